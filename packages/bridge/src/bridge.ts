@@ -52,8 +52,8 @@ const stopMs = 10_000
 const sweepMs = 600_000
 
 /** Webhooks that refuse all requests: of an unknown channel, and before the start, so that the platform redelivers. */
-const unknown = closedWebhook(404)
-const early = closedWebhook(503)
+const unknown = refusingWebhook(404)
+const early = refusingWebhook(503)
 
 /** Creates a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
@@ -76,17 +76,17 @@ export function createBridge(options: BridgeOptions): Bridge {
     onWaiting: () => onNotice('Another process uses this state. Waiting for it to exit.'),
     onStalled: onError,
     onBack: () => onNotice('The state can be written again. Resuming.'),
-    onLost: end,
+    onLost: endTakenOver,
     onRenewed: () => {
-      for (const edits of lateEdits) void edits.passOn().catch(onError)
+      for (const edits of lateEdits) void edits.callListeners().catch(onError)
     },
   })
-  const { hold } = lease
+  const { whenHeld } = lease
   const emit = emitTo(options.observers ?? [], onError)
   const state = withoutUnreadableRows({
     state: createState({ store, lease, clock, stopping: starting.signal, onError }),
     now: () => clock.now(),
-    onPutAside: (row) => failed.rowPutAside(row),
+    onPutAside: (row) => failed.onRowPutAside(row),
     onError,
   })
   const connections = new Map<string, BridgeConnection>()
@@ -94,14 +94,14 @@ export function createBridge(options: BridgeOptions): Bridge {
   const lateEdits: ChannelLateEdits[] = []
   const servers = new Map<string, Client>()
   const migrations = createChatMigrations(state)
-  const { former } = migrations
-  const mirrors = createMirrors(config.mirrors, former)
+  const { withFirstID } = migrations
+  const mirrors = createMirrors(config.mirrors, withFirstID)
   const serverNames = Object.keys(config.servers)
-  const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, former })
+  const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, withFirstID })
   const sinkFields = sinkFieldsIn(config)
-  const channels = createChannels({ connections, sinkFields, state, hold, routes, clock, onError })
+  const channels = createChannels({ connections, sinkFields, state, whenHeld, routes, clock, onError })
   const registry = createRegistry({ state, mirrors, clock })
-  const failed = createFailedDeliveries({ state, registry, channels, former, clock, emit, onError })
+  const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, emit, onError })
   const people = createPeople(config.people)
   const runs = createActiveRuns(mirrors)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
@@ -129,7 +129,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const grants = createSavedGrants({ state, servers, clock })
   const commands = createCommands({ ...context, runner }, backlog, grants)
   const seen = createSeenMessages({ state, mirrors, clock })
-  const intake = createIntake({ context, runner, commands, grants, backlog, seen, former })
+  const intake = createIntake({ context, runner, commands, grants, backlog, seen, withFirstID })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -168,7 +168,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   function setPeople(list: BridgeConfig['people']): void {
-    people.set(parseConfig({ ...config, people: list }).people)
+    people.replaceAll(parseConfig({ ...config, people: list }).people)
   }
 
   async function start(): Promise<void> {
@@ -183,18 +183,18 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   async function startOnce(): Promise<void> {
     const [made] = await Promise.all([
-      Promise.all(Object.entries(config.channels).map(([name, entry]) => makeChannel(name, entry))),
+      Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    await lease.take(starting.signal)
+    await lease.takeLease(starting.signal)
     for (const [name, connection] of made) connections.set(name, connection)
-    for (const name of serverNames) servers.set(name, await connectTo(name))
+    for (const name of serverNames) servers.set(name, await connectToServer(name))
     for (const step of [
-      migrations.load,
-      routes.load,
-      registry.evict,
-      runner.restore,
-      backlog.restore,
+      migrations.loadMoves,
+      routes.loadThreads,
+      registry.deleteOld,
+      runner.restoreRuns,
+      backlog.restoreBacklog,
       intake.restore,
     ]) {
       await step()
@@ -203,23 +203,23 @@ export function createBridge(options: BridgeOptions): Bridge {
     await Promise.all(
       [...connections].map(async ([name, connection]) => {
         await connection.start()
-        statuses.started(name)
+        statuses.markStarted(name)
       }),
     )
     starting.signal.throwIfAborted()
     isListening = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
-    void failed.restore().catch(onError)
-    sweep()
+    void failed.restoreReports().catch(onError)
+    scheduleSweep()
     for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
-  function onShown(place: ChatPlace, sessionID: string): void {
-    for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.shown()
+  function markRunsShown(place: ChatPlace, sessionID: string): void {
+    for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
   }
 
-  async function makeChannel(
+  async function connectChannel(
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
@@ -230,18 +230,18 @@ export function createBridge(options: BridgeOptions): Bridge {
       secret,
       store: ledgersOf({
         state,
-        hold,
+        whenHeld,
         late,
         routes,
         channel: name,
-        serverOf: runner.serverOf,
-        onShown,
+        serverOf: runner.serverOfSession,
+        onShown: markRunsShown,
         now: () => clock.now(),
       }),
       chats: async () => await seen.chatsOf(name),
       onInbound: async (inbound) => await intake.receive(name, inbound),
-      onInboundStatus: (status) => statuses.update(name, status),
-      onMoved: async (move) => await migrations.note(name, move),
+      onInboundStatus: (status) => statuses.setStatus(name, status),
+      onMoved: async (move) => await migrations.storeMove(name, move),
       onError,
       clock,
     }
@@ -251,7 +251,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
-  async function connectTo(name: string): Promise<Client> {
+  async function connectToServer(name: string): Promise<Client> {
     const given = options.connectTo?.(name)
     if (given) return given
     const server = config.servers[name]
@@ -260,17 +260,19 @@ export function createBridge(options: BridgeOptions): Bridge {
     // A prompt waits for its server as long as a run may make no progress.
     const connectTimeoutMs = config.router.timeoutMs
     const secretNames = secretNamesIn(config)
-    return await connectServer(server, { secret, secretNames, connectTimeoutMs, hold, onError, clock })
+    return await connectServer(server, { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock })
   }
 
-  function sweep(): void {
+  function scheduleSweep(): void {
     stopSweep = clock.after(sweepMs, () => {
-      void Promise.all([state.sweep().then(failed.count), registry.evict(), backlog.expire()]).catch(onError)
-      sweep()
+      void Promise.all([state.sweep().then(failed.emitCounts), registry.deleteOld(), backlog.removeExpired()]).catch(
+        onError,
+      )
+      scheduleSweep()
     })
   }
 
-  function end(): void {
+  function endTakenOver(): void {
     if (stopped) return
     options.onEnd?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
     void stop().catch(onError)
@@ -323,7 +325,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 }
 
-function closedWebhook(status: number): Webhook {
+function refusingWebhook(status: number): Webhook {
   return createWebhook({ refuse: () => ({ status }), take: () => ({ status }) })
 }
 

@@ -3,8 +3,8 @@ import { safeOnError } from '@reply/sink/internal'
 import type { Bridge, BridgeOptions } from './bridge.ts'
 import { createBridge } from './bridge.ts'
 import { loadConfig } from './config/load.ts'
-import { stampOf, watchConfig } from './config/watch.ts'
-import { sqliteStore } from './store/sqlite.ts'
+import { fileStampOf, watchConfig } from './config/watch.ts'
+import { sqliteStore } from './store/sqlite/sqlite-store.ts'
 
 /** Options of `openBridge`. */
 export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret' | 'ownPaths'> {
@@ -29,7 +29,7 @@ export interface OpenedBridge extends Bridge {
  * restart, and `onNotice` says so. A file that can't be used never grants anything, and its error goes to `onError`.
  */
 export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<OpenedBridge> {
-  const stamp = await stampOf(path)
+  const stamp = await fileStampOf(path)
   const { config, secret, stateFolder, ownPaths } = loadConfig(path, env)
   const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
   const onEnd: BridgeOptions['onEnd'] = (error) => {
@@ -64,8 +64,8 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
     },
     setPeople: (people) => {
       bridge.setPeople(people)
-      watch.replaced(people)
+      watch.onPeopleReplaced(people)
     },
-    reload: watch.read,
+    reload: watch.readNow,
   }
 }

@@ -20,14 +20,14 @@ export function chatKey({ channel, chat }: ChatPlace): string {
 
 /**
  * Returns the most specific entry of a table for a place. Undefined if no name matches. If the id of the chat changed,
- * `former` returns the place under its first id, which the table may still name.
+ * `withFirstID` returns the place under its first id, which the table may still name.
  */
 export function entryFor<Value>(
   table: Readonly<Record<string, Value>>,
   place: ChatPlace,
-  former: (place: ChatPlace) => ChatPlace = (same) => same,
+  withFirstID: (place: ChatPlace) => ChatPlace = (same) => same,
 ): Value | undefined {
-  const names = [...namesOf(place), ...namesOf(former(place)), place.channel, '*']
+  const names = [...namesOf(place), ...namesOf(withFirstID(place)), place.channel, '*']
   const name = names.find((one) => Object.hasOwn(table, one))
   return name === undefined ? undefined : table[name]
 }

@@ -77,7 +77,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
       maxHeaderSize: headBytes,
     },
     (request, response) => {
-      handle(request, response).catch(() => response.destroy())
+      handleRequest(request, response).catch(() => response.destroy())
     },
   )
   // Closes the socket without a response, so it is longer than `requestTimeout`, which responds with 408.
@@ -99,27 +99,27 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     },
   }
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?')
     const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []
     if (channel !== undefined && serves !== 'health') return bridge.listener(channel)(request, response)
     if (serves === 'webhooks' || !/^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path))
-      return answer(response, 404, 'not found')
-    if (!isAllowed(request.headers.host)) return answer(response, 421, wrongHost)
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'Use GET.')
+      return respond(response, 404, 'not found')
+    if (!isAllowed(request.headers.host)) return respond(response, 421, wrongHost)
+    if (request.method !== 'GET' && request.method !== 'HEAD') return respond(response, 405, 'Use GET.')
     const status = bridge.status()
     const { state, problems } = status
-    if (path === '/healthz') return answer(response, state === 'stopped' ? 503 : 200, state)
-    if (path === '/readyz') return answer(response, state === 'ready' ? 200 : 503, [state, ...problems].join('\n'))
-    if (path !== '/metrics') return answerFor(path.slice('/readyz/'.length), status, response)
-    if (!metrics) return answer(response, 404, 'not found')
-    answer(response, 200, await metrics.text(), metrics.contentType)
+    if (path === '/healthz') return respond(response, state === 'stopped' ? 503 : 200, state)
+    if (path === '/readyz') return respond(response, state === 'ready' ? 200 : 503, [state, ...problems].join('\n'))
+    if (path !== '/metrics') return respondForChannel(path.slice('/readyz/'.length), status, response)
+    if (!metrics) return respond(response, 404, 'not found')
+    respond(response, 200, await metrics.text(), metrics.contentType)
   }
 
   /** Only browsers need the check, and they always send a Host. The health checks of some load balancers send none. */
-  function isAllowed(given: string | undefined): boolean {
-    if (given === undefined) return true
-    const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(given) ?? []
+  function isAllowed(hostHeader: string | undefined): boolean {
+    if (hostHeader === undefined) return true
+    const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(hostHeader) ?? []
     return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || allowed.has(plainName(name))
   }
 }
@@ -127,12 +127,12 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
 const wrongHost = 'This host name is not allowed. Use an IP address or localhost, or allow the name with --allow-host.'
 
 /** Responds with the status of one channel. */
-function answerFor(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
-  if (state !== 'ready' && state !== 'disconnected') return answer(response, 503, state)
+function respondForChannel(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
+  if (state !== 'ready' && state !== 'disconnected') return respond(response, 503, state)
   const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
-  if (!one) return answer(response, 404, 'not found')
-  if (one.status === 'receiving') return answer(response, 200, one.status)
-  answer(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
+  if (!one) return respond(response, 404, 'not found')
+  if (one.status === 'receiving') return respond(response, 200, one.status)
+  respond(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
 }
 
 /** Host names are case-insensitive, and may end with a dot. */
@@ -141,7 +141,7 @@ function plainName(name: string): string {
 }
 
 /** Sends a response. After a refusal, it closes the connection instead of reading the rest of the request. */
-function answer(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+function respond(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
   const close = status < 400 || status === 503 ? {} : { connection: 'close' }
   response.writeHead(status, { 'content-type': type, ...close }).end(text.endsWith('\n') ? text : `${text}\n`)
 }

@@ -3,7 +3,7 @@ import type { Clock } from '@reply/core'
 /** Timers by key. */
 export interface Timers {
   /** Starts a timer, and clears the key's previous one. Does nothing after `stop`. */
-  set(key: string, delayMs: number, run: () => void): void
+  restart(key: string, delayMs: number, run: () => void): void
   clear(key: string): void
   /** Clears all timers. */
   stop(): void
@@ -12,9 +12,9 @@ export interface Timers {
 export function createTimers(clock: Pick<Clock, 'after'>): Timers {
   const clears = new Map<string, () => void>()
   let isStopped = false
-  return { set, clear, stop }
+  return { restart, clear, stop }
 
-  function set(key: string, delayMs: number, run: () => void): void {
+  function restart(key: string, delayMs: number, run: () => void): void {
     clear(key)
     if (!isStopped) clears.set(key, clock.after(delayMs, run))
   }

@@ -15,8 +15,8 @@ test('a run that its own chat shows whole is no longer active, while a mirror is
     execution: () => ({ sessionID: 'ses_1', prompt: place }),
     stream: () => undefined,
   } as unknown as ActiveRun
-  const seen = () => [running.active(place).length, running.followed(place).length, running.isAtWork('ses_1')]
-  running.add(run)
+  const seen = () => [running.active(place).length, running.followed(place).length, running.isSessionBusy('ses_1')]
+  running.addUntilEnded(run)
   expect(seen()).toEqual([1, 1, true])
   delivered.resolve()
   await delivered.promise
@@ -31,13 +31,13 @@ test('the last events of a run that was read as ended are of that run, also once
   const running = createActiveRuns({ keyOf: () => 'here' })
   const replyOf = (startedAt: number, id: string) =>
     ({ sessionID: 'ses_1', startedAt, messages: [{ id }] }) as unknown as Reply
-  running.add({
+  running.addUntilEnded({
     delivered: ended.promise,
     ended: ended.promise,
     execution: () => ({ sessionID: 'ses_1', prompt: place }),
     stream: () => ({ reply: replyOf(1, 'msg_1') }),
   } as unknown as ActiveRun)
-  const isFollowed = () => [running.isFollowed(replyOf(2, 'msg_1')), running.isFollowed(replyOf(2, 'msg_2'))]
+  const isFollowed = () => [running.isOfPromptedRun(replyOf(2, 'msg_1')), running.isOfPromptedRun(replyOf(2, 'msg_2'))]
   expect(isFollowed()).toEqual([true, false])
   ended.resolve()
   await ended.promise

@@ -2,7 +2,7 @@ import type { Client } from '@reply/core'
 import { type Scripts, sayText, until } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { placeKey } from '../src/place.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { question, slowIn } from './scripts.ts'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 

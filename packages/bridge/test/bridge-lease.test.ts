@@ -31,7 +31,7 @@ async function scene() {
   const stopping = new AbortController()
   const onError = ({ message }: Error): unknown => told.push(`failed: ${message}`)
   const state = createState({ store, lease, clock, stopping: stopping.signal, onError })
-  await lease.take()
+  await lease.takeLease()
   return { clock, store: others, broken, lease, state, told, stopping, rest }
 
   async function rest(): Promise<void> {
@@ -56,7 +56,7 @@ test('a lease that another process had in between is lost, and nothing is writte
   const other = await store.lease({ name: 'bridge', holder: 'other', forMs: 1000 })
   if (other) await store.release(other)
   await expect(state.commit([put])).rejects.toThrow('Another process took over')
-  await expect(lease.hold()).rejects.toMatchObject({ type: 'taken-over' })
+  await expect(lease.whenHeld()).rejects.toMatchObject({ type: 'taken-over' })
   expect(await state.read('a')).toBeUndefined()
   expect(told).toEqual(['lost'])
   // It gives back what it took to find that out.
@@ -70,7 +70,7 @@ test('the lease of a process that died is taken over within 5 s', async () => {
   const next = createBridgeLease({ store, clock, holder: 'next', ...ignored })
   await store.lease({ name: 'bridge', holder: 'dead', forMs: 4000 })
   let isTaken = false
-  const taking = next.take().then(() => {
+  const taking = next.takeLease().then(() => {
     isTaken = true
   })
   for (let passed = 0; passed < 5000 && !isTaken; passed += 250) await clock.advance(250)
@@ -83,7 +83,7 @@ test('a holder whose store fails stops by itself before its lease ends, says why
   const { clock, broken, lease, told, rest } = await scene()
   const { fence } = lease.current() ?? {}
   await clock.advance(1000, rest)
-  const held = await lease.hold()
+  const held = await lease.whenHeld()
   broken.with = new StoreError('failed', 'The disk is full.')
   // The last renewal was at 1,000 ms, so it stops at 4,500.
   await clock.advance(3499, rest)
@@ -92,7 +92,7 @@ test('a holder whose store fails stops by itself before its lease ends, says why
   expect([lease.isHeld(), held.aborted, lease.problem()]).toEqual([false, true, expect.stringContaining('is full.')])
   broken.with = undefined
   // It asks at once.
-  expect((await lease.hold()).aborted).toBe(false)
+  expect((await lease.whenHeld()).aborted).toBe(false)
   expect([lease.current()?.fence, lease.problem()]).toEqual([fence, undefined])
   expect(told).toEqual(["The state can't be written, so no calls are made until it can: The disk is full.", 'back'])
   await lease.release()
@@ -115,7 +115,7 @@ test('a holder whose store failed while another process took over is lost, and w
   const { clock, broken, store, lease, told, rest } = await scene()
   broken.with = new StoreError('failed', 'The disk is full.')
   await clock.advance(4000, rest)
-  const waiting = lease.hold().catch(({ type }) => type)
+  const waiting = lease.whenHeld().catch(({ type }) => type)
   await store.lease({ name: 'bridge', holder: 'other', forMs: 4000 })
   broken.with = undefined
   await clock.advance(1000, rest)
@@ -125,13 +125,13 @@ test('a holder whose store failed while another process took over is lost, and w
 
 test('a holder that slept past its lease asks before its next call', async () => {
   const { clock, store, lease } = await scene()
-  await lease.hold()
+  await lease.whenHeld()
   // As after SIGSTOP: time passed, and no timer has run yet.
   const monotonic = clock.monotonic() + 5000
   Object.assign(clock, { monotonic: () => monotonic, now: () => monotonic })
   expect(lease.isHeld()).toBe(false)
   await store.lease({ name: 'bridge', holder: 'other', forMs: 4000 })
-  await expect(lease.hold()).rejects.toMatchObject({ type: 'taken-over' })
+  await expect(lease.whenHeld()).rejects.toMatchObject({ type: 'taken-over' })
 })
 
 test("a correction of the computer's clock neither ends nor prolongs the time in which calls are made", async () => {
@@ -148,7 +148,7 @@ test("a correction of the computer's clock neither ends nor prolongs the time in
 test('what must not be lost is written once the store works, and each outage is reported once', async () => {
   const { clock, broken, lease, state, told, rest } = await scene()
   broken.with = new StoreError('failed', 'No.')
-  const written = state.persist(() => state.commit([put]))
+  const written = state.withRetries(() => state.commit([put]))
   await clock.advance(3000, rest)
   broken.with = undefined
   await clock.advance(5000, rest)
@@ -160,9 +160,9 @@ test('what must not be lost is written once the store works, and each outage is 
 test('what waits for a store that fails ends when the bridge stops', async () => {
   const { clock, broken, lease, state, stopping, rest } = await scene()
   broken.with = new StoreError('failed', 'No.')
-  const written = state.persist(() => state.commit([put])).catch(({ message }) => message)
+  const written = state.withRetries(() => state.commit([put])).catch(({ message }) => message)
   await clock.advance(4000, rest)
-  const call = lease.hold().catch(({ type }) => type)
+  const call = lease.whenHeld().catch(({ type }) => type)
   stopping.abort()
   lease.quit()
   expect(await written).toBe('No.')

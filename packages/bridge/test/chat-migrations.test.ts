@@ -12,11 +12,11 @@ const elsewhere = { channel: 'dc', chat: { id: '-1007' } }
 test('a chat that got another id keeps its key and what the config says of it, also after a restart', async () => {
   const state = stateOf(createMemoryStore())
   const before = createChatMigrations(state)
-  expect(before.former(supergroup)).toBe(supergroup)
-  await before.note('tg', { from: '-7', to: '-1007' })
+  expect(before.withFirstID(supergroup)).toBe(supergroup)
+  await before.storeMove('tg', { from: '-7', to: '-1007' })
   const after = createChatMigrations(state)
-  await after.load()
-  for (const { former } of [before, after]) {
+  await after.loadMoves()
+  for (const { withFirstID: former } of [before, after]) {
     expect(former(supergroup)).toEqual(group)
     expect(former(elsewhere)).toBe(elsewhere)
     expect(entryFor({ 'tg:-7': 'shop', tg: 'all' }, supergroup, former)).toBe('shop')
@@ -45,11 +45,11 @@ test('a move that could not be written is known at once, and written when it is 
     },
   })
   const move = { from: '-7', to: '-1007' }
-  await expect(moves.note('tg', move)).rejects.toThrow('The disk is full.')
-  expect(moves.former(supergroup)).toEqual(group)
+  await expect(moves.storeMove('tg', move)).rejects.toThrow('The disk is full.')
+  expect(moves.withFirstID(supergroup)).toEqual(group)
   isFull = false
-  await moves.note('tg', move)
+  await moves.storeMove('tg', move)
   const after = createChatMigrations(state)
-  await after.load()
-  expect(after.former(supergroup)).toEqual(group)
+  await after.loadMoves()
+  expect(after.withFirstID(supergroup)).toEqual(group)
 })

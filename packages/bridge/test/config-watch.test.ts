@@ -5,7 +5,7 @@ import { createHandClock, type HandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
-import { commonOf, stampOf, watchConfig } from '../src/config/watch.ts'
+import { commonOf, fileStampOf, watchConfig } from '../src/config/watch.ts'
 
 const ann = { ids: ['tg:1'], may: ['prompt', 'approve'] }
 const bob = { ids: ['tg:2'], may: ['prompt'] }
@@ -42,7 +42,7 @@ afterEach(() => {
 
 async function watching() {
   const watch = watchConfig({
-    ...{ path, clock, stamp: await stampOf(path), config: loadConfig(path, {}).config },
+    ...{ path, clock, stamp: await fileStampOf(path), config: loadConfig(path, {}).config },
     load: () => {
       looks += 1
       return loadConfig(path, {}).config
@@ -117,9 +117,9 @@ describe('the people are read anew', () => {
   test('at once when it is asked for', async () => {
     const watch = await watching()
     writeFileSync(path, text({ people: { bob } }))
-    await watch.read()
+    await watch.readNow()
     expect(names()).toEqual(['bob'])
-    await watch.read()
+    await watch.readNow()
     expect([names(), notices.length]).toEqual([['bob'], 1])
   })
 
@@ -219,7 +219,7 @@ test('ids on a channel that comes with a restart are left out until then, and al
 test('what the program itself took away is not given back by a file that can not be used', async () => {
   writeFileSync(path, text({ people: { ann, bob } }))
   const watch = await watching()
-  watch.replaced({ bob: { ids: ['tg:2'], may: ['prompt'] } })
+  watch.onPeopleReplaced({ bob: { ids: ['tg:2'], may: ['prompt'] } })
   writeFileSync(path, text({ people: { ann }, router: { busy: 'never' } }))
   await passes(() => errors.length > 0)
   expect(lists).toEqual([{}])
@@ -230,7 +230,7 @@ test('nothing is read after a stop', async () => {
   const watch = await watching()
   watch.stop()
   writeFileSync(path, text({ people: { bob } }))
-  await watch.read()
+  await watch.readNow()
   await clock.advance(10_000)
   expect([lists, clock.pending]).toEqual([[], 0])
 })

@@ -10,7 +10,7 @@ import { startTelegram } from '@reply/testing/telegram'
 import type { Bridge } from '../src/bridge.ts'
 import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 
 /** Two projects, two platforms, and a bridge between them that can be restarted. */
 export interface Day {

@@ -12,12 +12,12 @@ test('an ended run is observed until enough others have ended after it', () => {
   const endedRuns = createEndedRuns(2)
   const told: string[] = []
   const runs = ['first', 'second', 'third'].map((name) => {
-    const held = endedRuns.begin()
+    const held = endedRuns.createRunObservers()
     const observers = held.wrap([
       observerOf(({ type }) => void told.push(`${name} ${type}`)),
       { replyStarted: () => told.push(`${name} also`) },
     ])
-    return { end: held.end, observers }
+    return { end: held.releaseLater, observers }
   })
   const amend = (): readonly string[] => {
     for (const observer of runs.flatMap(({ observers }) => observers))
@@ -35,12 +35,12 @@ test('an ended run is observed until enough others have ended after it', () => {
 
 test('what observed a run is free once enough others have ended, though its observers are kept', async () => {
   const endedRuns = createEndedRuns(0)
-  const held = endedRuns.begin()
+  const held = endedRuns.createRunObservers()
   const { kept, sink } = ((): { kept: readonly ReplyObserver[]; sink: WeakRef<ReplyObserver> } => {
     const own = { replySettled: () => {} }
     return { kept: held.wrap([own]), sink: new WeakRef(own) }
   })()
-  held.end()
+  held.releaseLater()
   // Not the observer itself, which a failed comparison would keep.
   const isFree = (): boolean => {
     collectGarbage()

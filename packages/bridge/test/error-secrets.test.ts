@@ -13,7 +13,7 @@ import { bridgeChannel as telegramChannel } from '../../telegram/src/bridge.ts'
 import { bridgeChannel as whatsappChannel } from '../../whatsapp/src/bridge.ts'
 import { secretsOf } from '../src/config/load.ts'
 import { bridgeLog } from '../src/events/log.ts'
-import { endOf } from '../src/state/execution.ts'
+import { statusOf } from '../src/state/execution.ts'
 
 /** Random but fixed: none is real. Their forms are those of the platforms. */
 const tokens = {
@@ -239,5 +239,5 @@ test("the reason of a run that failed, which is logged, stored and traced, has n
   const key = `sk-proj-${'zZ8yY7xX6wW5vV4uU3tT2sS1'.repeat(2)}`
   const error = { name: 'APIError', message: `Incorrect API key provided: ${key}.`, raw: undefined }
   const failed = { outcome: 'failed', error } as Reply
-  expect(endOf(failed)).toEqual({ status: 'error', reason: 'Incorrect API key provided: [redacted].' })
+  expect(statusOf(failed)).toEqual({ status: 'error', reason: 'Incorrect API key provided: [redacted].' })
 })

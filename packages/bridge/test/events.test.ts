@@ -103,13 +103,13 @@ test('a run tells when it was posted, first heard of, shown and over, counted fr
   const clock = createHandClock()
   const { told, execution, events, posting } = startRun(clock)
   await clock.advance(10)
-  events.changed(execution, posting)
+  events.onChanged(execution, posting)
   await clock.advance(20)
-  events.shown()
+  events.onShown()
   await clock.advance(30)
-  events.shown()
-  events.changed(posting, { ...posting, phase: 'delivering', status: 'complete' })
-  events.delivered(posting, { shown: 2, undelivered: [], doubtful: 0, calls: 3, rateLimited: 0 })
+  events.onShown()
+  events.onChanged(posting, { ...posting, phase: 'delivering', status: 'complete' })
+  events.onDelivered(posting, { shown: 2, undelivered: [], doubtful: 0, calls: 3, rateLimited: 0 })
   expect(told).toMatchObject([
     { type: 'run', phase: 'posted', times: { postedMs: 10 } },
     { type: 'run', phase: 'ended', sessionID: 'ses_1', times: { postedMs: 10, endedMs: 60 } },
@@ -140,7 +140,7 @@ test.each([600_000, -600_000])(
     await clock.advance(10)
     const answered: PermissionAsk = { ...ask, status: 'answered', reply: 'once' }
     events.observer.permissionReplied?.({ type: 'permissionReplied', ask: answered, answer: 'once', reply })
-    events.changed(execution, posting)
+    events.onChanged(execution, posting)
     expect(told).toMatchObject([{ phase: 'asked' }, { phase: 'answered', waitedMs: 10 }, { times: { postedMs: 10 } }])
   },
 )

@@ -59,7 +59,7 @@ test('a server is looked at before its first prompt, and again as long as others
     servers: { home: { url: server.url }, work: { url: locked.url } },
     ownPaths: [],
     clock,
-    look: async ({ url }) => {
+    checkExposure: async ({ url }) => {
       looked.push(url)
       if (isOpen && url === server.url) throw new Error('Others can use it.')
     },

@@ -1,6 +1,6 @@
 import type { Inbound } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { type Facts, judge } from '../src/intake/intake.ts'
+import { judge, type MessageFacts } from '../src/intake/intake.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
 
@@ -10,7 +10,7 @@ const text = (change: Partial<Text> = {}): Text => ({
   ...change,
 })
 
-const facts = (change: Partial<Facts> = {}): Facts => ({
+const facts = (change: Partial<MessageFacts> = {}): MessageFacts => ({
   ...{ person: { name: 'ann', may: new Set(['prompt']) }, isOurs: false, isOwnCommand: false },
   ...{ router: { maxTextLength: 100 } },
   ...change,
@@ -18,7 +18,7 @@ const facts = (change: Partial<Facts> = {}): Facts => ({
 
 const shared = { id: '-5', kind: 'shared' } as const
 
-test.each<[string, Partial<Text>, Partial<Facts>, string]>([
+test.each<[string, Partial<Text>, Partial<MessageFacts>, string]>([
   ['a private message of a known person', {}, {}, 'taken'],
   ['a private message of a stranger', {}, { person: undefined }, 'stranger'],
   ['a person without any right', {}, { person: { name: 'ann', may: new Set() } }, 'may-not'],

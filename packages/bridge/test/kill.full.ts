@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { seededRandom } from '@reply/testing/internal'
 import Libsql from 'libsql'
 import { expect, test } from 'vitest'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { kept, textOf } from './commits.ts'
 import { bundleFixture, type Running, run } from './process.ts'
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { launchOpencode, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { chat, createPerson, faultsOf, type Posted, planBy, promptOf, said, scripts } from './kill-plan.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))

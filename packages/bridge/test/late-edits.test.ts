@@ -27,7 +27,7 @@ function stage() {
     const stopping = new AbortController().signal
     const state = createState({ store, lease, clock, stopping, onError: () => {} })
     const late = createLateEdits(state, 'tg', () => clock.now())
-    renewed.push(() => void late.passOn())
+    renewed.push(() => void late.callListeners())
     const heard: string[] = []
     const listen = (): (() => void) => late.listen(key, async ({ id }) => void heard.push(id))
     return { lease, state, late, listen, heard, events }
@@ -41,9 +41,9 @@ async function rest(): Promise<void> {
 test('what a process tells that lost the lease is heard by the one that has it, once', async () => {
   const { clock, open } = stage()
   const [first, second] = [open('first'), open('second')]
-  await first.lease.take()
+  await first.lease.takeLease()
   await first.lease.release()
-  await second.lease.take()
+  await second.lease.takeLease()
   second.listen()
   await expect(first.state.commit([])).rejects.toMatchObject({ type: 'taken-over' })
   await first.late.report(key, { id: '7' })
@@ -57,7 +57,7 @@ test('what was told before a reply is shown again waits for that, and a reply th
   const { clock, open } = stage()
   const [first, second] = [open('first'), open('second')]
   await first.late.report(key, { id: '7' })
-  await second.lease.take()
+  await second.lease.takeLease()
   second.late.listen('1000/ses_1/msg_2', async ({ id }) => void second.heard.push(`other ${id}`))
   await clock.advance(3000, rest)
   const end = second.listen()
@@ -73,13 +73,13 @@ test('what was told before a reply is shown again waits for that, and a reply th
 test('it is told again for as long as it is not written down', async () => {
   const { clock, open } = stage()
   const only = open('only')
-  await only.lease.take()
+  await only.lease.takeLease()
   await only.late.report(key, { id: '7' })
   let count = 0
   only.late.listen(key, async () => {
     if (++count === 1) throw new Error('The ledger could not be written.')
   })
-  await expect(only.late.passOn()).rejects.toThrow('could not be written')
+  await expect(only.late.callListeners()).rejects.toThrow('could not be written')
   await clock.advance(3000, rest)
   expect(count).toBe(2)
   await only.lease.release()

@@ -35,9 +35,9 @@ function stage() {
   function open(chats: readonly (keyof typeof fakes)[] = ['one']) {
     const store = ledgersOf({
       ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {}, now: () => clock.now() },
-      hold: async () => new AbortController().signal,
+      whenHeld: async () => new AbortController().signal,
       late: { report: async () => {}, listen: () => () => {} },
-      routes: { remember: () => [] } as Partial<Routes> as Routes,
+      routes: { writeMessages: () => [] } as Partial<Routes> as Routes,
     })
     const sinkOf = (chat: keyof typeof fakes): Sink =>
       createSink({ port: portOf(chat), render: fakeRender, chat: { id: chat }, store, clock })

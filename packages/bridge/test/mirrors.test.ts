@@ -44,12 +44,12 @@ test('a thread of a mirrored chat is still ours after a restart', async () => {
     return createRoutes({ state, mirrors, clock: systemClock, servers: ['home'], routes: {} })
   }
   const before = open()
-  expect(before.isOurs(thread)).toBe(false)
-  await state.commit(before.use(thread, { server: 'home', sessionID: 'ses_1' }))
+  expect(before.isOurThread(thread)).toBe(false)
+  await state.commit(before.writeSwitch(thread, { server: 'home', sessionID: 'ses_1' }))
   const after = open()
-  await after.load()
-  expect(after.isOurs(thread)).toBe(true)
-  expect(after.isOurs({ channel: 'sl', chat: { id: 'C1', thread: '8' } })).toBe(false)
+  await after.loadThreads()
+  expect(after.isOurThread(thread)).toBe(true)
+  expect(after.isOurThread({ channel: 'sl', chat: { id: 'C1', thread: '8' } })).toBe(false)
 })
 
 test('what an earlier config stored is moved to where this one looks for it', async () => {
@@ -65,15 +65,15 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const before = createRegistry({ state, mirrors: createMirrors([]), clock: systemClock })
   const old = `prompts/${placeKey(slack)}`
   const log = [{ from: 'stdout', text: 'Done.' }] as const
-  const stored = [before.write(execution), before.writeLog(execution, log)]
+  const stored = [before.writeExecution(execution), before.writeLog(execution, log)]
   await state.commit([...stored, { type: 'enqueue', queue: old, id: '9', value: JSON.stringify(prompt) }])
   const mirrors = createMirrors([['tg:1', 'sl:C1']])
   const registry = createRegistry({ state, mirrors, clock: systemClock })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
   expect(await moveToMirrors({ state, registry, enqueue })).toEqual([prompt])
-  expect((await registry.list(telegram)).map(({ id }) => id)).toEqual(['abc123'])
-  expect(await registry.lines(execution)).toEqual(log)
+  expect((await registry.listRecent(telegram)).map(({ id }) => id)).toEqual(['abc123'])
+  expect(await registry.logOf(execution)).toEqual(log)
   for (const kind of ['execution', 'log']) expect(await store.list(`${kind}/${placeKey(slack)}/`)).toEqual([])
   expect(await store.queue(old)).toEqual([])
   expect(await store.queue(`prompts/${placeKey(telegram)}`)).toHaveLength(1)

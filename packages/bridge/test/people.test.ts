@@ -13,33 +13,35 @@ const people = createPeople({
 
 describe('people', () => {
   test('are known by channel and id, and may what is listed', () => {
-    expect(people.find('tg', ann)).toEqual({ name: 'ann', may: new Set(['prompt', 'approve']) })
-    expect(people.find('sl', ann)).toBeUndefined()
-    expect(people.find('tg', { id: '3', name: 'Ann' })).toBeUndefined()
+    expect(people.personOf('tg', ann)).toEqual({ name: 'ann', may: new Set(['prompt', 'approve']) })
+    expect(people.personOf('sl', ann)).toBeUndefined()
+    expect(people.personOf('tg', { id: '3', name: 'Ann' })).toBeUndefined()
   })
 
   test('are never channels or anonymous administrators', () => {
-    expect(people.find('tg', { ...ann, isAnonymous: true })).toBeUndefined()
+    expect(people.personOf('tg', { ...ann, isAnonymous: true })).toBeUndefined()
   })
 
   test('the requester must answer questions; permissions too with the right to, and otherwise the approvers must', () => {
-    expect(people.answerers('question', 'tg', { channel: 'tg', actor: bob })).toEqual([bob])
-    expect(people.answerers('permission', 'tg', { channel: 'tg', actor: ann })).toEqual([ann])
-    expect(people.answerers('permission', 'tg', { channel: 'tg', actor: bob })).toEqual([{ id: '1', name: 'ann' }])
+    expect(people.expectedAnswerers('question', 'tg', { channel: 'tg', actor: bob })).toEqual([bob])
+    expect(people.expectedAnswerers('permission', 'tg', { channel: 'tg', actor: ann })).toEqual([ann])
+    expect(people.expectedAnswerers('permission', 'tg', { channel: 'tg', actor: bob })).toEqual([
+      { id: '1', name: 'ann' },
+    ])
   })
 
   describe('who wrote a prompt together', () => {
     const prompt = { channel: 'tg', actor: ann, editors: [{ channel: 'tg', actor: bob }] }
 
     test('have the rights that all of them have', () => {
-      expect([people.mayAll(prompt, 'prompt'), people.mayAll(prompt, 'approve')]).toEqual([true, false])
-      expect(people.mayAll({ ...prompt, editors: [{ channel: 'sl', actor: { id: 'U1' } }] }, 'approve')).toBe(true)
-      expect(people.mayAll({ ...prompt, editors: [{ channel: 'tg', actor: { id: '9' } }] }, 'prompt')).toBe(false)
+      expect([people.allMay(prompt, 'prompt'), people.allMay(prompt, 'approve')]).toEqual([true, false])
+      expect(people.allMay({ ...prompt, editors: [{ channel: 'sl', actor: { id: 'U1' } }] }, 'approve')).toBe(true)
+      expect(people.allMay({ ...prompt, editors: [{ channel: 'tg', actor: { id: '9' } }] }, 'prompt')).toBe(false)
     })
 
     test('both answer its questions; its permissions are asked of all who may approve', () => {
-      expect(people.answerers('question', 'tg', prompt)).toEqual([ann, bob])
-      expect(people.answerers('permission', 'sl', prompt)).toEqual([{ id: 'U1', name: 'ann' }])
+      expect(people.expectedAnswerers('question', 'tg', prompt)).toEqual([ann, bob])
+      expect(people.expectedAnswerers('permission', 'sl', prompt)).toEqual([{ id: 'U1', name: 'ann' }])
       expect([ann, bob, { id: '3' }].map((actor) => people.isAuthor(prompt, { channel: 'tg', actor }))).toEqual([
         ...[true, true, false],
       ])
@@ -48,11 +50,11 @@ describe('people', () => {
 
   test('that leave the list may nothing, and what was asked of them is asked of those who may approve', () => {
     const list = createPeople({ bob: { ids: ['tg:2'], may: ['prompt'] }, cat: { ids: ['tg:3'], may: ['approve'] } })
-    const asked = () => list.answerers('question', 'tg', { channel: 'tg', actor: bob })
+    const asked = () => list.expectedAnswerers('question', 'tg', { channel: 'tg', actor: bob })
     expect(asked()).toEqual([bob])
-    list.set({ cat: { ids: ['tg:3'], may: ['approve'] } })
-    expect([list.find('tg', bob), asked()]).toEqual([undefined, [{ id: '3', name: 'cat' }]])
-    list.set({})
+    list.replaceAll({ cat: { ids: ['tg:3'], may: ['approve'] } })
+    expect([list.personOf('tg', bob), asked()]).toEqual([undefined, [{ id: '3', name: 'cat' }]])
+    list.replaceAll({})
     expect(asked()).toEqual([])
   })
 })
@@ -60,13 +62,18 @@ describe('people', () => {
 test('a rate holds for each person, and a minute', async () => {
   const clock = createHandClock()
   const rate = createRate({ perMinute: 2, clock })
-  expect([rate.take('a'), rate.take('a'), rate.take('a'), rate.take('b')]).toEqual([true, true, false, true])
+  expect([
+    rate.countIfAllowed('a'),
+    rate.countIfAllowed('a'),
+    rate.countIfAllowed('a'),
+    rate.countIfAllowed('b'),
+  ]).toEqual([true, true, false, true])
   await clock.advance(60_001)
-  expect(rate.take('a')).toBe(true)
+  expect(rate.countIfAllowed('a')).toBe(true)
 })
 
 test('an album counts as one message, up to ten files', () => {
   const rate = createRate({ perMinute: 2, clock: createHandClock() })
-  const files = Array.from({ length: 21 }, () => rate.take('a', 'album'))
+  const files = Array.from({ length: 21 }, () => rate.countIfAllowed('a', 'album'))
   expect(files).toEqual([...Array.from({ length: 20 }, () => true), false])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { albumMs, isOlder, leftToGather, type QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { albumMs, albumWaitMs, isOlder, type QueuedPrompt } from '../src/state/queued-prompt.ts'
 
 const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
   ...{ id: '1', channel: 'own', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, text: 'Also this', files: [] },
@@ -23,7 +23,7 @@ describe('whether a prompt was sent before a run began', () => {
 
 test('an album waits a second for its next message, and no longer if the clock was set back', () => {
   const album = prompt({ albumID: 'a' })
-  expect([100_000, 100_400, 101_000, 200_000].map((now) => leftToGather(album, now))).toEqual([1000, 600, 0, 0])
-  expect(leftToGather(album, 0)).toBe(albumMs)
-  expect(leftToGather(prompt({}), 100_000)).toBe(0)
+  expect([100_000, 100_400, 101_000, 200_000].map((now) => albumWaitMs(album, now))).toEqual([1000, 600, 0, 0])
+  expect(albumWaitMs(album, 0)).toBe(albumMs)
+  expect(albumWaitMs(prompt({}), 100_000)).toBe(0)
 })

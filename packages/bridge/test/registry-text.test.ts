@@ -2,7 +2,7 @@ import { emptyReply } from '@reply/core'
 import { expect, test } from 'vitest'
 import { listText, logText, statusText, unknownText } from '../src/commands/run-commands.ts'
 import type { Execution } from '../src/state/execution.ts'
-import { endOf } from '../src/state/execution.ts'
+import { statusOf } from '../src/state/execution.ts'
 
 const startedAt = Date.UTC(2026, 1, 24, 8, 0, 1)
 
@@ -43,7 +43,7 @@ test('a failed one says why', () => {
 
 test('a stopped execution is not called an error', () => {
   const aborted = { ...emptyReply('ses_1'), phase: 'settled', outcome: 'aborted' } as const
-  const stopped = execution({ ...endOf(aborted), phase: 'done', finishedAt: startedAt + 5000 })
+  const stopped = execution({ ...statusOf(aborted), phase: 'done', finishedAt: startedAt + 5000 })
   expect(statusText(stopped, startedAt, undefined)).toBe('⏹️ Stopped (5s) · abc123\nReason: Aborted')
   expect(listText([stopped])).toContain('• abc123 ⏹️ Stopped 08:00:06Z')
 })

@@ -38,33 +38,33 @@ test('logs are read by nothing but a question for one: not by a list, a start or
   const { state, registry, execution, units } = setUp()
   for (const id of ['abc123', 'abc456', 'abc789']) {
     const one = { ...execution, id, sessionID: id }
-    await state.commit([registry.write(one), registry.writeLog(one, log)])
+    await state.commit([registry.writeExecution(one), registry.writeLog(one, log)])
   }
-  expect(await registry.list(place)).toHaveLength(3)
+  expect(await registry.listRecent(place)).toHaveLength(3)
   expect(await registry.all()).toHaveLength(3)
-  await registry.evict()
+  await registry.deleteOld()
   expect(units()).toBeLessThan(3 * 3 * 1000)
-  expect(await registry.lines(execution)).toEqual(log)
+  expect(await registry.logOf(execution)).toEqual(log)
 })
 
 test('what is written of an execution after its log does not contain it', async () => {
   const { registry, execution } = setUp()
   expect(registry.writeLog(execution, log).value.length).toBeGreaterThan(100_000)
-  expect(registry.write(execution).value.length).toBeLessThan(1000)
+  expect(registry.writeExecution(execution).value.length).toBeLessThan(1000)
 })
 
 test('an execution without a log has no lines', async () => {
   const { registry, execution } = setUp()
-  expect(await registry.lines(execution)).toEqual([])
+  expect(await registry.logOf(execution)).toEqual([])
 })
 
 test('a log is forgotten together with its execution', async () => {
   const { clock, state, registry, execution } = setUp()
-  await state.commit([registry.write(execution), registry.writeLog(execution, log)])
+  await state.commit([registry.writeExecution(execution), registry.writeLog(execution, log)])
   await clock.advance(86_400_000)
-  await registry.evict()
+  await registry.deleteOld()
   expect(await state.list('')).toHaveLength(2)
   await clock.advance(1)
-  await registry.evict()
+  await registry.deleteOld()
   expect(await state.list('')).toEqual([])
 })

@@ -7,7 +7,7 @@ import { createHandClock } from '@reply/testing'
 import type { TelegramMessage } from '@reply/testing/telegram'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { BridgeConfig } from '../src/config/schema.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { LocalRun } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
 

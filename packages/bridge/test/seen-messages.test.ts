@@ -21,9 +21,9 @@ test('the chats of a channel that have a route, or a mirror, are known, with the
   const now = clock.now()
   await store.commit([
     ...routes.map((route) => ({ type: 'put', ...route }) as const),
-    messages.take(busy, { id: '1', postedAt: now - 5000 }),
-    messages.take(busy, { id: '2', postedAt: now - 9000 }),
-    messages.take(other, { id: '1', postedAt: now }),
+    messages.writeSeen(busy, { id: '1', postedAt: now - 5000 }),
+    messages.writeSeen(busy, { id: '2', postedAt: now - 9000 }),
+    messages.writeSeen(other, { id: '1', postedAt: now }),
   ])
   expect(await messages.chatsOf('dc')).toEqual([
     { chat: busy.chat, since: now - 5000 },
@@ -35,7 +35,7 @@ test('the chats of a channel that have a route, or a mirror, are known, with the
 
 test('a message is taken once in two days', async () => {
   const { clock, store, messages, place } = open()
-  const take = async () => await store.commit([messages.take(place('dc', '7'), { id: '1' })])
+  const take = async () => await store.commit([messages.writeSeen(place('dc', '7'), { id: '1' })])
   expect(await take()).toMatchObject({ type: 'done' })
   expect(await take()).not.toMatchObject({ type: 'done' })
   await clock.advance(2 * dayMs + 1)

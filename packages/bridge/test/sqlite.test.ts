@@ -12,7 +12,7 @@ import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { failureOf } from '../src/store/sqlite/errors.ts'
 import { migrate } from '../src/store/sqlite/schema.ts'
-import { hasState, readState, sqliteStore } from '../src/store/sqlite.ts'
+import { hasState, readState, sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 
 let root = ''
@@ -89,9 +89,9 @@ describe('the files', () => {
     migrate(database, file)
     // FULL is 2, NORMAL 1: https://www.sqlite.org/pragma.html#pragma_synchronous
     expect(['journal_mode', 'synchronous', 'fullfsync'].map(database.pragma)).toEqual(['wal', 2, 1])
-    database.waitForDisk(false)
+    database.setSynced(false)
     expect(database.pragma('synchronous')).toBe(1)
-    database.waitForDisk(true)
+    database.setSynced(true)
     expect(database.pragma('synchronous')).toBe(2)
     database.close()
   })

@@ -17,7 +17,7 @@ import type { Bridge, Connect } from '../src/bridge.ts'
 import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 
 /** A real server with a scripted model, a fake Telegram, and a bridge between them that can be restarted. */

@@ -6,7 +6,7 @@ export function stateOf(store: Store): State {
   return {
     ...store,
     commit: async (writes) => (await store.commit(writes)).type === 'done',
-    persist: (call) => call(),
-    leave: async (writes) => void (await store.commit(writes)),
+    withRetries: (call) => call(),
+    commitWithoutLease: async (writes) => void (await store.commit(writes)),
   }
 }

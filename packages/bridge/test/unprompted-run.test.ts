@@ -35,18 +35,18 @@ test('a reply is of a run with the same beginning, and of none when all runs of 
   const prompt = { channel: 'tg', chat: { id: '1' } }
   const reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'> = { sessionID: 'ses_1', startedAt: 5, messages: [] }
   const add = (sessionID: string, startedAt: number | undefined, startedBy?: string) =>
-    running.add({
+    running.addUntilEnded({
       execution: () => ({ prompt, sessionID, startedBy }),
       stream: () => (startedAt === undefined ? undefined : { reply: { sessionID, startedAt, messages: [] } }),
       ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
     } as unknown as ActiveRun)
   add('ses_2', 5)
   add('ses_1', 5, 'itself')
-  expect(running.isFollowed(reply)).toBe(false)
+  expect(running.isOfPromptedRun(reply)).toBe(false)
   add('ses_1', 4)
-  expect(running.isFollowed(reply)).toBe(false)
+  expect(running.isOfPromptedRun(reply)).toBe(false)
   add('ses_1', undefined)
-  expect(running.isFollowed(reply)).toBeUndefined()
+  expect(running.isOfPromptedRun(reply)).toBeUndefined()
   add('ses_1', 5)
-  expect(running.isFollowed(reply)).toBe(true)
+  expect(running.isOfPromptedRun(reply)).toBe(true)
 })

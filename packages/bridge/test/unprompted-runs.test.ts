@@ -22,7 +22,7 @@ test('a store that fails for good is asked less and less often, and at last it i
   const tries: number[] = []
   const errors: Error[] = []
   let watched: (reply: Reply) => readonly ReplyObserver[] = () => []
-  const opencode = {
+  const client = {
     watch: (_: object, { observe }: { readonly observe: typeof watched }) => {
       watched = observe
       return () => {}
@@ -32,9 +32,9 @@ test('a store that fails for good is asked less and less often, and at last it i
   }
   const mirrors = createMirrors([])
   const context = {
-    ...{ servers: new Map([['home', opencode]]), channels: { has: () => true }, config: { servers: {} } },
-    registry: { newID: async () => 'abc234', write: () => ({ type: 'put', key: 'execution/1', value: '' }) },
-    routes: { of: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
+    ...{ servers: new Map([['home', client]]), channels: { has: () => true }, config: { servers: {} } },
+    registry: { newID: async () => 'abc234', writeExecution: () => ({ type: 'put', key: 'execution/1', value: '' }) },
+    routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
     state: {
       commit: async () => {
         tries.push(clock.now())
@@ -43,10 +43,15 @@ test('a store that fails for good is asked less and less often, and at last it i
     },
     ...{ clock, mirrors, onError: (error: Error) => errors.push(error) },
   } as unknown as BridgeContext
-  const wakes = createUnpromptedRuns({ context, endedRuns: createEndedRuns(1), isFollowed: () => false, add: () => {} })
+  const wakes = createUnpromptedRuns({
+    context,
+    endedRuns: createEndedRuns(1),
+    isOfPromptedRun: () => false,
+    add: () => {},
+  })
   const prompt = { channel: 'tg', chat: { id: '1' } }
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
-  await wakes.restore([last as unknown as Execution])
+  await wakes.restoreRuns([last as unknown as Execution])
   for (const observer of watched(reply)) passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
   const isShown = (): boolean => wakes.isShown(reply, prompt)
   expect(isShown()).toBe(true)

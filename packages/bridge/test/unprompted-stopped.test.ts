@@ -37,19 +37,24 @@ async function begun(reply: Reply, isStopping: () => boolean) {
       emit: none,
       config: { servers: {}, router: { timeoutMs: 60_000, progress: {} } },
     },
-    registry: { newID: async () => 'abc234', write, writeLog: () => undefined, follow: () => none },
-    routes: { of: async () => undefined, writeAuthor: none },
-    failed: { findMissing: () => [], write: () => [], report: none },
-    channels: { sinkFields: () => ({}), of: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
+    registry: {
+      newID: async () => 'abc234',
+      writeExecution: write,
+      writeLog: () => undefined,
+      followReply: () => none,
+    },
+    routes: { routeOf: async () => undefined, writeAuthor: none },
+    failed: { findMissing: () => [], write: () => [], reportAll: none },
+    channels: { sinkFields: () => ({}), connectionOf: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{
-      state: { commit: async () => true, persist: (call: () => unknown) => call() },
+      state: { commit: async () => true, withRetries: (call: () => unknown) => call() },
       asks: { observerFor: () => ({}) },
       onError: (error: Error) => errors.push(error),
     },
   } as unknown as BridgeContext
   const prompt = { channel: 'tg', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, messageRef: { id: '1' } }
   const observer = await beginUnpromptedRun(reply, {
-    ...{ context, runObservers: createEndedRuns(1).begin(), opencode: {}, timers: createTimers(clock) },
+    ...{ context, runObservers: createEndedRuns(1).createRunObservers(), client: {}, timers: createTimers(clock) },
     ...{ last: { prompt, server: 'home', sessionID: reply.sessionID }, add: (run: ActiveRun) => runs.push(run) },
     isStopping,
   } as unknown as UnpromptedRunOptions)

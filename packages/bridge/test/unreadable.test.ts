@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { createHandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { failedPrefix, failuresIn } from '../src/failed/failure-rows.ts'
-import { queueDecoders, readable, withoutUnreadableRows } from '../src/failed/unreadable-rows.ts'
+import { queueDecoders, rowDecoders, withoutUnreadableRows } from '../src/failed/unreadable-rows.ts'
 import { phases, statuses } from '../src/state/execution.ts'
 import { createState, type State } from '../src/state/state.ts'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store, StoreLease, Write } from '../src/store/store.ts'
 import { startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
@@ -35,7 +35,7 @@ const queues: Readonly<Record<string, string>> = {
 const values = ['{"id":"abcdef","phase":"do', '{}', '[{}]', 'null', 'oops', '']
 
 test('every kind of row that a bridge decodes has a row here', () => {
-  expect(Object.keys(keys)).toEqual(Object.keys(readable))
+  expect(Object.keys(keys)).toEqual(Object.keys(rowDecoders))
   expect(Object.keys(queues)).toEqual(Object.keys(queueDecoders))
 })
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sqliteStore } from '../src/store/sqlite.ts'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { bundleFixture } from './process.ts'
 
 /** Has the disk fail to sync from when a file exists. */

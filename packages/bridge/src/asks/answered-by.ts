@@ -6,9 +6,9 @@ export interface ActorRef {
 
 /** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
 export interface AnsweredBy {
-  note(requestID: string, by: ActorRef): void
+  rememberActor(requestID: string, by: ActorRef): void
   /** Returns who answered, and forgets it. Undefined if it was answered elsewhere, or not at all. */
-  take(requestID: string): ActorRef | undefined
+  takeActor(requestID: string): ActorRef | undefined
 }
 
 /** How many are remembered. If a run ends before the server confirms an answer, its entry is never taken. */
@@ -16,16 +16,16 @@ const mostNoted = 1000
 
 export function createAnsweredBy(): AnsweredBy {
   const noted = new Map<string, ActorRef>()
-  return { note, take }
+  return { rememberActor, takeActor }
 
-  function note(requestID: string, by: ActorRef): void {
+  function rememberActor(requestID: string, by: ActorRef): void {
     noted.delete(requestID)
     noted.set(requestID, by)
     const [oldest] = noted.keys()
     if (noted.size > mostNoted && oldest !== undefined) noted.delete(oldest)
   }
 
-  function take(requestID: string): ActorRef | undefined {
+  function takeActor(requestID: string): ActorRef | undefined {
     const by = noted.get(requestID)
     noted.delete(requestID)
     return by

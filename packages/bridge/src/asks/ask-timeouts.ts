@@ -20,7 +20,7 @@ export interface AskTimeouts {
 /** A run, and the place that shows its asks. */
 export interface WatchedRun {
   readonly place: ChatPlace & { readonly actor: Actor }
-  readonly opencode: Pick<Client, 'reject'>
+  readonly client: Pick<Client, 'reject'>
   /** The server's name in the config, so that a reply to a message about the ask continues its session. */
   readonly server: string
 }
@@ -47,53 +47,58 @@ export function createAskTimeouts(options: {
   return { observerFor, stop }
 
   function observerFor(run: WatchedRun): ReplyObserver {
-    const look = ({ reply }: { readonly reply: Reply }): void => sync(run, reply)
+    const updateTimersOfReply = ({ reply }: { readonly reply: Reply }): void => updateTimers(run, reply)
     return {
-      replyStarted: look,
-      questionAsked: look,
-      questionReplied: look,
-      questionRejected: look,
-      permissionAsked: look,
-      permissionReplied: look,
-      askWithdrawn: look,
-      replySettled: look,
+      replyStarted: updateTimersOfReply,
+      questionAsked: updateTimersOfReply,
+      questionReplied: updateTimersOfReply,
+      questionRejected: updateTimersOfReply,
+      permissionAsked: updateTimersOfReply,
+      permissionReplied: updateTimersOfReply,
+      askWithdrawn: updateTimersOfReply,
+      replySettled: updateTimersOfReply,
     }
   }
 
-  function sync(run: WatchedRun, reply: Reply): void {
+  function updateTimers(run: WatchedRun, reply: Reply): void {
     const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
     const ids = new Set(pending.map(({ requestID }) => requestID))
-    for (const { requestID } of reply.asks) if (!ids.has(requestID)) end(requestID)
-    for (const ask of pending) if (!waiting.has(ask.requestID)) void begin(run, ask)
+    for (const { requestID } of reply.asks) if (!ids.has(requestID)) clearTimers(requestID)
+    for (const ask of pending) if (!waiting.has(ask.requestID)) void startTimers(run, ask)
   }
 
-  function end(requestID: string): void {
+  function clearTimers(requestID: string): void {
     waiting.get(requestID)?.()
     waiting.delete(requestID)
   }
 
-  async function begin(run: WatchedRun, ask: Ask): Promise<void> {
+  async function startTimers(run: WatchedRun, ask: Ask): Promise<void> {
     const { requestID } = ask
     waiting.set(requestID, () => {})
     try {
-      if (!progress.enabled) return await reject({ run, ask, notice: texts.askOff, message: texts.askOffMessage })
-      const since = await state.persist(() => sinceOf(requestID))
+      if (!progress.enabled)
+        return await postAndReject({ run, ask, notice: texts.askOff, message: texts.askOffMessage })
+      const since = await state.withRetries(() => firstSeen(requestID))
       // The clock may have been ahead when an earlier process stored the time.
       const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
       if (!waiting.has(requestID)) return
       if (since.isNew && ask.type === 'permission' && isWithoutApprover(run.place))
-        void channels.notify(run.place, { text: texts.noApprover }, sessionOf(run, ask))
+        void channels.tryPost(run.place, { text: texts.noApprover }, rootSessionOf(run, ask))
       const after = elapsed(askTimeoutMs)
       const stops = [
         clock.after(Math.max(0, leftMs), () => {
-          void reject({ run, ask, notice: texts.askTimedOut(after), message: texts.askRejectedMessage(after) })
+          void postAndReject({ run, ask, notice: texts.askTimedOut(after), message: texts.askRejectedMessage(after) })
         }),
       ]
       const reminderMs = leftMs - askTimeoutMs / 2
       if (reminderMs > 0) {
         stops.push(
           clock.after(reminderMs, () => {
-            void channels.notify(run.place, { text: texts.askReminder(elapsed(askTimeoutMs / 2)) }, sessionOf(run, ask))
+            void channels.tryPost(
+              run.place,
+              { text: texts.askReminder(elapsed(askTimeoutMs / 2)) },
+              rootSessionOf(run, ask),
+            )
           }),
         )
       }
@@ -107,11 +112,11 @@ export function createAskTimeouts(options: {
 
   /** Whether no one in the chat can allow it. In a private chat, only one person can answer. */
   function isWithoutApprover({ channel, chat, actor }: WatchedRun['place']): boolean {
-    return chat.kind === 'private' && !people.find(channel, actor)?.may.has('approve')
+    return chat.kind === 'private' && !people.personOf(channel, actor)?.may.has('approve')
   }
 
   /** Returns when the ask was first seen, possibly by an earlier process. */
-  async function sinceOf(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
+  async function firstSeen(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
     const now = clock.now()
     const write = {
@@ -125,16 +130,16 @@ export function createAskTimeouts(options: {
   }
 
   /** Posts the message first, so that it precedes what the agent writes next. Waits a limited time for that post. */
-  async function reject(what: Rejection): Promise<void> {
-    const { run, ask, notice } = what
-    await atMost(channels.notify(run.place, { text: notice }, sessionOf(run, ask)), noticeMs, clock)
-    if (waiting.has(ask.requestID)) await send(what)
+  async function postAndReject(rejection: Rejection): Promise<void> {
+    const { run, ask, notice } = rejection
+    await atMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
+    if (waiting.has(ask.requestID)) await sendRejection(rejection)
   }
 
-  async function send(what: Rejection): Promise<void> {
-    const { run, ask, message } = what
+  async function sendRejection(rejection: Rejection): Promise<void> {
+    const { run, ask, message } = rejection
     try {
-      await run.opencode.reject(ask, ask.type === 'permission' ? message : undefined)
+      await run.client.reject(ask, ask.type === 'permission' ? message : undefined)
     } catch (error) {
       // It was answered just before.
       const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
@@ -142,7 +147,7 @@ export function createAskTimeouts(options: {
       onError(error instanceof Error ? error : new Error(String(error)))
       waiting.set(
         ask.requestID,
-        clock.after(againMs, () => void send(what)),
+        clock.after(againMs, () => void sendRejection(rejection)),
       )
     }
   }
@@ -163,6 +168,6 @@ interface Rejection {
 }
 
 /** The chat works with the root session. The ask of a sub-agent names another one. */
-function sessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
+function rootSessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
   return { server, sessionID: path[0] ?? sessionID }
 }

@@ -9,19 +9,19 @@ import type { ActorRef } from './answered-by.ts'
 /** Permissions that people always allowed from a chat, until they are revoked. */
 export interface SavedGrants {
   /**
-   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `forget` if the
+   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `remove` if the
    * server surely did not accept it.
    */
-  begin(given: Given): Promise<Grant>
+  storePending(given: GrantRequest): Promise<Grant>
   confirm(grant: Grant): Promise<void>
-  forget(grant: Grant): Promise<void>
+  remove(grant: Grant): Promise<void>
   /** Returns the grants of a server, oldest first, and whether the server can revoke them. */
-  of(server: string): Promise<GrantList>
+  list(server: string): Promise<GrantList>
   /** Revokes a grant on the server. Rejects with the error of the server, for example `unsupported`. */
   revoke(grant: Grant): Promise<void>
 }
 
-export interface Given {
+export interface GrantRequest {
   readonly ask: PermissionAsk
   readonly server: string
   readonly by: ActorRef & { readonly name: string }
@@ -46,51 +46,51 @@ export function createSavedGrants({
   readonly servers: ReadonlyMap<string, Client>
   readonly clock: Clock
 }): SavedGrants {
-  return { begin, confirm, forget, of, revoke }
+  return { storePending, confirm, remove, list, revoke }
 
-  async function begin({ ask, server, by }: Given): Promise<Grant> {
+  async function storePending({ ask, server, by }: GrantRequest): Promise<Grant> {
     const at = clock.now()
     const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
     const { permission, always: patterns } = ask
     const grant: Grant = { id, server, permission, patterns, by, at, isConfirmed: false }
-    await put(grant)
+    await writeGrant(grant)
     return grant
   }
 
   async function confirm(grant: Grant): Promise<void> {
     // The server accepted it, so a failing store must not show the person an error.
-    await state.persist(() => put({ ...grant, isConfirmed: true }))
+    await state.withRetries(() => writeGrant({ ...grant, isConfirmed: true }))
   }
 
-  async function put(grant: Grant): Promise<void> {
+  async function writeGrant(grant: Grant): Promise<void> {
     const expiresAt = grant.at + listedMs
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
   }
 
-  async function forget(...grants: readonly Grant[]): Promise<void> {
+  async function remove(...grants: readonly Grant[]): Promise<void> {
     const writes: readonly Write[] = grants.map((grant) => ({ type: 'remove', key: keyOf(grant) }))
-    await state.persist(() => state.commit(writes))
+    await state.withRetries(() => state.commit(writes))
   }
 
-  async function of(server: string): Promise<GrantList> {
-    const stored = (await state.list(prefixOf(server))).map(({ value }) => toGrant(value))
+  async function list(server: string): Promise<GrantList> {
+    const stored = (await state.list(keyPrefixOf(server))).map(({ value }) => toGrant(value))
     const rules = await rulesOf(server)
     if (!rules) return { grants: stored, canRevoke: false }
     // It was revoked elsewhere, or the server never accepted it.
-    const gone = stored.filter((grant) => coveringIn(rules, grant).length === 0)
-    if (gone.length > 0) await forget(...gone)
+    const gone = stored.filter((grant) => rulesOfGrant(rules, grant).length === 0)
+    if (gone.length > 0) await remove(...gone)
     return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
   }
 
   async function revoke(grant: Grant): Promise<void> {
-    const opencode = serverOf(grant.server)
-    for (const { id } of coveringIn(await opencode.savedRules(), grant)) {
-      await opencode.removeRule(id).catch((error: unknown) => {
+    const client = serverOf(grant.server)
+    for (const { id } of rulesOfGrant(await client.savedRules(), grant)) {
+      await client.removeRule(id).catch((error: unknown) => {
         // Another client removed it first.
         if (!isType(error, 'gone')) throw error
       })
     }
-    await forget(grant)
+    await remove(grant)
   }
 
   /** Undefined if the server does not list its rules. */
@@ -110,17 +110,17 @@ export function createSavedGrants({
   }
 }
 
-function coveringIn(rules: readonly SavedRule[], { permission, patterns }: Grant): readonly SavedRule[] {
+function rulesOfGrant(rules: readonly SavedRule[], { permission, patterns }: Grant): readonly SavedRule[] {
   return rules.filter((rule) => rule.permission === permission && patterns.includes(rule.pattern))
 }
 
-function prefixOf(server: string): string {
+function keyPrefixOf(server: string): string {
   return `allowed/${encodeURIComponent(server)}/`
 }
 
 /** Keys sort by time. */
 function keyOf({ server, at, id }: Grant): string {
-  return `${prefixOf(server)}${String(at).padStart(16, '0')}/${id}`
+  return `${keyPrefixOf(server)}${String(at).padStart(16, '0')}/${id}`
 }
 
 function isType(error: unknown, type: string): boolean {

@@ -5,9 +5,9 @@ import type { BridgeObserver } from '../events/emit.ts'
 /** The status of each channel: whether it receives messages. */
 export interface ChannelStatuses {
   /** Stores the status that a channel reported, and reports a change. */
-  update(channel: string, status: InboundStatus): void
+  setStatus(channel: string, status: InboundStatus): void
   /** Call it when a channel started. It counts as receiving until it reports otherwise. */
-  started(channel: string): void
+  markStarted(channel: string): void
   /** Returns the status of each channel that started, by its name. */
   all(): Readonly<Record<string, InboundStatus>>
 }
@@ -19,9 +19,9 @@ export function createChannelStatuses(options: {
 }): ChannelStatuses {
   const { emit, onNotice, clock } = options
   const states = new Map<string, InboundStatus>()
-  return { update, started, all: () => Object.fromEntries(states) }
+  return { setStatus, markStarted, all: () => Object.fromEntries(states) }
 
-  function update(channel: string, status: InboundStatus): void {
+  function setStatus(channel: string, status: InboundStatus): void {
     const before = states.get(channel)
     states.set(channel, status)
     if (status.status === 'disconnected') {
@@ -34,8 +34,8 @@ export function createChannelStatuses(options: {
     emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
-  function started(channel: string): void {
-    if (!states.has(channel)) update(channel, { status: 'receiving' })
+  function markStarted(channel: string): void {
+    if (!states.has(channel)) setStatus(channel, { status: 'receiving' })
   }
 }
 

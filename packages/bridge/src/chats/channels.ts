@@ -14,7 +14,7 @@ import type { Routes } from './routes.ts'
 /** The channels of the config, as the rest of the bridge uses them. */
 export interface Channels {
   /** The connection of a channel. Throws for a name that the config doesn't have. */
-  of(name: string): BridgeConnection
+  connectionOf(name: string): BridgeConnection
   /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
   /** Whether the config has that channel. */
@@ -23,15 +23,15 @@ export interface Channels {
    * Posts one of the bridge's own messages, and remembers which session a reply to it continues. Default: the session of
    * the place. `next`: the one that the place uses next. Never rejects: failures are reported to `onError`.
    */
-  notify(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
-  /** Like `notify`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat. */
+  tryPost(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
+  /** Like `tryPost`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat. */
   post(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
   /** Replaces one of the bridge's own messages, with its buttons. Rejects like `BridgeConnection.edit`. */
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
   /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
   hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
   /** Shows the typing indicator. Does not wait, and ignores errors. */
-  typing(place: ChatPlace): void
+  showTyping(place: ChatPlace): void
 }
 
 /** How long a press waits for the post of its message to be confirmed, in ms. */
@@ -44,24 +44,24 @@ export function createChannels(options: {
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (name: string) => SinkFields
   readonly state: State
-  readonly hold: Lease
+  readonly whenHeld: Lease
   readonly routes: Routes
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, sinkFields, state, hold, routes, clock, onError } = options
+  const { connections, sinkFields, state, whenHeld, routes, clock, onError } = options
   const ownButtons = createOwnButtons(state, () => clock.now())
   /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
-  return { of, sinkFields, has: (name) => connections.has(name), notify, post, edit, hasButton, typing }
+  return { connectionOf, sinkFields, has: (name) => connections.has(name), tryPost, post, edit, hasButton, showTyping }
 
-  function of(name: string): BridgeConnection {
+  function connectionOf(name: string): BridgeConnection {
     const connection = connections.get(name)
     if (connection) return connection
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
   }
 
-  async function notify(...given: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
+  async function tryPost(...given: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     try {
       return await post(...given)
     } catch (error) {
@@ -70,47 +70,49 @@ export function createChannels(options: {
     }
   }
 
-  async function post(...given: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
+  async function post(...given: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     const [place, { buttons = [] }] = given
-    const posted = postOnce(...given)
+    const posted = postAndRemember(...given)
     if (buttons.length === 0) return await posted
     const key = chatKey(place)
-    const noted = Promise.allSettled([posting.get(key), posted])
-    posting.set(key, noted)
-    void noted.then(() => posting.get(key) === noted && posting.delete(key))
+    const readHashes = Promise.allSettled([posting.get(key), posted])
+    posting.set(key, readHashes)
+    void readHashes.then(() => posting.get(key) === readHashes && posting.delete(key))
     return await posted
   }
 
-  async function postOnce(...[place, note, session]: Parameters<Channels['notify']>): Promise<readonly MessageRef[]> {
-    const refs = await withLease(hold, note.signal, (signal) =>
-      of(place.channel).post({ ...note, signal, chat: place.chat }),
+  async function postAndRemember(
+    ...[place, note, session]: Parameters<Channels['tryPost']>
+  ): Promise<readonly MessageRef[]> {
+    const refs = await withLease(whenHeld, note.signal, (signal) =>
+      connectionOf(place.channel).post({ ...note, signal, chat: place.chat }),
     )
     const last = refs.at(-1)
     if (!last) return refs
-    const remembered = remember(place, refs, session ?? (await routes.of(place)))
-    const writes = [...(note.buttons ? ownButtons.note(place, last, note.buttons) : []), ...remembered]
-    if (writes.length > 0) await state.persist(() => state.commit(writes))
+    const remembered = writeSession(place, refs, session ?? (await routes.routeOf(place)))
+    const writes = [...(note.buttons ? ownButtons.write(place, last, note.buttons) : []), ...remembered]
+    if (writes.length > 0) await state.withRetries(() => state.commit(writes))
     return refs
   }
 
-  function remember(
+  function writeSession(
     place: ChatPlace,
     refs: readonly MessageRef[],
     session: Pick<Route, 'server' | 'sessionID'> | 'next' | undefined,
   ): readonly Write[] {
     if (session !== 'next' && session?.sessionID !== undefined)
-      return routes.remember(place, refs, { server: session.server, sessionID: session.sessionID })
-    if (session !== undefined) routes.rememberNext(place, refs)
+      return routes.writeMessages(place, refs, { server: session.server, sessionID: session.sessionID })
+    if (session !== undefined) routes.rememberForNextSession(place, refs)
     return []
   }
 
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
-    await state.commit(await ownButtons.add(place, message, note.buttons))
-    await withLease(hold, note.signal, (signal) =>
-      of(place.channel).edit(message, { ...note, signal, chat: place.chat }),
+    await state.commit(await ownButtons.writeBoth(place, message, note.buttons))
+    await withLease(whenHeld, note.signal, (signal) =>
+      connectionOf(place.channel).edit(message, { ...note, signal, chat: place.chat }),
     )
-    const noted = ownButtons.note(place, message, note.buttons)
-    await state.persist(() => state.commit(noted))
+    const noted = ownButtons.write(place, message, note.buttons)
+    await state.withRetries(() => state.commit(noted))
   }
 
   async function hasButton(...given: Parameters<Channels['hasButton']>): Promise<boolean> {
@@ -121,17 +123,17 @@ export function createChannels(options: {
     return await ownButtons.has(...given)
   }
 
-  function typing({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
-    void withLease(hold, undefined, () => of(channel).typing(chat)).catch(() => {})
+  function showTyping({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
+    void withLease(whenHeld, undefined, () => connectionOf(channel).typing(chat)).catch(() => {})
   }
 }
 
 /** The buttons of the bridge's own messages. Their data can be guessed, so a press only counts if the message has it. */
 interface OwnButtons {
   /** Returns the writes that store which buttons a message has. */
-  note(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]
-  /** Like `note`, but keeps the stored buttons: during an edit, the message has the old or the new ones. */
-  add(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): Promise<readonly Write[]>
+  write(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]
+  /** Like `write`, but keeps the stored buttons: during an edit, the message has the old or the new ones. */
+  writeBoth(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): Promise<readonly Write[]>
   /** Whether a message has a button with that data. */
   has(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
 }
@@ -141,25 +143,25 @@ const keptMs = 2_592_000_000
 
 function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {
   return {
-    note: (place, message, buttons) => written(place, message, hashesOf(buttons)),
-    add: async (place, message, buttons) => {
-      return written(place, message, [...new Set([...(await noted(place, message)), ...hashesOf(buttons)])])
+    write: (place, message, buttons) => writeHashes(place, message, hashesOf(buttons)),
+    writeBoth: async (place, message, buttons) => {
+      return writeHashes(place, message, [...new Set([...(await noted(place, message)), ...hashesOf(buttons)])])
     },
     has: async (place, message, data) => (await noted(place, message)).includes(hashOf(data)),
   }
 
-  function written(place: ChatPlace, message: MessageRef, all: readonly string[]): readonly Write[] {
-    const key = keyOf(place, message)
+  function writeHashes(place: ChatPlace, message: MessageRef, all: readonly string[]): readonly Write[] {
+    const key = buttonsKey(place, message)
     if (all.length === 0) return [{ type: 'remove', key }]
     return [{ type: 'put', key, value: all.join(' '), expiresAt: now() + keptMs }]
   }
 
   async function noted(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
-    return (await state.read(keyOf(place, message)))?.split(' ') ?? []
+    return (await state.read(buttonsKey(place, message)))?.split(' ') ?? []
   }
 }
 
-function keyOf(place: ChatPlace, { id }: MessageRef): string {
+function buttonsKey(place: ChatPlace, { id }: MessageRef): string {
   return `buttons/${chatKey(place)}/${id}`
 }
 

@@ -7,11 +7,11 @@ export interface ChatMigrations {
    * Returns the place under the first id of its chat. Stored rows and the config use that id forever. Returns the place
    * itself if the id of its chat never changed.
    */
-  former(place: ChatPlace): ChatPlace
+  withFirstID(place: ChatPlace): ChatPlace
   /** Stores a change. */
-  note(channel: string, move: { readonly from: string; readonly to: string }): Promise<void>
+  storeMove(channel: string, move: { readonly from: string; readonly to: string }): Promise<void>
   /** Loads the stored changes. Call it once, before the first message. */
-  load(): Promise<void>
+  loadMoves(): Promise<void>
 }
 
 const prefix = 'moved/'
@@ -22,15 +22,18 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
   /** The keys of the changes that are stored. */
   const written = new Set<string>()
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
-  return { former, note, load }
+  return { withFirstID, storeMove, loadMoves }
 
-  function former(place: ChatPlace): ChatPlace {
+  function withFirstID(place: ChatPlace): ChatPlace {
     const { channel, chat } = place
     const id = formerIDs.get(keyOf(channel, chat.id))
     return id === undefined ? place : { channel, chat: { ...chat, id } }
   }
 
-  async function note(channel: string, { from, to }: { readonly from: string; readonly to: string }): Promise<void> {
+  async function storeMove(
+    channel: string,
+    { from, to }: { readonly from: string; readonly to: string },
+  ): Promise<void> {
     const key = keyOf(channel, to)
     if (from === to || written.has(key)) return
     const first = formerIDs.get(key) ?? formerIDs.get(keyOf(channel, from)) ?? from
@@ -39,7 +42,7 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
     written.add(key)
   }
 
-  async function load(): Promise<void> {
+  async function loadMoves(): Promise<void> {
     for (const { key, value } of await state.list(prefix)) {
       formerIDs.set(key.slice(prefix.length), value)
       written.add(key.slice(prefix.length))

@@ -7,32 +7,32 @@ const keptMs = 2_592_000_000
 /** For how many of the newest replies late calls are corrected. */
 const mostListening = 100
 
-type Late = NonNullable<LedgerStore['late']>
+type LateCalls = NonNullable<LedgerStore['late']>
 
 /**
  * Reports the late calls of a replaced process to its successor, through the state. The key of a row is the ledger's, and
  * its value is the id of the message.
  */
-export interface ChannelLateEdits extends Late {
+export interface ChannelLateEdits extends LateCalls {
   /** Calls the listeners for the late calls that other processes reported. */
-  passOn(): Promise<void>
+  callListeners(): Promise<void>
 }
 
 export function createLateEdits(
-  state: Pick<State, 'list' | 'commit' | 'leave'>,
+  state: Pick<State, 'list' | 'commit' | 'commitWithoutLease'>,
   channel: string,
   now: () => number,
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
-  const listeners = new Map<string, Parameters<Late['listen']>[1]>()
+  const listeners = new Map<string, Parameters<LateCalls['listen']>[1]>()
   let isPassing = false
-  return { report, listen, passOn }
+  return { report, listen, callListeners }
 
-  async function report(key: string, { id }: Parameters<Late['report']>[1]): Promise<void> {
-    await state.leave([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
+  async function report(key: string, { id }: Parameters<LateCalls['report']>[1]): Promise<void> {
+    await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 
-  function listen(key: string, listener: Parameters<Late['listen']>[1]): () => void {
+  function listen(key: string, listener: Parameters<LateCalls['listen']>[1]): () => void {
     listeners.delete(key)
     listeners.set(key, listener)
     const [oldest] = listeners.keys()
@@ -42,18 +42,18 @@ export function createLateEdits(
     }
   }
 
-  async function passOn(): Promise<void> {
+  async function callListeners(): Promise<void> {
     if (isPassing || listeners.size === 0) return
     isPassing = true
     try {
       const rows = await state.list(prefix)
-      await Promise.all(rows.map(pass))
+      await Promise.all(rows.map(callListener))
     } finally {
       isPassing = false
     }
   }
 
-  async function pass({ key, value }: StoredValue): Promise<void> {
+  async function callListener({ key, value }: StoredValue): Promise<void> {
     const listener = listeners.get(key.slice(prefix.length))
     if (!listener) return
     await listener({ id: value })

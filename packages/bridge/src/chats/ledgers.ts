@@ -9,14 +9,14 @@ import type { Routes } from './routes.ts'
 
 /** How long the ledger of a reply is kept, in ms: 30 days. */
 const keptMs = 2_592_000_000
-/** How many entries `own` and `checkedSessions` have at most. */
+/** How many entries `ownKeys` and `checkedSessions` have at most. */
 const mostOwn = 10_000
 /** For how many ledgers it is cached which messages are remembered. Those of others are remembered again. */
 const mostKnown = 1000
 
 export interface LedgerOptions {
   readonly state: State
-  readonly hold: BridgeLease['hold']
+  readonly whenHeld: BridgeLease['whenHeld']
   readonly late: NonNullable<LedgerStore['late']>
   readonly routes: Routes
   /** The channel's name in the config. */
@@ -33,22 +33,31 @@ export interface LedgerOptions {
  * Stores the ledgers of a channel in the bridge's state. Also remembers the session of each message that a ledger names, so
  * that a reply to the message continues that session.
  */
-export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShown, now }: LedgerOptions): LedgerStore {
+export function ledgersOf({
+  state,
+  whenHeld,
+  late,
+  routes,
+  channel,
+  serverOf,
+  onShown,
+  now,
+}: LedgerOptions): LedgerStore {
   /** By ledger: the messages whose session is remembered. */
-  const known = new Map<string, ReadonlySet<string>>()
+  const rememberedIDs = new Map<string, ReadonlySet<string>>()
   /** Keys without a prompt that this process uses. */
-  const own = createRecent<true>(mostOwn)
+  const ownKeys = createRecent<true>(mostOwn)
   /** Sessions that were searched for ledgers of earlier processes. */
   const checkedSessions = createRecent<true>(mostOwn)
   /** By the key of a reply: the key of the ledger of an earlier process that the reply continues. */
-  const continued = new Map<string, string>()
+  const continuedKeys = new Map<string, string>()
   const prefix = `ledger/${channel}/`
   const keyOf = (key: string): string => prefix + key
   return {
     // Retried while the store fails: without the ledger, the reply would be shown twice.
-    read: async (key) => await state.persist(() => read(key)),
-    write: async (key, text, former) => await withSinkError(() => write(key, text, former)),
-    lease: async () => await withSinkError(hold),
+    read: async (key) => await state.withRetries(() => readLedger(key)),
+    write: async (key, text, formerKey) => await withSinkError(() => writeLedger(key, text, formerKey)),
+    lease: async () => await withSinkError(whenHeld),
     late,
   }
 
@@ -62,10 +71,10 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
     }
   }
 
-  async function read(key: string): Promise<string | undefined> {
-    if (!hasPrompt(key)) own.set(key, true)
+  async function readLedger(key: string): Promise<string | undefined> {
+    if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
-    if ([...continued.values()].includes(key)) return undefined
+    if ([...continuedKeys.values()].includes(key)) return undefined
     return (await state.read(keyOf(key))) ?? (await leftStatusLedger(key))
   }
 
@@ -81,44 +90,44 @@ export function ledgersOf({ state, hold, late, routes, channel, serverOf, onShow
     for (const row of stored.toReversed()) {
       const other = row.key.slice(prefix.length)
       // This process may show that reply itself.
-      if (hasPrompt(other) || own.has(other)) continue
+      if (hasPrompt(other) || ownKeys.has(other)) continue
       const text = withLeftStatus(row.value)
       if (text === undefined) continue
-      continued.set(key, other)
+      continuedKeys.set(key, other)
       return text
     }
     return undefined
   }
 
   /** Returns the writes that remove ledgers of the same reply under other keys. */
-  function replacedBy(key: string, former: string | undefined): readonly Write[] {
-    const other = continued.get(key)
+  function removalsOfReplaced(key: string, formerKey: string | undefined): readonly Write[] {
+    const other = continuedKeys.get(key)
     const old = [
-      ...(former === undefined || hasPrompt(former) ? [] : [former]),
-      ...(other === undefined || own.has(other) ? [] : [other]),
+      ...(formerKey === undefined || hasPrompt(formerKey) ? [] : [formerKey]),
+      ...(other === undefined || ownKeys.has(other) ? [] : [other]),
     ]
     return old.map((one) => ({ type: 'remove', key: keyOf(one) }))
   }
 
-  async function write(key: string, text: string, former: string | undefined): Promise<void> {
-    if (!hasPrompt(key)) own.set(key, true)
+  async function writeLedger(key: string, text: string, formerKey: string | undefined): Promise<void> {
+    if (!hasPrompt(key)) ownKeys.set(key, true)
     const refs = messageRefsOf(text)
     const place = ledgerKeyOf(key)
     const server = place && serverOf(place.sessionID)
     if (place && refs.length > 0) onShown({ channel, chat: place.chat }, place.sessionID)
-    const fresh = refs.filter(({ id }) => !known.get(key)?.has(id))
+    const fresh = refs.filter(({ id }) => !rememberedIDs.get(key)?.has(id))
     const remembered =
       place && server !== undefined
-        ? routes.remember({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
+        ? routes.writeMessages({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
         : []
     const put = { type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs } as const
-    await state.persist(() => state.commit([put, ...replacedBy(key, former), ...remembered]))
-    continued.delete(key)
+    await state.withRetries(() => state.commit([put, ...removalsOfReplaced(key, formerKey), ...remembered]))
+    continuedKeys.delete(key)
     if (server === undefined) return
-    known.delete(key)
-    known.set(key, new Set(refs.map(({ id }) => id)))
-    const [oldest] = known.keys()
-    if (known.size > mostKnown && oldest !== undefined) known.delete(oldest)
+    rememberedIDs.delete(key)
+    rememberedIDs.set(key, new Set(refs.map(({ id }) => id)))
+    const [oldest] = rememberedIDs.keys()
+    if (rememberedIDs.size > mostKnown && oldest !== undefined) rememberedIDs.delete(oldest)
   }
 }
 

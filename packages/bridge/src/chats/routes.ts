@@ -10,31 +10,31 @@ import type { Write } from '../store/store.ts'
 /** The server and session of each place, and the session of each message. */
 export interface Routes {
   /** Returns the route of a place. Undefined if the config has no server for it. */
-  of(place: ChatPlace): Promise<Route | undefined>
+  routeOf(place: ChatPlace): Promise<Route | undefined>
   /** Returns the route of a prompt. A reply to a message of the bot continues that message's session. */
-  meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
+  routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
   /** Returns the writes that change the route of a place. */
-  write(place: ChatPlace, route: Route): readonly Write[]
+  writeRoute(place: ChatPlace, route: Route): readonly Write[]
   /** Returns the writes that make the place use a session. */
-  use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
+  writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
   /** Returns the writes that list a session among those of the place. */
-  note(place: ChatPlace, session: SessionRef): readonly Write[]
+  writeUsed(place: ChatPlace, session: SessionRef): readonly Write[]
   /** Returns the sessions that were used in a place, newest first. */
-  used(place: ChatPlace): Promise<readonly UsedSession[]>
+  usedSessions(place: ChatPlace): Promise<readonly UsedSession[]>
   /** Whether the place is a thread that the bot works in. */
-  isOurs(place: ChatPlace): boolean
+  isOurThread(place: ChatPlace): boolean
   /** Returns the session of a message of the bot. Undefined if it is not remembered. */
-  sessionOf(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
+  sessionOfMessage(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
   /** Returns the writes that remember the session of messages. */
-  remember(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
+  writeMessages(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
   /** Remembers messages for the next session of the place. */
-  rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void
+  rememberForNextSession(place: ChatPlace, messages: readonly MessageRef[]): void
   /** Returns the write that remembers the author of the prompt that started a run. */
   writeAuthor(promptID: string, author: Author): Write
   /** Returns the author of the prompt that started a run. Undefined if it was sent elsewhere, or more than 90 days ago. */
   authorOf(promptID: string): Promise<Author | undefined>
   /** Loads the threads that the bot works in. Call it once, before the first message. */
-  load(): Promise<void>
+  loadThreads(): Promise<void>
 }
 
 /** An actor of a channel. */
@@ -62,53 +62,53 @@ export function createRoutes(options: {
   /** The config's `routes`. */
   readonly routes: Readonly<Record<string, string>>
   /** As in `ChatMigrations`. */
-  readonly former?: ((place: ChatPlace) => ChatPlace) | undefined
+  readonly withFirstID?: ((place: ChatPlace) => ChatPlace) | undefined
 }): Routes {
   const { state, clock, mirrors, servers, routes } = options
-  const ours = new Set<string>()
-  const waiting = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
+  const threads = new Set<string>()
+  const waitingMessages = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
   return {
-    of,
-    meantBy,
-    write,
-    use,
-    note,
-    used,
-    isOurs,
-    sessionOf,
-    remember,
-    rememberNext,
+    routeOf,
+    routeOfPrompt,
+    writeRoute,
+    writeSwitch,
+    writeUsed,
+    usedSessions,
+    isOurThread,
+    sessionOfMessage,
+    writeMessages,
+    rememberForNextSession,
     writeAuthor,
     authorOf,
-    load,
+    loadThreads,
   }
 
-  async function of(place: ChatPlace): Promise<Route | undefined> {
+  async function routeOf(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
-    const server = configured(place)
+    const server = configuredServer(place)
     const route = stored === undefined ? undefined : toRoute(stored)
     // The config chooses the server. A session on another server is no longer used.
     if (server === undefined) return undefined
     return route?.server === server ? route : { server }
   }
 
-  async function meantBy(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
-    const route = await of(prompt)
-    const meant = prompt.replyTo && (await sessionOf(prompt, prompt.replyTo))
+  async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
+    const route = await routeOf(prompt)
+    const meant = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
     if (!route || !meant || meant.server !== route.server) return route
     return { ...route, sessionID: meant.sessionID, title: undefined }
   }
 
-  function configured(place: ChatPlace): string | undefined {
-    const server = entryFor(routes, place, options.former)
+  function configuredServer(place: ChatPlace): string | undefined {
+    const server = entryFor(routes, place, options.withFirstID)
     if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
-  function write(place: ChatPlace, route: Route): readonly Write[] {
+  function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
-    ours.add(key)
+    threads.add(key)
     const expiresAt = clock.now() + routeMs
     const value = JSON.stringify(route)
     return [
@@ -118,38 +118,38 @@ export function createRoutes(options: {
     ]
   }
 
-  function use(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
-    return [...write(place, { ...route, title: undefined }), ...note(place, route)]
+  function writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
+    return [...writeRoute(place, { ...route, title: undefined }), ...writeUsed(place, route)]
   }
 
-  function note(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
+  function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
     const now = clock.now()
     const value = JSON.stringify({ server, sessionID, usedAt: now } satisfies UsedSession)
-    const messages = waiting.get(key) ?? []
-    waiting.delete(key)
+    const messages = waitingMessages.get(key) ?? []
+    waitingMessages.delete(key)
     return [
       { type: 'put', key: `session/${key}/${sessionID}`, value, expiresAt: now + rememberedMs },
-      ...messages.flatMap((one) => remember(one.place, [one.ref], { server, sessionID })),
+      ...messages.flatMap((one) => writeMessages(one.place, [one.ref], { server, sessionID })),
     ]
   }
 
-  async function used(place: ChatPlace): Promise<readonly UsedSession[]> {
+  async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
-  function isOurs(place: ChatPlace): boolean {
+  function isOurThread(place: ChatPlace): boolean {
     const isThread = place.chat.thread !== undefined || place.chat.isThread === true
-    return isThread && (ours.has(placeKey(place)) || mirrors.isNamed(place))
+    return isThread && (threads.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
-  async function sessionOf(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
+  async function sessionOfMessage(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
     const stored = await state.read(`message/${chatKey(place)}/${id}`)
     return stored === undefined ? undefined : toUsedSession(stored)
   }
 
-  function remember(...[place, messages, session]: Parameters<Routes['remember']>): readonly Write[] {
+  function writeMessages(...[place, messages, session]: Parameters<Routes['writeMessages']>): readonly Write[] {
     const now = clock.now()
     const value = JSON.stringify({ ...session, usedAt: now, thread: place.chat.thread } satisfies UsedSession)
     return messages.map(({ id }) => {
@@ -157,13 +157,13 @@ export function createRoutes(options: {
     })
   }
 
-  function rememberNext(place: ChatPlace, messages: readonly MessageRef[]): void {
+  function rememberForNextSession(place: ChatPlace, messages: readonly MessageRef[]): void {
     const key = mirrors.keyOf(place)
-    const all = [...(waiting.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
-    waiting.delete(key)
-    waiting.set(key, all)
-    const [oldest] = waiting.keys()
-    if (waiting.size > mostPlaces && oldest !== undefined) waiting.delete(oldest)
+    const all = [...(waitingMessages.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
+    waitingMessages.delete(key)
+    waitingMessages.set(key, all)
+    const [oldest] = waitingMessages.keys()
+    if (waitingMessages.size > mostPlaces && oldest !== undefined) waitingMessages.delete(oldest)
   }
 
   function writeAuthor(promptID: string, author: Author): Write {
@@ -178,8 +178,8 @@ export function createRoutes(options: {
       : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
   }
 
-  async function load(): Promise<void> {
+  async function loadThreads(): Promise<void> {
     for (const prefix of ['route/', 'ours/'])
-      for (const { key } of await state.list(prefix)) ours.add(key.slice(prefix.length))
+      for (const { key } of await state.list(prefix)) threads.add(key.slice(prefix.length))
   }
 }

@@ -9,7 +9,7 @@ import type { Write } from '../store/store.ts'
 /** The ids of received messages, so that each is handled once. */
 export interface SeenMessages {
   /** Returns a write that conflicts if the message was received before. */
-  take(place: ChatPlace, message: MessageRef): Write
+  writeSeen(place: ChatPlace, message: MessageRef): Write
   /** Returns the chats of a channel that the bridge works in, and up to which time their messages were received. */
   chatsOf(channel: string): Promise<readonly KnownChat[]>
 }
@@ -26,9 +26,9 @@ export function createSeenMessages({
   readonly mirrors: Pick<Mirrors, 'of'>
   readonly clock: Clock
 }): SeenMessages {
-  return { take, chatsOf }
+  return { writeSeen, chatsOf }
 
-  function take(place: ChatPlace, { id, postedAt }: MessageRef): Write {
+  function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
     const now = clock.now()
     const key = `seen/${chatKey(place)}/${id}`
     return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }

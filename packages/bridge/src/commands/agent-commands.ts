@@ -19,20 +19,20 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       usage: '[provider/model]',
       description: 'the model that answers',
       run: async ({ place, rest, target }) => {
-        const { route, opencode } = await target()
-        const models = await opencode.models()
+        const { route, client } = await target()
+        const models = await client.models()
         const names = models.map(({ providerID, modelID }) => `${providerID}/${modelID}`)
         const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : texts.byDefault
-        if (rest === '') return listing(texts.models(plain(current)), names)
+        if (rest === '') return listReply(texts.models(plain(current)), names)
         if (rest.toLowerCase() === 'default') {
-          await state.commit(routes.write(place, { ...route, model: undefined }))
+          await state.commit(routes.writeRoute(place, { ...route, model: undefined }))
           return { text: texts.modelSet(texts.byDefault) }
         }
         const index = names.findIndex((name) => name.toLowerCase() === rest.toLowerCase())
         const model = models[index]
         if (!model) throw new CommandRefusal(texts.noModel(plain(rest)))
         const { providerID, modelID } = model
-        await state.commit(routes.write(place, { ...route, model: { providerID, modelID } }))
+        await state.commit(routes.writeRoute(place, { ...route, model: { providerID, modelID } }))
         return { text: texts.modelSet(plain(names[index] ?? rest)) }
       },
     },
@@ -41,13 +41,13 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       usage: '[name]',
       description: 'the agent that answers',
       run: async ({ place, rest, target }) => {
-        const { route, opencode } = await target()
-        const names = (await opencode.agents()).filter(({ isPrimary }) => isPrimary).map(({ name }) => name)
-        if (rest === '') return listing(texts.agents(plain(route.agent ?? texts.byDefault)), names)
+        const { route, client } = await target()
+        const names = (await client.agents()).filter(({ isPrimary }) => isPrimary).map(({ name }) => name)
+        if (rest === '') return listReply(texts.agents(plain(route.agent ?? texts.byDefault)), names)
         const isReset = rest.toLowerCase() === 'default' && !names.includes('default')
         const agent = isReset ? undefined : names.find((name) => name.toLowerCase() === rest.toLowerCase())
         if (!isReset && agent === undefined) throw new CommandRefusal(texts.noAgent(plain(rest)))
-        await state.commit(routes.write(place, { ...route, agent }))
+        await state.commit(routes.writeRoute(place, { ...route, agent }))
         return { text: texts.agentSet(plain(agent ?? texts.byDefault)) }
       },
     },
@@ -55,13 +55,13 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       name: 'commands',
       description: "the agent's own commands",
       run: async ({ target }) => {
-        const { opencode } = await target()
-        const listed = await opencode.commands()
+        const { client } = await target()
+        const listed = await client.commands()
         if (listed.length === 0) return { text: texts.noCommands }
         const names = listed.map(({ name, description = '' }) =>
           oneLine([`/${name}`, ...(description === '' ? [] : [description])].join(': '), commandLength),
         )
-        return listing(texts.commands, names)
+        return listReply(texts.commands, names)
       },
     },
     {
@@ -72,7 +72,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       run: async ({ place, rest, target }) => {
         const { route } = await target()
         const isVerbose = rest === '' ? !route.isVerbose : /^on$/i.test(rest)
-        await state.commit(routes.write(place, { ...route, isVerbose }))
+        await state.commit(routes.writeRoute(place, { ...route, isVerbose }))
         return { text: texts.verbose(isVerbose) }
       },
     },
@@ -81,13 +81,13 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       description: 'take back the last prompt and its changes',
       isOnce: true,
       run: async ({ place, person, entry, target }) => {
-        const { route, opencode } = await target()
+        const { route, client } = await target()
         if (route.sessionID === undefined) return { text: texts.noSession }
         refuseWhileBusy(place, route.sessionID)
-        const last = (await opencode.reply(route.sessionID))?.promptIDs[0]
+        const last = (await client.reply(route.sessionID))?.promptIDs[0]
         if (last === undefined) return { text: texts.nothingToUndo }
         await refuseOthers(last, entry, person)
-        await opencode.revert(route.sessionID, last)
+        await client.revert(route.sessionID, last)
         return { text: texts.undone, session: { server: route.server, sessionID: route.sessionID } }
       },
     },
@@ -97,19 +97,19 @@ export function agentCommands(context: CommandContext): readonly Command[] {
       isOnce: true,
       isPrompting: true,
       run: async ({ place, person, entry, target }) => {
-        const { route, opencode } = await target()
+        const { route, client } = await target()
         const { sessionID, server } = route
         if (sessionID === undefined) return { text: texts.noSession }
         refuseWhileBusy(place, sessionID)
         const last =
           place.chat.kind === 'private' && mirrors.others(place).length === 0
             ? undefined
-            : (await opencode.reply(sessionID))?.promptIDs[0]
+            : (await client.reply(sessionID))?.promptIDs[0]
         if (last !== undefined) await refuseOthers(last, entry, person)
         // Not awaited: it may take minutes, and must not delay other commands.
-        void opencode.compact(sessionID, route.model).catch(async (error) => {
+        void client.compact(sessionID, route.model).catch(async (error) => {
           onError(error instanceof Error ? error : new Error(String(error)))
-          await channels.notify(place, { text: texts.failed(plain(chatMessageOf(error))) })
+          await channels.tryPost(place, { text: texts.failed(plain(chatMessageOf(error))) })
         })
         return { text: texts.compactStarted, session: { server, sessionID } }
       },
@@ -117,18 +117,18 @@ export function agentCommands(context: CommandContext): readonly Command[] {
   ]
 
   function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
-    if (runs.active(place).length > 0 || runs.isAtWork(sessionID)) throw new CommandRefusal(texts.busyNow)
+    if (runs.active(place).length > 0 || runs.isSessionBusy(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
 
   /** Throws if another person sent the prompt. */
   async function refuseOthers(promptID: string, entry: QueuedPrompt, person: Person): Promise<void> {
     if (person.may.has('admin')) return
     const author = await routes.authorOf(promptID)
-    if (author && people.isSame(author, entry)) return
+    if (author && people.isSamePerson(author, entry)) return
     throw new CommandRefusal(texts.mayNot('admin'))
   }
 
-  function listing(title: string, names: readonly string[]): CommandReply {
+  function listReply(title: string, names: readonly string[]): CommandReply {
     const shown = names.slice(0, mostNames).map((name) => `- ${plain(name)}`)
     const more = names.length > mostNames ? [`- … (${names.length - mostNames})`] : []
     return { text: [title, '', ...shown, ...more].join('\n') }

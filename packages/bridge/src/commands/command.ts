@@ -42,7 +42,7 @@ export interface CommandCall {
 /** The session and server that a chat uses. */
 export interface Target {
   readonly route: Route
-  readonly opencode: Client
+  readonly client: Client
 }
 
 /** The services that commands use. */

@@ -21,26 +21,26 @@ import { sessionCommands } from './session-commands.ts'
 /** The bridge's own commands and buttons. */
 export interface Commands {
   /** Whether a text starts with one of the bridge's commands. */
-  isOwn(text: string): boolean
+  isOwnCommand(text: string): boolean
   /** Whether a text is a command that stops a run. */
-  isStop(text: string): boolean
+  isStopCommand(text: string): boolean
   /** The commands for the platforms' menus. */
   readonly menu: readonly BridgeCommand[]
   /** Runs a command. `taken` are the writes that remove it from the inbox. */
-  run(given: GivenCommand): Promise<void>
+  runCommand(given: ReceivedCommand): Promise<void>
   /** Handles a press of one of the bridge's own buttons. */
-  press(given: GivenPress): Promise<void>
+  handlePress(given: ReceivedPress): Promise<void>
   /** Handles the platform's own Stop button. */
-  stop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
+  handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
 }
 
-export interface GivenCommand {
+export interface ReceivedCommand {
   readonly entry: QueuedPrompt
   readonly person: Person
-  readonly taken: readonly Write[]
+  readonly removal: readonly Write[]
 }
 
-export interface GivenPress {
+export interface ReceivedPress {
   readonly place: ChatPlace
   readonly person: Person
   readonly press: Extract<Inbound, { type: 'press' }>
@@ -54,42 +54,49 @@ const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 export function createCommands(context: CommandContext, backlog: Backlog, allowed: SavedGrants): Commands {
   const { state, channels, routes, people, runner, servers, onError } = context
   const sessions = sessionCommands(context)
-  const always = allowedCommands(context, allowed)
+  const allowedCommandsHere = allowedCommands(context, allowed)
   const all: readonly Command[] = [
-    { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcome(person) }) },
+    { name: 'start', description: 'what this bot does', run: async ({ person }) => ({ text: welcomeText(person) }) },
     {
       name: 'help',
       description: 'the commands',
-      run: async ({ person }) => ({ text: `${welcome(person)}\n\n${help()}` }),
+      run: async ({ person }) => ({ text: `${welcomeText(person)}\n\n${helpText()}` }),
     },
     ...sessions.list,
     ...runCommands(context),
     ...queueCommands(context),
     ...agentCommands(context),
-    ...always.list,
+    ...allowedCommandsHere.list,
   ]
   const byName = new Map(all.map((command) => [command.name, command]))
   const menu = all.map(({ name, description }) => ({ name, description }))
-  const isStop = (text: string): boolean => stops.has(nameIn(text))
-  return { isOwn: (text) => byName.has(nameIn(text)), isStop, menu, run, press, stop }
+  const isStopCommand = (text: string): boolean => stops.has(commandNameIn(text))
+  return {
+    isOwnCommand: (text) => byName.has(commandNameIn(text)),
+    isStopCommand,
+    menu,
+    runCommand,
+    handlePress,
+    handleStop,
+  }
 
-  async function run({ entry, person, taken }: GivenCommand): Promise<void> {
-    const command = byName.get(nameIn(entry.text))
+  async function runCommand({ entry, person, removal }: ReceivedCommand): Promise<void> {
+    const command = byName.get(commandNameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
     if (!command) return
-    const lacking = lackedBy(person, command)
+    const lacking = missingRight(person, command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(entry) }
     const reply = lacking
       ? { text: texts.mayNot(lacking) }
       : entry.isTried && command.isOnce
         ? { text: texts.restartedCommand(`/${command.name}`) }
-        : await attempt(async () => await command.run(call))
-    await state.persist(() => state.commit(taken))
+        : await replyOrErrorText(async () => await command.run(call))
+    await state.withRetries(() => state.commit(removal))
     // Not awaited: posting a long text takes a while, and must not delay the next message.
-    if (reply) void post(entry, { replyTo: entry.messageRef, ...reply })
+    if (reply) void postReply(entry, { replyTo: entry.messageRef, ...reply })
   }
 
-  async function attempt(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
+  async function replyOrErrorText(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
     try {
       return await work()
     } catch (error) {
@@ -101,47 +108,57 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     }
   }
 
-  async function post(place: ChatPlace, { session, ...message }: CommandReply): Promise<void> {
-    await channels.notify(place, message, session)
+  async function postReply(place: ChatPlace, { session, ...message }: CommandReply): Promise<void> {
+    await channels.tryPost(place, message, session)
   }
 
   async function targetOf(place: ChatPlace): Promise<Target> {
-    const route = await routes.of(place)
-    const opencode = route && servers.get(route.server)
-    if (route && opencode) return { route, opencode }
+    const route = await routes.routeOf(place)
+    const client = route && servers.get(route.server)
+    if (route && client) return { route, client }
     throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
   }
 
-  async function press({ place, person, press: { token, actor, answer, messageRef } }: GivenPress): Promise<void> {
+  async function handlePress({
+    place,
+    person,
+    press: { token, actor, answer, messageRef },
+  }: ReceivedPress): Promise<void> {
     const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
     if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
     const right = verb === 'revoke' ? 'approve' : 'prompt'
     if (!person.may.has(right)) return await answer(texts.mayNot(right))
     const who = { channel: place.channel, actor }
-    const isOwn = (prompt: QueuedPrompt): boolean => people.isSame(prompt, who) || person.may.has('admin')
+    const isOwn = (prompt: QueuedPrompt): boolean => people.isSamePerson(prompt, who) || person.may.has('admin')
     switch (verb) {
       case 'page':
         return await replaceWith(
-          await attempt(async () => await sessions.page({ place, person, ...(await targetOf(place)) }, Number(value))),
+          await replyOrErrorText(
+            async () => await sessions.sessionPage({ place, person, ...(await targetOf(place)) }, Number(value)),
+          ),
         )
       case 'switch':
         return await replaceWith(
-          await attempt(async () => await sessions.switchTo({ place, person, ...(await targetOf(place)) }, value)),
+          await replyOrErrorText(
+            async () => await sessions.switchToSession({ place, person, ...(await targetOf(place)) }, value),
+          ),
         )
       case 'revoke':
         await answer()
-        return await post(
+        return await postReply(
           place,
-          (await attempt(async () => await always.revoke(await targetOf(place), value))) ?? { text: texts.buttonGone },
+          (await replyOrErrorText(async () => await allowedCommandsHere.revokeByID(await targetOf(place), value))) ?? {
+            text: texts.buttonGone,
+          },
         )
       case 'run':
-        return await answer((await backlog.run(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
+        return await answer((await backlog.runEntry(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
       case 'drop':
-        return await drop()
+        return await dropBacklog()
       case 'again':
-        return await decide(value, true)
+        return await runOrDiscard(value, true)
       case 'leave':
-        return await decide(value, false)
+        return await runOrDiscard(value, false)
       default:
         return await answer(texts.buttonGone)
     }
@@ -151,17 +168,17 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       await answer()
       if (!reply) return
       const { session: _, ...message } = reply
-      await channels.edit(place, messageRef, message).catch(async () => await post(place, reply))
+      await channels.edit(place, messageRef, message).catch(async () => await postReply(place, reply))
     }
 
-    async function drop(): Promise<void> {
-      const { dropped, list } = await backlog.drop(place, isOwn)
+    async function dropBacklog(): Promise<void> {
+      const { dropped, list } = await backlog.dropEntries(place, isOwn)
       if (dropped === 0 && list) return await answer(texts.othersBacklog)
       await replaceWith(list ?? { text: texts.left })
     }
 
     /** Runs a prompt that may have run already, or discards it. */
-    async function decide(id: string, isAgain: boolean): Promise<void> {
+    async function runOrDiscard(id: string, isAgain: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)
       if (stored === undefined) return await answer(texts.buttonGone)
@@ -170,21 +187,21 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
       if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
         return await answer(texts.buttonGone)
-      void context.failed.count().catch(onError)
-      if (isAgain) runner.kick(place)
+      void context.failed.emitCounts().catch(onError)
+      if (isAgain) runner.startQueue(place)
       await replaceWith({ text: isAgain ? texts.runsAgain : texts.left })
     }
   }
 
-  async function stop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
-    await post(place, await stopRuns(context, { place, person, actor }))
+  async function handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
+    await postReply(place, await stopRuns(context, { place, person, actor }))
   }
 
-  function welcome({ may }: Person): string {
+  function welcomeText({ may }: Person): string {
     return texts.welcome([...may].join(', ') || '–')
   }
 
-  function help(): string {
+  function helpText(): string {
     const lines = all.map(({ name, usage, description }) => {
       return `- ${plain(`/${name}${usage === undefined ? '' : ` ${usage}`}`)}: ${description}`
     })
@@ -193,7 +210,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
 }
 
 /** The right that a person lacks for a command. Undefined if the person may use it. */
-function lackedBy({ may }: Person, command: Command): Right | undefined {
+function missingRight({ may }: Person, command: Command): Right | undefined {
   if (isHelp(command)) return undefined
   if (command.isApproving) return may.has('approve') ? undefined : 'approve'
   return may.has('prompt') || (may.has('admin') && !command.isPrompting) ? undefined : 'prompt'
@@ -201,7 +218,7 @@ function lackedBy({ may }: Person, command: Command): Right | undefined {
 
 const isHelp = ({ name }: Command): boolean => name === 'start' || name === 'help'
 
-function nameIn(text: string): string {
+function commandNameIn(text: string): string {
   return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
 }
 
@@ -214,7 +231,7 @@ const patternLength = 200
 interface AllowedCommands {
   readonly list: readonly Command[]
   /** Revokes the grant of a button, by its id. */
-  revoke(target: Target, id: string): Promise<CommandReply>
+  revokeByID(target: Target, id: string): Promise<CommandReply>
 }
 
 function allowedCommands({ config }: CommandContext, allowed: SavedGrants): AllowedCommands {
@@ -228,37 +245,37 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
       run: async ({ rest, target }) => {
         const { route } = await target()
         const [, number] = /^revoke\s+(\d+)$/i.exec(rest) ?? []
-        const listed = await allowed.of(route.server)
-        if (rest === '') return listOf(route.server, listed)
+        const listed = await allowed.list(route.server)
+        if (rest === '') return listReply(route.server, listed)
         if (number === undefined) return { text: plain(texts.allowedHelp) }
-        const grant = shownOf(listed)[Number(number) - 1]
+        const grant = newestGrants(listed)[Number(number) - 1]
         if (!grant) throw new CommandRefusal(texts.notAllowed(plain(number)))
-        return await revokeOne(grant, listed)
+        return await revokeGrant(grant, listed)
       },
     },
   ]
-  return { list, revoke }
+  return { list, revokeByID }
 
-  async function revoke({ route }: Target, id: string): Promise<CommandReply> {
-    const listed = await allowed.of(route.server)
+  async function revokeByID({ route }: Target, id: string): Promise<CommandReply> {
+    const listed = await allowed.list(route.server)
     const grant = listed.grants.find((one) => one.id === id)
     if (!grant) throw new CommandRefusal(texts.notAllowed(plain(id)))
-    return await revokeOne(grant, listed)
+    return await revokeGrant(grant, listed)
   }
 
-  async function revokeOne(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
+  async function revokeGrant(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
     if (!canRevoke) throw new CommandRefusal(whyNotRevocable(grant.server))
     await allowed.revoke(grant)
-    return { text: texts.revoked(patternsOf(grant)) }
+    return { text: texts.revoked(patternsText(grant)) }
   }
 
-  function listOf(server: string, listed: GrantList): CommandReply {
-    const shown = shownOf(listed)
+  function listReply(server: string, listed: GrantList): CommandReply {
+    const shown = newestGrants(listed)
     if (shown.length === 0) return { text: texts.nothingAllowed }
     const lines = shown.map((grant, index) => {
       const at = `${new Date(grant.at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
       const doubt = grant.isConfirmed || listed.canRevoke ? '' : ` · ${texts.allowedUnsure}`
-      return `${index + 1}. ${patternsOf(grant)} · ${plain(grant.permission)} · ${plain(grant.by.name)} · ${at}${doubt}`
+      return `${index + 1}. ${patternsText(grant)} · ${plain(grant.permission)} · ${plain(grant.by.name)} · ${at}${doubt}`
     })
     const how = listed.canRevoke ? plain(texts.allowedHelp) : whyNotRevocable(server)
     const buttons = shown.map(({ id }, index) => ({ label: texts.revoke(index + 1), data: `b/revoke/${id}` }))
@@ -272,11 +289,11 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     return config.servers[server]?.agent !== undefined ? texts.allowedByAgent : texts.allowedUntilRestart
   }
 
-  function patternsOf({ patterns }: Grant): string {
+  function patternsText({ patterns }: Grant): string {
     return plain(oneLine(escapeDeceptive(patterns.join(', ')), patternLength))
   }
 }
 
-function shownOf({ grants }: GrantList): readonly Grant[] {
+function newestGrants({ grants }: GrantList): readonly Grant[] {
   return grants.slice(-mostListed)
 }

@@ -19,9 +19,9 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       isOnce: true,
       run: async (call) => {
         const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []
-        if (call.rest === '') return await list(call)
-        if (verb.toLowerCase() === 'drop') return await drop(call, number)
-        if (verb.toLowerCase() === 'edit' && text !== '') return await edit(call, { number, text })
+        if (call.rest === '') return await listQueue(call)
+        if (verb.toLowerCase() === 'drop') return await dropEntry(call, number)
+        if (verb.toLowerCase() === 'edit' && text !== '') return await editEntry(call, { number, text })
         return { text: plain(texts.queueHelp) }
       },
     },
@@ -43,16 +43,18 @@ export function queueCommands(context: CommandContext): readonly Command[] {
         }
         const isBusy = runs.active(place).length > 0
         await state.commit([runner.enqueue(prompt)])
-        runner.kick(place)
-        const id = runner.idOf(prompt)
-        const number = isBusy ? (await runner.waiting(place)).findIndex((one) => runner.idOf(one) === id) + 1 : 0
+        runner.startQueue(place)
+        const id = runner.queueIDOf(prompt)
+        const number = isBusy
+          ? (await runner.queuedPrompts(place)).findIndex((one) => runner.queueIDOf(one) === id) + 1
+          : 0
         return number > 0 ? { text: texts.queued(number) } : undefined
       },
     },
   ]
 
-  async function list({ place }: CommandCall): Promise<CommandReply> {
-    const waiting = await runner.waiting(place)
+  async function listQueue({ place }: CommandCall): Promise<CommandReply> {
+    const waiting = await runner.queuedPrompts(place)
     if (waiting.length === 0) return { text: texts.queueEmpty }
     const lines = waiting.map((prompt, index) => {
       const { text, files } = prompt
@@ -62,10 +64,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     return { text: [texts.queue, '', ...lines, '', plain(texts.queueHelp)].join('\n') }
   }
 
-  async function drop(call: CommandCall, number: string): Promise<CommandReply> {
-    const entry = await own(call, number)
+  async function dropEntry(call: CommandCall, number: string): Promise<CommandReply> {
+    const entry = await requireEntry(call, number)
     const isDropped = await state.commit([
-      { type: 'dequeue', queue: runner.queueOf(call.place), id: runner.idOf(entry) },
+      { type: 'dequeue', queue: runner.queueNameOf(call.place), id: runner.queueIDOf(entry) },
     ])
     return {
       text: isDropped
@@ -77,23 +79,23 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     }
   }
 
-  async function edit(
+  async function editEntry(
     call: CommandCall,
     { number, text }: { readonly number: string; readonly text: string },
   ): Promise<CommandReply> {
-    const entry = await own(call, number)
+    const entry = await requireEntry(call, number)
     const { channel, actor } = call.entry
     const isAuthor = people.isAuthor(entry, { channel, actor })
     const editors = isAuthor ? entry.editors : [...(entry.editors ?? []), { channel, actor }]
     const value = JSON.stringify({ ...entry, text, editors } satisfies QueuedPrompt)
-    const write: Write = { type: 'replace', queue: runner.queueOf(call.place), id: runner.idOf(entry), value }
+    const write: Write = { type: 'replace', queue: runner.queueNameOf(call.place), id: runner.queueIDOf(entry), value }
     return { text: (await state.commit([write])) ? texts.edited(Number(number)) : texts.notQueued(number) }
   }
 
-  async function own({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
-    const found = (await runner.waiting(place))[Number(number) - 1]
+  async function requireEntry({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
+    const found = (await runner.queuedPrompts(place))[Number(number) - 1]
     if (!found) throw new CommandRefusal(texts.notQueued(plain(number)))
-    if (people.isSame(found, entry) || person.may.has('admin')) return found
+    if (people.isSamePerson(found, entry) || person.may.has('admin')) return found
     throw new CommandRefusal(texts.othersRun(plain(found.actor.name)))
   }
 }

@@ -22,9 +22,9 @@ export function runCommands(context: CommandContext): readonly Command[] {
       usage: '[id]',
       description: 'how a run is going',
       run: async ({ place, rest }) => {
-        const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
+        const execution = rest === '' ? (await registry.listRecent(place))[0] : await registry.findRecent(place, rest)
         if (!execution) return { text: rest === '' ? texts.nothingRuns : unknownText(rest), isPlain: true }
-        const last = (await registry.lines(execution)).findLast(({ from }) => from === 'stdout')
+        const last = (await registry.logOf(execution)).findLast(({ from }) => from === 'stdout')
         return { text: statusText(execution, clock.now(), last), isPlain: true }
       },
     },
@@ -33,9 +33,9 @@ export function runCommands(context: CommandContext): readonly Command[] {
       usage: '[id]',
       description: 'the last lines of a run',
       run: async ({ place, rest }) => {
-        const execution = rest === '' ? (await registry.list(place))[0] : await registry.find(place, rest)
+        const execution = rest === '' ? (await registry.listRecent(place))[0] : await registry.findRecent(place, rest)
         if (!execution) return { text: rest === '' ? texts.nothingRuns : unknownText(rest), isPlain: true }
-        return { text: logText(execution.id, await registry.lines(execution)), isPlain: true }
+        return { text: logText(execution.id, await registry.logOf(execution)), isPlain: true }
       },
     },
     {
@@ -56,7 +56,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       name: 'list',
       description: 'the recent runs of this chat',
       run: async ({ place }) => ({
-        text: listText((await registry.list(place)).slice(0, mostListed)),
+        text: listText((await registry.listRecent(place)).slice(0, mostListed)),
         isPlain: true,
       }),
     },
@@ -93,7 +93,7 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'rec
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
   const { runner, runs, routes, people, servers, onError } = context
-  await runner.restored(place)
+  await runner.whenRestored(place)
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
   const running = runs
     .active(place)
@@ -109,13 +109,13 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     const failed = stops.find((stop) => stop.status === 'rejected')
     if (failed) throw failed.reason
     if (mine.length > 0) return { text: texts.canceled }
-    const route = await routes.of(place)
-    const opencode = route && servers.get(route.server)
+    const route = await routes.routeOf(place)
+    const client = route && servers.get(route.server)
     // The session may have a run that was started elsewhere.
-    if (!opencode || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
-    const reply = await opencode.reply(route.sessionID)
+    if (!client || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
+    const reply = await client.reply(route.sessionID)
     if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
-    await opencode.abort(route.sessionID)
+    await client.abort(route.sessionID)
     return { text: texts.canceled }
   } catch (error) {
     onError(error instanceof Error ? error : new Error(String(error)))

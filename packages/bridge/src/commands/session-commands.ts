@@ -18,12 +18,12 @@ interface Choice {
 export interface SessionCommands {
   readonly list: readonly Command[]
   /** Returns one page of the sessions, with buttons. */
-  page(choosing: Choosing, page: number): Promise<CommandReply>
+  sessionPage(request: SessionRequest, page: number): Promise<CommandReply>
   /** Makes the place use a session, which is given by its number or id. */
-  switchTo(choosing: Choosing, given: string): Promise<CommandReply>
+  switchToSession(request: SessionRequest, numberOrID: string): Promise<CommandReply>
 }
 
-interface Choosing extends Target {
+interface SessionRequest extends Target {
   readonly place: ChatPlace
   readonly person: Person
 }
@@ -39,30 +39,31 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       run: async ({ place, rest, target }) => {
         const { route } = await target()
         const title = rest === '' ? undefined : rest
-        await state.commit(routes.write(place, { ...route, sessionID: undefined, title }))
+        await state.commit(routes.writeRoute(place, { ...route, sessionID: undefined, title }))
         return { text: texts.newSession(title && plain(title)) }
       },
     },
     {
       name: 'sessions',
       description: 'the sessions of this chat',
-      run: async ({ place, person, target }) => await page({ place, person, ...(await target()) }, 1),
+      run: async ({ place, person, target }) => await sessionPage({ place, person, ...(await target()) }, 1),
     },
     {
       name: 'switch',
       usage: '<number or id>',
       description: 'continue another session',
       isOnce: true,
-      run: async ({ place, person, rest, target }) => await switchTo({ place, person, ...(await target()) }, rest),
+      run: async ({ place, person, rest, target }) =>
+        await switchToSession({ place, person, ...(await target()) }, rest),
     },
     {
       name: 'current',
       description: 'the session of this chat',
       run: async ({ target }) => {
-        const { route, opencode } = await target()
+        const { route, client } = await target()
         const { sessionID, server, agent, model } = route
         if (sessionID === undefined) return { text: texts.noSession }
-        const known = (await opencode.sessions({ directory: directoryOf(server) })).find(
+        const known = (await client.sessions({ directory: directoryOf(server) })).find(
           (one) => one.sessionID === sessionID,
         )
         const facts = {
@@ -81,19 +82,19 @@ export function sessionCommands(context: CommandContext): SessionCommands {
       isOnce: true,
       isPrompting: true,
       run: async ({ place, target }) => {
-        const { route, opencode } = await target()
+        const { route, client } = await target()
         if (route.sessionID === undefined) return { text: texts.noSession }
-        const { sessionID, title } = await opencode.fork(route.sessionID)
-        await state.commit(routes.use(place, { ...route, sessionID }))
+        const { sessionID, title } = await client.fork(route.sessionID)
+        await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
         return { text: texts.forked(plain(title ?? texts.untitled)), session: { server: route.server, sessionID } }
       },
     },
   ]
-  return { list, page, switchTo }
+  return { list, sessionPage, switchToSession }
 
-  async function choices({ place, person, route, opencode }: Choosing): Promise<readonly Choice[]> {
-    const used = (await routes.used(place)).filter(({ server }) => server === route.server)
-    const known = await opencode.sessions({ directory: directoryOf(route.server) })
+  async function sessionChoices({ place, person, route, client }: SessionRequest): Promise<readonly Choice[]> {
+    const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
+    const known = await client.sessions({ directory: directoryOf(route.server) })
     // Only in a private chat, because the others in a shared chat may not see all of the project.
     const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
     const isAll = person.may.has('admin') && isPrivate && directoryOf(route.server) !== undefined
@@ -106,16 +107,16 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     })
   }
 
-  async function page(choosing: Choosing, wanted: number): Promise<CommandReply> {
-    const all = await choices(choosing)
+  async function sessionPage(request: SessionRequest, wantedPage: number): Promise<CommandReply> {
+    const all = await sessionChoices(request)
     if (all.length === 0) return { text: texts.noSessions }
     const pages = Math.ceil(all.length / perPage)
-    const number = Math.min(Math.max(1, wanted), pages)
+    const number = Math.min(Math.max(1, wantedPage), pages)
     const first = (number - 1) * perPage
     const shown = all.slice(first, first + perPage)
     const name = ({ title }: Choice): string => oneLine(title, labelLength)
     const lines = shown.map((choice, index) => {
-      const mark = choice.sessionID === choosing.route.sessionID ? ' ✓' : ''
+      const mark = choice.sessionID === request.route.sessionID ? ' ✓' : ''
       return `${first + index + 1}. ${plain(name(choice))}${mark}`
     })
     const turns = [
@@ -133,15 +134,15 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     }
   }
 
-  async function switchTo(choosing: Choosing, given: string): Promise<CommandReply> {
-    const { place, route } = choosing
-    const all = await choices(choosing)
-    const byID = all.filter(({ sessionID }) => given.length > 4 && sessionID.startsWith(given))
+  async function switchToSession(request: SessionRequest, numberOrID: string): Promise<CommandReply> {
+    const { place, route } = request
+    const all = await sessionChoices(request)
+    const byID = all.filter(({ sessionID }) => numberOrID.length > 4 && sessionID.startsWith(numberOrID))
     const chosen =
-      (/^\d+$/.test(given) ? all[Number(given) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
-    if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(given, labelLength))))
+      (/^\d+$/.test(numberOrID) ? all[Number(numberOrID) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
+    if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(numberOrID, labelLength))))
     const { sessionID, title } = chosen
-    await state.commit(routes.use(place, { ...route, sessionID }))
+    await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
     return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
   }
 }

@@ -7,7 +7,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
  */
 export function reachOf(directory: string): readonly string[] {
   if (!isAbsolute(directory)) return []
-  const own = realOf(directory)
+  const own = realPathOf(directory)
   const repository = repositoryOf(own)
   return repository === undefined || repository === own ? [own] : [own, repository]
 }
@@ -18,8 +18,8 @@ export function reachOf(directory: string): readonly string[] {
  */
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)
-  const isReached = (place: string): boolean => reach.some((folder) => isWithin(folder, place))
-  return paths.find((path) => isReached(realOf(path)) || linksTo(path).some(isReached))
+  const isReached = (location: string): boolean => reach.some((folder) => isWithin(folder, location))
+  return paths.find((path) => isReached(realPathOf(path)) || linksTo(path).some(isReached))
 }
 
 /** Returns the locations of the links on the way to a path, including those that other links point to. */
@@ -27,10 +27,10 @@ function linksTo(path: string): readonly string[] {
   const above = dirname(path)
   if (above === path) return []
   const links = linksTo(above)
-  const place = join(realOf(above), basename(path))
+  const location = join(realPathOf(above), basename(path))
   // A broken or circular link points to nothing that is used.
-  if (!existsSync(place) || !lstatSync(place).isSymbolicLink()) return links
-  return [...links, place, ...linksTo(resolve(dirname(place), readlinkSync(place)))]
+  if (!existsSync(location) || !lstatSync(location).isSymbolicLink()) return links
+  return [...links, location, ...linksTo(resolve(dirname(location), readlinkSync(location)))]
 }
 
 function repositoryOf(folder: string): string | undefined {
@@ -46,8 +46,8 @@ function isWithin(folder: string, path: string): boolean {
 }
 
 /** Resolves links and spelling. For a path that doesn't exist, resolves its nearest folder that does. */
-function realOf(path: string): string {
+function realPathOf(path: string): string {
   if (existsSync(path)) return realpathSync.native(path)
   const above = dirname(path)
-  return above === path ? path : join(realOf(above), basename(path))
+  return above === path ? path : join(realPathOf(above), basename(path))
 }

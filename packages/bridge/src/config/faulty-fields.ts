@@ -36,22 +36,22 @@ export function faultyFields(schema: z.ZodType, entry: Readonly<Record<string, u
     (error?.issues ?? []).flatMap(({ path: [name], message }) => (name === undefined ? [] : [[String(name), message]])),
   )
   const shape = schemaShape.parse(z.toJSONSchema(schema, { io: 'input' }))
-  const kinds = [shape, ...(shape.oneOf ?? []), ...(shape.anyOf ?? [])].filter((kind) => fits(kind, entry))
+  const kinds = [shape, ...(shape.oneOf ?? []), ...(shape.anyOf ?? [])].filter((kind) => canBeOfKind(kind, entry))
   return [...faults].map(([name, message]) => ({
-    ...fieldOf(kinds.flatMap(({ properties }) => properties?.[name] ?? [])),
+    ...mergedField(kinds.flatMap(({ properties }) => properties?.[name] ?? [])),
     name,
     fault: entry[name] === undefined ? undefined : message,
   }))
 }
 
 /** Whether an entry can be of this kind. Kinds differ in a field that has a constant value. */
-function fits({ properties = {} }: Shape, entry: Readonly<Record<string, unknown>>): boolean {
+function canBeOfKind({ properties = {} }: Shape, entry: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(properties).every(([name, { const: only }]) => {
     return only === undefined || entry[name] === undefined || entry[name] === only
   })
 }
 
-function fieldOf(shapes: readonly Shape[]): Omit<Field, 'name' | 'fault'> {
+function mergedField(shapes: readonly Shape[]): Omit<Field, 'name' | 'fault'> {
   const descriptions = shapes.flatMap(({ description }) => description ?? [])
   return {
     description: descriptions.join(' Or: '),

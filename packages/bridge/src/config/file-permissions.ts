@@ -15,16 +15,16 @@ export function openTo(path: string, right: 'read' | 'write'): 'others' | 'its g
   if (real.startsWith('/run/secrets/') || isReadOnly(real)) return undefined
   const { mode, uid } = statSync(real)
   const [group, others] = right === 'read' ? [0o040, 0o004] : [0o020, 0o002]
-  const above = foldersAbove(real)
+  const above = modesOfFoldersAbove(real)
   if ((mode & others) !== 0 && above.every((folder) => (folder & 0o001) !== 0)) return 'others'
   const isRoots = right === 'read' && uid === 0 && process.getuid?.() !== 0
   if ((mode & group) === 0 || isRoots || above.some((folder) => (folder & 0o011) === 0)) return undefined
   return 'its group'
 }
 
-function foldersAbove(path: string): readonly number[] {
+function modesOfFoldersAbove(path: string): readonly number[] {
   const above = dirname(path)
-  return above === path ? [] : [statSync(above).mode, ...foldersAbove(above)]
+  return above === path ? [] : [statSync(above).mode, ...modesOfFoldersAbove(above)]
 }
 
 function isReadOnly(path: string): boolean {

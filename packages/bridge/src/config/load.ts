@@ -29,7 +29,7 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
       'config',
       `The config ${path} does not exist. Create it with "reply bridge init", or choose another with --config.`,
     )
-  const config = withFolders(parseConfig(jsonOf(path)), folder)
+  const config = withFolders(parseConfig(readJson(path)), folder)
   const stateFolder = resolve(folder, config.state)
   const ownPaths = [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))]
   requireUnwritable(path)
@@ -43,7 +43,7 @@ const onlyPeople = z.looseObject({ people: configSchema.shape.people.unwrap() })
 /** Reads only the people of a config that has errors elsewhere. Undefined if they are missing or invalid. */
 export function readPeople(path: string): BridgeConfig['people'] | undefined {
   try {
-    return onlyPeople.parse(jsonOf(path)).people
+    return onlyPeople.parse(readJson(path)).people
   } catch {
     return undefined
   }
@@ -93,33 +93,33 @@ export function secretsOf(options: {
   return (source) => {
     if ('env' in source) {
       const value = options.env[source.env]?.trim()
-      if (value) return registered(value)
+      if (value) return keptSecret(value)
       throw new BridgeError(
         'config',
         `The environment variable ${source.env} is not set. Set it to the value of the secret.`,
       )
     }
     const path = resolve(options.folder, source.file)
-    const value = textOf(path).trim()
+    const value = readRegularFile(path).trim()
     const readers = openTo(path, 'read')
     if (readers !== undefined)
       throw new BridgeError(
         'config',
         `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and replace the secret if others may have read it.`,
       )
-    if (value) return registered(value)
+    if (value) return keptSecret(value)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }
 }
 
 /** Registers a secret, so that no error of this process contains it. */
-function registered(secret: string): string {
+function keptSecret(secret: string): string {
   keepSecret(secret)
   return secret
 }
 
-function jsonOf(path: string): unknown {
-  const text = textOf(path)
+function readJson(path: string): unknown {
+  const text = readRegularFile(path)
   try {
     return JSON.parse(text)
   } catch (cause) {
@@ -134,7 +134,7 @@ function jsonOf(path: string): unknown {
 const maxBytes = 1_048_576
 
 /** Reads a regular file of a limited size. A pipe or a device could block a running bridge forever. */
-function textOf(path: string): string {
+function readRegularFile(path: string): string {
   try {
     const found = statSync(path)
     if (!found.isFile()) throw new Error('it is not a regular file')

@@ -15,10 +15,10 @@ export interface Mirrors {
   of(channel: string): readonly Chat[]
 }
 
-/** `groups` are the config's `mirrors`. `former`: see `ChatMigrations`. */
+/** `groups` are the config's `mirrors`. `withFirstID`: see `ChatMigrations`. */
 export function createMirrors(
   groups: readonly (readonly string[])[],
-  former: (place: ChatPlace) => ChatPlace = (same) => same,
+  withFirstID: (place: ChatPlace) => ChatPlace = (same) => same,
 ): Mirrors {
   const table = Object.fromEntries(
     groups.flatMap((names) => {
@@ -26,17 +26,17 @@ export function createMirrors(
       return names.map((name, index) => [name, { places, own: places[index] }] as const)
     }),
   )
-  const entryOf = (place: ChatPlace) => entryFor(table, place, former)
+  const entryOf = (place: ChatPlace) => entryFor(table, place, withFirstID)
   return {
-    keyOf: (place) => placeKey(former(entryOf(place)?.places[0] ?? place)),
-    isShared: (place) => (entryOf(place)?.places.length ?? 0) > 1 || placeKey(former(place)) !== placeKey(place),
+    keyOf: (place) => placeKey(withFirstID(entryOf(place)?.places[0] ?? place)),
+    isShared: (place) => (entryOf(place)?.places.length ?? 0) > 1 || placeKey(withFirstID(place)) !== placeKey(place),
     others: (place) => {
       const { places = [], own } = entryOf(place) ?? {}
       return places.filter((one) => one !== own)
     },
     isNamed: (place) => {
       const own = entryOf(place)?.own
-      return own !== undefined && placeKey(former(own)) === placeKey(former(place))
+      return own !== undefined && placeKey(withFirstID(own)) === placeKey(withFirstID(place))
     },
     of: (channel) => Object.values(table).flatMap(({ own }) => (own?.channel === channel ? [own.chat] : [])),
   }

@@ -8,16 +8,16 @@ import { type BridgeConfig, channelSchema, configSchema, isLoopback, serverSchem
 /** Checks a config. Throws a `BridgeError` of type `config` that lists each error with its path, value and fix. */
 export function parseConfig(value: unknown): BridgeConfig {
   const { data, error } = configSchema.safeParse(value)
-  const faults = data ? crossFaults(data) : issuesOf(error, value)
+  const faults = data ? crossFaults(data) : issueSentences(error, value)
   if (data && faults.length === 0) return data
-  throw unusable(faults)
+  throw unusableConfigError(faults)
 }
 
 /** Checks a channel's entry with the channel's own schema. Throws like `parseConfig`. */
 export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
   const { data, error, success } = schema.safeParse(entry)
   if (success) return data
-  throw unusable(issuesOf(error, entry, `channels.${name}.`))
+  throw unusableConfigError(issueSentences(error, entry, `channels.${name}.`))
 }
 
 const sinkFieldsSchema = z.object(sinkFields)
@@ -30,7 +30,7 @@ export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => Sink
   return (name) => parsed.get(name) ?? {}
 }
 
-function unusable(faults: readonly string[]): BridgeError {
+function unusableConfigError(faults: readonly string[]): BridgeError {
   return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
 }
 
@@ -91,14 +91,14 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
       const path = `routes.${where}`
       if (!Object.hasOwn(servers, server))
         return [`${path}: "${server}" is not a server of this config. Use one of these: ${names(servers)}.`]
-      return placeFaults(path, where)
+      return unknownChannelFaults(path, where)
     }),
     ...mirrors.flatMap((group, index) => {
       const path = `mirrors.${index}`
       const repeated = group.filter((name) => mirrored.size === mirrored.add(name).size)
       const servers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
       return [
-        ...group.flatMap((name) => placeFaults(path, name)),
+        ...group.flatMap((name) => unknownChannelFaults(path, name)),
         ...repeated.map((name) => `${path}: "${name}" is listed twice. List each chat once.`),
         ...(servers.size > 1
           ? [`${path}: its chats use different servers in \`routes\`. Use one server for all of them.`]
@@ -106,11 +106,11 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
       ]
     }),
     ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
-      return placeFaults(`router.busy.${where}`, where)
+      return unknownChannelFaults(`router.busy.${where}`, where)
     }),
   ]
 
-  function placeFaults(path: string, where: string): readonly string[] {
+  function unknownChannelFaults(path: string, where: string): readonly string[] {
     const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
     return isKnown
       ? []
@@ -119,10 +119,10 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
 }
 
 /** Formats errors as sentences. Omits values that may be secrets. */
-function issuesOf({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
+function issueSentences({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
-    const found = at(value, issue.path)
+    const found = valueAt(value, issue.path)
     const isSafe = issue.path.length > 0 && !/password|token|secret|key|env/i.test(path) && typeof found !== 'object'
     const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
@@ -144,7 +144,7 @@ function withoutCredentials(url: string): string {
   return `${scheme}${host}${query.length > 0 ? '?***' : ''}`
 }
 
-function at(value: unknown, path: readonly PropertyKey[]): unknown {
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
     value,

@@ -11,9 +11,9 @@ export interface ConfigWatch {
   /** Starts to watch for changes since the config was read. */
   start(): void
   /** Reads the file now. */
-  read(): Promise<void>
+  readNow(): Promise<void>
   /** Call it when the program replaced the people. An invalid file then removes rights from this list. */
-  replaced(people: PeopleConfig): void
+  onPeopleReplaced(people: PeopleConfig): void
   stop(): void
 }
 
@@ -40,7 +40,7 @@ const lookMs = 1000
 const gone = 'gone'
 
 /** Returns a string that changes when the file changes. */
-export async function stampOf(path: string): Promise<string> {
+export async function fileStampOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return [dev, ino, size, mtimeNs, ctimeNs].join('/')
@@ -60,9 +60,9 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   let isStopped = false
   let reading = Promise.resolve()
   return {
-    start: next,
-    read: async () => await look(true),
-    replaced: (given) => {
+    start: scheduleNextLook,
+    readNow: async () => await readInTurn(true),
+    onPeopleReplaced: (given) => {
       people = given
     },
     stop: () => {
@@ -71,36 +71,36 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     },
   }
 
-  function next(): void {
-    if (!isStopped) stopTimer = clock.after(lookMs, () => void look(false).finally(next))
+  function scheduleNextLook(): void {
+    if (!isStopped) stopTimer = clock.after(lookMs, () => void readInTurn(false).finally(scheduleNextLook))
   }
 
-  async function look(isForced: boolean): Promise<void> {
-    reading = reading.then(async () => await readOnce(isForced)).catch(report)
+  async function readInTurn(isForced: boolean): Promise<void> {
+    reading = reading.then(async () => await readIfChanged(isForced)).catch(reportError)
     await reading
   }
 
-  async function readOnce(isForced: boolean): Promise<void> {
-    const stamp = await stampOf(path)
+  async function readIfChanged(isForced: boolean): Promise<void> {
+    const stamp = await fileStampOf(path)
     if (isStopped || (stamp === known && !isForced)) return
     try {
       const read = load()
       known = stamp
-      take(read.people)
-      reportOthers(read)
+      applyPeople(read.people)
+      noticeOtherChanges(read)
     } catch (error) {
       // An editor may still be writing it.
       if (stamp === unusable || isForced) {
         known = stamp
-        refuse(error)
+        keepCommonRights(error)
       }
       unusable = stamp
     }
   }
 
-  function take(read: PeopleConfig): void {
+  function applyPeople(read: PeopleConfig): void {
     const next = onlyOn(Object.keys(config.channels), read)
-    if (same(next, people)) return
+    if (isSameJson(next, people)) return
     setPeople(next)
     people = next
     const names = Object.keys(next).join(', ') || 'none'
@@ -108,10 +108,10 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   }
 
   /** An invalid file never grants a right. If its people can be read, the rights that it no longer lists are removed. */
-  function refuse(error: unknown): void {
+  function keepCommonRights(error: unknown): void {
     const read = readPeople(path)
     const remaining = read && commonOf(people, read)
-    const isLess = remaining !== undefined && !same(remaining, people)
+    const isLess = remaining !== undefined && !isSameJson(remaining, people)
     if (isLess) {
       setPeople(remaining)
       people = remaining
@@ -122,15 +122,15 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
-  function reportOthers(read: BridgeConfig): void {
-    const changed = namesOf(read).filter((name) => !same(read[name], config[name]))
+  function noticeOtherChanges(read: BridgeConfig): void {
+    const changed = restartFieldsOf(read).filter((name) => !isSameJson(read[name], config[name]))
     const names = changed.join(', ')
     if (names !== '' && names !== reported)
       onNotice(`${path} has changes in ${names}. They take effect after a restart.`)
     reported = names
   }
 
-  function report(error: unknown): void {
+  function reportError(error: unknown): void {
     onError(error instanceof Error ? error : new Error(String(error)))
   }
 }
@@ -158,11 +158,11 @@ export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfi
 }
 
 /** The fields whose changes need a restart. */
-function namesOf(config: BridgeConfig): readonly Exclude<keyof BridgeConfig, 'people' | '$schema'>[] {
+function restartFieldsOf(config: BridgeConfig): readonly Exclude<keyof BridgeConfig, 'people' | '$schema'>[] {
   const { $schema: _, people: __, ...others } = config
   return Object.keys(others) as readonly (keyof typeof others)[]
 }
 
-function same(one: unknown, other: unknown): boolean {
+function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

@@ -25,10 +25,11 @@ export function bridgeLog(
     observers: [
       (event) => {
         const { at: _, ...fields } = event
-        log[levelOf(event)](fields, messageOf(event))
+        log[logLevelOf(event)](fields, eventMessage(event))
       },
     ],
-    onError: (error) => log.error({ error: { name: error.name, ...typeOf(error), message: error.message } }, 'failed'),
+    onError: (error) =>
+      log.error({ error: { name: error.name, ...errorTypeField(error), message: error.message } }, 'failed'),
     onNotice: (notice) => log.info(notice),
   }
 }
@@ -37,7 +38,7 @@ export function bridgeLog(
 const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 
-function levelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
+function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
   if (event.type === 'failures') return event.deliveries + event.prompts + event.rows > 0 ? 'warn' : 'debug'
@@ -45,7 +46,7 @@ function levelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   return event.type === 'run' && event.phase === 'ended' && event.outcome !== 'completed' ? 'warn' : 'info'
 }
 
-function messageOf(event: BridgeEvent): string {
+function eventMessage(event: BridgeEvent): string {
   switch (event.type) {
     case 'channel':
       return `channel ${event.status}`
@@ -63,6 +64,6 @@ function messageOf(event: BridgeEvent): string {
   return event satisfies never
 }
 
-function typeOf(error: Error): { readonly type?: string } {
+function errorTypeField(error: Error): { readonly type?: string } {
   return 'type' in error && typeof error.type === 'string' ? { type: error.type } : {}
 }

@@ -63,10 +63,10 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['kind'] as const,
     registers,
   })
-  const under = new Map<string, ReadonlySet<string>>()
-  return { observe, text: async () => await register.metrics(), contentType: register.contentType }
+  const runningKeys = new Map<string, ReadonlySet<string>>()
+  return { observe: countEvent, text: async () => await register.metrics(), contentType: register.contentType }
 
-  function observe(event: BridgeEvent): void {
+  function countEvent(event: BridgeEvent): void {
     if (event.type === 'failures') {
       failed.set({ kind: 'delivery' }, event.deliveries)
       failed.set({ kind: 'prompt' }, event.prompts)
@@ -91,11 +91,11 @@ export function bridgeMetrics(): BridgeMetrics {
         if (event.firstShownMs !== undefined) firstShown.observe({ channel }, event.firstShownMs / 1000)
         return delivered.observe({ channel }, event.deliveredMs / 1000)
       case 'run': {
-        const ids = new Set(under.get(channel))
+        const ids = new Set(runningKeys.get(channel))
         const key = `${event.chat}/${event.thread ?? ''}/${event.executionID}`
         if (event.phase === 'ended') ids.delete(key)
         else ids.add(key)
-        under.set(channel, ids)
+        runningKeys.set(channel, ids)
         open.set({ channel }, ids.size)
         if (event.phase !== 'ended') return
         const { firstByteMs } = event.times

@@ -26,20 +26,20 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       case 'failures':
         return
       case 'run':
-        return onRun(event)
+        return traceRun(event)
       case 'ask':
-        return onAsk(event)
+        return traceAsk(event)
       case 'delivery':
-        return onDelivery(event)
+        return traceDelivery(event)
     }
     event satisfies never
   }
 
-  function onRun(event: RunEvent): void {
+  function traceRun(event: RunEvent): void {
     const { phase, at, times, outcome, reason, sessionID } = event
     const key = runKey(event)
     const startTime = at - (times.endedMs ?? times.postedMs ?? 0)
-    const attributes = { ...placeOf(event), 'reply.server': event.server, 'reply.actor': event.actorID }
+    const attributes = { ...placeAttributes(event), 'reply.server': event.server, 'reply.actor': event.actorID }
     const span =
       runs.get(key) ?? runs.add(key, tracer.startSpan('reply.run', { startTime: new Date(startTime), attributes }))
     if (sessionID !== undefined) span.setAttribute('reply.session', sessionID)
@@ -54,7 +54,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome === undefined) runs.end(key, at)
   }
 
-  function onDelivery(event: DeliveryEvent): void {
+  function traceDelivery(event: DeliveryEvent): void {
     const key = runKey(event)
     const { at, shown, undelivered, doubtful, calls, rateLimited, firstShownMs, deliveredMs } = event
     const span = runs.get(key)
@@ -69,12 +69,12 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     runs.end(key, at)
   }
 
-  function onAsk(event: AskEvent): void {
+  function traceAsk(event: AskEvent): void {
     const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
     if (phase === 'asked') {
       const parent = run ? trace.setSpan(context.active(), run) : context.active()
-      const attributes = { ...placeOf(event), 'reply.request': requestID, 'reply.ask': askType }
+      const attributes = { ...placeAttributes(event), 'reply.request': requestID, 'reply.ask': askType }
       asks.add(requestID, tracer.startSpan('reply.ask', { startTime: new Date(at), attributes }, parent))
       return
     }
@@ -90,7 +90,7 @@ function runKey({ channel, chat, thread = '', executionID }: AskEvent | Delivery
   return [channel, chat, thread, executionID].join('/')
 }
 
-function placeOf(event: AskEvent | DeliveryEvent | RunEvent): Record<string, string> {
+function placeAttributes(event: AskEvent | DeliveryEvent | RunEvent): Record<string, string> {
   const { channel, chat, thread, executionID } = event
   const ids = { 'reply.channel': channel, 'reply.chat': chat, 'reply.execution': executionID }
   return thread === undefined ? ids : { ...ids, 'reply.thread': thread }

@@ -20,7 +20,7 @@ export interface FailedDeliveries {
   findMissing(execution: Execution, reply: Reply, delivered: readonly Delivered[]): readonly FailedDelivery[]
   /** Creates a failed delivery for a text that ends a run without an answer. It stays one until `postPending` posted it. */
   pendingFor(execution: Pick<Execution, 'id' | 'prompt' | 'server' | 'sessionID'>, text: string): FailedDelivery
-  /** Returns the writes that store failed deliveries. Call `report` after they are committed. */
+  /** Returns the writes that store failed deliveries. Call `reportAll` after they are committed. */
   write(failed: readonly FailedDelivery[]): readonly Write[]
   /**
    * Posts a pending text. Call it after the writes of `write` are committed. `onPosted` must commit the writes that it gets,
@@ -35,17 +35,17 @@ export interface FailedDeliveries {
   /** Posts a pending text as a reply to a message, and commits `more` with the removal. Never rejects. */
   replyPending(pending: FailedDelivery, replyTo: MessageRef, more?: readonly Write[]): Promise<void>
   /** Reports failed deliveries to `onError`, and in each chat as soon as it responds. */
-  report(failed: readonly FailedDelivery[]): void
+  reportAll(failed: readonly FailedDelivery[]): void
   /** Call it when an unreadable row was put aside. If the row was a queued message, its chat learns that it was not run. */
-  rowPutAside(row: UnreadableRow): void
+  onRowPutAside(row: UnreadableRow): void
   /** Call it when a person wrote in a place: its platform responds, so the report is retried now. */
-  placeAnswered(place: ChatPlace): void
+  onPlaceActive(place: ChatPlace): void
   /** Posts the failed answers of a place again, oldest first. Resolves with how many. Rejects at the first post that fails. */
   resend(place: ChatPlace): Promise<number>
   /** Reports what an earlier process could not report. */
-  restore(): Promise<void>
+  restoreReports(): Promise<void>
   /** Counts the failures, and emits an event if the counts changed. */
-  count(): Promise<void>
+  emitCounts(): Promise<void>
   stop(): void
 }
 
@@ -60,18 +60,18 @@ export function createFailedDeliveries(options: {
   readonly registry: Registry
   readonly channels: Channels
   /** As in `ChatMigrations`. */
-  readonly former: (place: ChatPlace) => ChatPlace
+  readonly withFirstID: (place: ChatPlace) => ChatPlace
   readonly clock: Clock
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): FailedDeliveries {
-  const { state, registry, channels, former, clock, emit, onError } = options
+  const { state, registry, channels, withFirstID, clock, emit, onError } = options
   /** By the first key of a place: ends the pause before the next attempt to report. */
   const reporting = new Map<string, () => void>()
   const requested = new Set<string>()
   /** Keys of texts that are being posted, so they have not failed yet. */
   const posting = new Set<string>()
-  let counted = ''
+  let lastCounts = ''
   let isStopped = false
   return {
     findMissing,
@@ -79,12 +79,12 @@ export function createFailedDeliveries(options: {
     postPending,
     replyPending,
     write: (failed) => failed.map(writeFailure),
-    report,
-    rowPutAside,
-    placeAnswered: (place) => reporting.get(placeKey(former(place)))?.(),
+    reportAll,
+    onRowPutAside,
+    onPlaceActive: (place) => reporting.get(placeKey(withFirstID(place)))?.(),
     resend,
-    restore,
-    count,
+    restoreReports,
+    emitCounts,
     stop,
   }
 
@@ -119,9 +119,9 @@ export function createFailedDeliveries(options: {
     } catch (cause) {
       if (isTakenOver(cause) || isStopped) throw cause
       const unposted = { ...pending, reason: messageOf(cause) }
-      await state.persist(() => state.commit([writeFailure(unposted)]))
+      await state.withRetries(() => state.commit([writeFailure(unposted)]))
       posting.delete(key)
-      return report([unposted])
+      return reportAll([unposted])
     }
     await onPosted([{ type: 'remove', key }])
     posting.delete(key)
@@ -132,46 +132,46 @@ export function createFailedDeliveries(options: {
   ): Promise<void> {
     try {
       await postPending(pending, { replyTo }, async (writes) => {
-        await state.persist(() => state.commit([...writes, ...more]))
+        await state.withRetries(() => state.commit([...writes, ...more]))
       })
     } catch (error) {
       if (!isStopped && !isTakenOver(error)) onError(error instanceof Error ? error : new Error(String(error)))
     }
   }
 
-  function report(failed: readonly FailedDelivery[]): void {
+  function reportAll(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
       onError(
         new BridgeError('delivery', `${what} "reply bridge failed" lists it, and /resend in that chat posts it again.`),
       )
-      void reportIn(one)
+      void reportUntilAccepted(one)
     }
-    if (failed.length > 0) void count().catch(onError)
+    if (failed.length > 0) void emitCounts().catch(onError)
   }
 
-  async function deliveriesIn(prefix: string): Promise<readonly FailedDelivery[]> {
+  async function failedIn(prefix: string): Promise<readonly FailedDelivery[]> {
     const all = failuresIn(await state.list(prefix))
     return all.flatMap((one) => (one.type === 'delivery' && !posting.has(failureKey(one)) ? [one] : []))
   }
 
   /** The failed deliveries of a place, including those from before its chat got another id. */
-  async function missingIn(place: ChatPlace): Promise<readonly FailedDelivery[]> {
-    const prefixes = new Set([former(place), place].map(deliveriesPrefix))
+  async function failedAt(place: ChatPlace): Promise<readonly FailedDelivery[]> {
+    const prefixes = new Set([withFirstID(place), place].map(deliveriesPrefix))
     const all: FailedDelivery[] = []
-    for (const prefix of prefixes) all.push(...(await state.persist(() => deliveriesIn(prefix))))
+    for (const prefix of prefixes) all.push(...(await state.withRetries(() => failedIn(prefix))))
     return all
   }
 
-  function rowPutAside({ key, id }: UnreadableRow): void {
-    void count().catch(onError)
+  function onRowPutAside({ key, id }: UnreadableRow): void {
+    void emitCounts().catch(onError)
     const place = id === undefined ? undefined : placeIn(key)
-    if (place && channels.has(place.channel)) void channels.notify(place, { text: texts.unreadable })
+    if (place && channels.has(place.channel)) void channels.tryPost(place, { text: texts.unreadable })
   }
 
   /** Retries until the chat accepts the report, because the cause of the failure may last. */
-  async function reportIn(place: ChatPlace): Promise<void> {
-    const key = placeKey(former(place))
+  async function reportUntilAccepted(place: ChatPlace): Promise<void> {
+    const key = placeKey(withFirstID(place))
     // The report in progress checks for new failures before it ends.
     const isReporting = reporting.has(key)
     requested.add(key)
@@ -180,7 +180,7 @@ export function createFailedDeliveries(options: {
     try {
       for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
         requested.delete(key)
-        const failed = (await missingIn(place)).filter(({ isReported }) => !isReported)
+        const failed = (await failedAt(place)).filter(({ isReported }) => !isReported)
         const [first] = failed
         if (!first && requested.has(key)) continue
         if (!first) return
@@ -190,7 +190,7 @@ export function createFailedDeliveries(options: {
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
-          await untilLater(key, isRefusal(error) ? refusedMs : backOffMs(failures))
+          await pauseReport(key, isRefusal(error) ? refusedMs : backOffMs(failures))
         }
       }
     } catch (error) {
@@ -209,7 +209,7 @@ export function createFailedDeliveries(options: {
     await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
   }
 
-  function untilLater(key: string, delayMs: number): Promise<void> {
+  function pauseReport(key: string, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stopTimer = clock.after(delayMs, resolve)
       reporting.set(key, () => {
@@ -220,34 +220,36 @@ export function createFailedDeliveries(options: {
   }
 
   async function resend(place: ChatPlace): Promise<number> {
-    const failed = await missingIn(place)
+    const failed = await failedAt(place)
     for (const one of failed) {
       await channels.post(place, { text: `${texts.resent(one.id)}\n\n${one.text}` }, sessionOf(one))
       // It is posted. A failing store must not cause a second post.
-      await state.persist(async () => {
-        const execution = await registry.find(place, one.id)
-        const done = execution?.phase === 'undelivered' ? [registry.write({ ...execution, phase: 'done' })] : []
+      await state.withRetries(async () => {
+        const execution = await registry.findRecent(place, one.id)
+        const done =
+          execution?.phase === 'undelivered' ? [registry.writeExecution({ ...execution, phase: 'done' })] : []
         await state.commit([{ type: 'remove', key: failureKey(one) }, ...done])
       })
     }
-    if (failed.length > 0) void count().catch(onError)
+    if (failed.length > 0) void emitCounts().catch(onError)
     return failed.length
   }
 
-  async function restore(): Promise<void> {
-    const left = (await deliveriesIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
-    for (const one of new Map(left.map((failed) => [placeKey(former(failed)), failed])).values()) void reportIn(one)
-    await count()
+  async function restoreReports(): Promise<void> {
+    const left = (await failedIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
+    for (const one of new Map(left.map((failed) => [placeKey(withFirstID(failed)), failed])).values())
+      void reportUntilAccepted(one)
+    await emitCounts()
   }
 
-  async function count(): Promise<void> {
+  async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
     const rows = failures.length - deliveries
     const prompts = (await state.list(unknownPrefix)).length
     const now = [deliveries, prompts, rows].join()
-    if (now === counted) return
-    counted = now
+    if (now === lastCounts) return
+    lastCounts = now
     emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
   }
 

@@ -4,7 +4,7 @@ import type { ChatPlace } from '../place.ts'
 import type { Failure } from '../state/decode.ts'
 import { toExecution, toQueuedPrompt } from '../state/decode.ts'
 import { executionPrefix } from '../state/registry.ts'
-import { readState, removeFromState } from '../store/sqlite.ts'
+import { readState, removeFromState } from '../store/sqlite/sqlite-store.ts'
 import type { StoredValue } from '../store/store.ts'
 import { failedPrefix, failuresIn, unknownPrefix } from './failure-rows.ts'
 
@@ -44,9 +44,9 @@ export interface FailedItem {
 export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedItem[]> {
   const { stateFolder } = loadConfig(path, env)
   const failures = failuresIn(await readState(stateFolder, failedPrefix))
-  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...describe(failure) }))
-  const prompts = (await readState(stateFolder, unknownPrefix)).flatMap(promptIn)
-  const waiting = (await readState(stateFolder, executionPrefix)).flatMap(waitingIn)
+  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...describeFailure(failure) }))
+  const prompts = (await readState(stateFolder, unknownPrefix)).flatMap(promptItem)
+  const waiting = (await readState(stateFolder, executionPrefix)).flatMap(waitingItem)
   return [...[...failed, ...prompts].toSorted(byTime), ...waiting.toSorted(byTime)]
 }
 
@@ -75,11 +75,11 @@ function byTime(a: FailedItem, b: FailedItem): number {
 }
 
 /** Returns an item for a prompt that waits for a decision. Empty if the row can't be read. */
-function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
+function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
   try {
     const prompt = toQueuedPrompt(value)
     const what = oneLine(
-      `prompt of run ${key.slice(key.lastIndexOf('/') + 1)} in ${placeOf(prompt)}: it may have run`,
+      `prompt of run ${key.slice(key.lastIndexOf('/') + 1)} in ${placeName(prompt)}: it may have run`,
       300,
     )
     const why =
@@ -92,11 +92,11 @@ function promptIn({ key, value }: StoredValue): readonly FailedItem[] {
 }
 
 /** Returns an item if the execution has ended and its answer is not shown. Empty otherwise, or if the row can't be read. */
-function waitingIn({ value }: StoredValue): readonly FailedItem[] {
+function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
     if (phase !== 'delivering' || at > systemClock.now() - waitingMs) return []
-    const what = oneLine(`answer of run ${id} in ${placeOf(prompt)}: its chat does not show all of it yet`, 300)
+    const what = oneLine(`answer of run ${id} in ${placeName(prompt)}: its chat does not show all of it yet`, 300)
     const why =
       'The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.'
     return [{ type: 'waiting', at, what, why }]
@@ -106,11 +106,11 @@ function waitingIn({ value }: StoredValue): readonly FailedItem[] {
   }
 }
 
-function placeOf({ channel, chat }: ChatPlace): string {
+function placeName({ channel, chat }: ChatPlace): string {
   return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
-function describe(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
+function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure
     const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
@@ -120,7 +120,7 @@ function describe(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
     }
   }
   const { id, channel, chat, server, sessionID, missing, reason, isReported } = failure
-  const place = placeOf({ channel, chat })
+  const place = placeName({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
   const note = isReported ? 'The chat knows about it.' : 'The chat will be notified as soon as it responds.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`

@@ -15,7 +15,7 @@ import type { Write } from '../store/store.ts'
 import { writeFailure } from './failure-rows.ts'
 
 /** Decoders by the prefix of a row's key. They throw for a row that can't be read. Rows of other prefixes may hold any text. */
-export const readable: Readonly<Record<string, (value: string, key: string) => unknown>> = {
+export const rowDecoders: Readonly<Record<string, (value: string, key: string) => unknown>> = {
   'execution/': toExecution,
   'log/': toLog,
   'route/': toRoute,
@@ -49,30 +49,33 @@ export interface UnreadableOptions {
  * reported, and absent from then on.
  */
 export function withoutUnreadableRows({ state, now, onPutAside, onError }: UnreadableOptions): State {
-  return { ...state, read, list, queue }
+  return { ...state, read: readOrPutAside, list: listOrPutAside, queue: queueOrPutAside }
 
-  async function read(key: string): Promise<string | undefined> {
+  async function readOrPutAside(key: string): Promise<string | undefined> {
     const value = await state.read(key)
-    return value !== undefined && (await isReadable({ key, value }, readable)) ? value : undefined
+    return value !== undefined && (await checkOrPutAside({ key, value }, rowDecoders)) ? value : undefined
   }
 
-  async function list(prefix: string): ReturnType<State['list']> {
-    return await filtered(await state.list(prefix), async (row) => await isReadable(row, readable))
+  async function listOrPutAside(prefix: string): ReturnType<State['list']> {
+    return await filterInOrder(await state.list(prefix), async (row) => await checkOrPutAside(row, rowDecoders))
   }
 
-  async function queue(name: string): ReturnType<State['queue']> {
+  async function queueOrPutAside(name: string): ReturnType<State['queue']> {
     const entries = await state.queue(name)
-    return await filtered(entries, async ({ id, value }) => await isReadable({ key: name, id, value }, queueDecoders))
+    return await filterInOrder(
+      entries,
+      async ({ id, value }) => await checkOrPutAside({ key: name, id, value }, queueDecoders),
+    )
   }
 
-  async function isReadable(
+  async function checkOrPutAside(
     row: Pick<UnreadableRow, 'key' | 'id' | 'value'>,
-    checks: Readonly<Record<string, (value: string, key: string) => unknown>>,
+    decoders: Readonly<Record<string, (value: string, key: string) => unknown>>,
   ): Promise<boolean> {
     const [kind] = /^[^/]*\//.exec(row.key) ?? []
-    const check = kind !== undefined && Object.hasOwn(checks, kind) ? checks[kind] : undefined
+    const decode = kind !== undefined && Object.hasOwn(decoders, kind) ? decoders[kind] : undefined
     try {
-      check?.(row.value, row.key)
+      decode?.(row.value, row.key)
       return true
     } catch (error) {
       await putAside({ type: 'row', ...row, reason: faultOf(error), at: now() })
@@ -104,7 +107,10 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
   }
 }
 
-async function filtered<Row>(rows: readonly Row[], isWanted: (row: Row) => Promise<boolean>): Promise<readonly Row[]> {
+async function filterInOrder<Row>(
+  rows: readonly Row[],
+  isWanted: (row: Row) => Promise<boolean>,
+): Promise<readonly Row[]> {
   const wanted: Row[] = []
   for (const row of rows) if (await isWanted(row)) wanted.push(row)
   return wanted

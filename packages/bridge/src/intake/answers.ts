@@ -1,7 +1,7 @@
 import type { Ask, Client } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
 import type { ActorRef } from '../asks/answered-by.ts'
-import type { Given, SavedGrants } from '../asks/saved-grants.ts'
+import type { GrantRequest, SavedGrants } from '../asks/saved-grants.ts'
 import { BridgeError } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -11,17 +11,17 @@ import { chatMessageOf, texts } from '../texts.ts'
  * Sends a message or press as the answer to an ask. Resolves with false if it does not answer an ask of that chat.
  * `beforeAnswer` is awaited before the answer is sent to the server.
  */
-export type Answerer = (
+export type AnswerAsk = (
   channel: string,
   inbound: Exclude<Inbound, { type: 'stop' }>,
   beforeAnswer?: () => Promise<void>,
 ) => Promise<boolean>
 
-export function createAnswerer(
+export function createAnswerAsk(
   context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
-  runner: Pick<Runner, 'serverOf'>,
+  runner: Pick<Runner, 'serverOfSession'>,
   allowed: SavedGrants,
-): Answerer {
+): AnswerAsk {
   const { servers, channels, people, runs, answeredBy, onError } = context
   return async (channel, inbound, beforeAnswer) => {
     const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
@@ -37,43 +37,44 @@ export function createAnswerer(
     })(inbound)
   }
 
-  function clientFor(by: Given['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
+  function clientFor(by: GrantRequest['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
-        const { name, opencode } = serverFor(ask, by)
-        const send = async (): Promise<void> => await reported(ask, by, opencode.answer(ask, answer))
+        const { name, client } = requireAnswerableServer(ask, by)
+        const send = async (): Promise<void> => await trackActor(ask, by, client.answer(ask, answer))
         return ask.type === 'permission' && answer === 'always'
-          ? await withGrant({ ask, server: name, by }, send)
+          ? await sendWithGrant({ ask, server: name, by }, send)
           : await send()
       },
-      reject: async (ask, message) => await reported(ask, by, serverFor(ask, by).opencode.reject(ask, message)),
+      reject: async (ask, message) =>
+        await trackActor(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
       // Never called: stops have a path of their own.
       abort: async () => {},
     }
   }
 
   /** Stores the grant before it is sent, so that a crash cannot lose what a server allows. */
-  async function withGrant(given: Given, send: () => Promise<void>): Promise<void> {
-    const grant = await allowed.begin(given)
+  async function sendWithGrant(request: GrantRequest, send: () => Promise<void>): Promise<void> {
+    const grant = await allowed.storePending(request)
     try {
       await send()
     } catch (error) {
       const { cause = error } = error instanceof Error ? error : {}
       const isUnknown = cause instanceof Error && 'type' in cause && cause.type === 'unreachable'
-      if (!isUnknown) await allowed.forget(grant)
+      if (!isUnknown) await allowed.remove(grant)
       throw error
     }
     await allowed.confirm(grant)
   }
 
   /** On a failure, the person gets a short message, and `onError` the full error. */
-  async function reported<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
+  async function trackActor<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
-    answeredBy.note(requestID, by)
+    answeredBy.rememberActor(requestID, by)
     try {
       return await answered
     } catch (cause) {
-      answeredBy.take(requestID)
+      answeredBy.takeActor(requestID)
       if (!(cause instanceof Error) || ('type' in cause && cause.type === 'already-resolved')) throw cause
       onError(cause)
       throw new BridgeError('inbound', texts.notAnswered(chatMessageOf(cause)), { cause })
@@ -81,17 +82,17 @@ export function createAnswerer(
   }
 
   /** Checks the right again, because it may have been revoked while the answer was stored. The sink has checked the rest. */
-  function serverFor(ask: Ask, { channel, actorID }: ActorRef): ReturnType<typeof serverOf> {
-    const may = people.find(channel, { id: actorID })?.may
-    if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOf(ask)
+  function requireAnswerableServer(ask: Ask, { channel, actorID }: ActorRef): ReturnType<typeof serverOfRoot> {
+    const may = people.personOf(channel, { id: actorID })?.may
+    if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOfRoot(ask)
     throw new BridgeError('inbound', texts.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
   /** A sub-agent's ask belongs to the server of its root session. */
-  function serverOf({ path, sessionID }: Ask): { readonly name: string; readonly opencode: Client } {
-    const name = runner.serverOf(path[0] ?? sessionID)
-    const opencode = name === undefined ? undefined : servers.get(name)
-    if (name !== undefined && opencode) return { name, opencode }
+  function serverOfRoot({ path, sessionID }: Ask): { readonly name: string; readonly client: Client } {
+    const name = runner.serverOfSession(path[0] ?? sessionID)
+    const client = name === undefined ? undefined : servers.get(name)
+    if (name !== undefined && client) return { name, client }
     throw new BridgeError('inbound', 'The server of this request is no longer known.')
   }
 }

@@ -16,9 +16,9 @@ export interface Inbox {
   dequeue(entry: QueuedPrompt): Write
   replace(entry: QueuedPrompt): Write
   /** Handles an entry after those before it. An urgent one waits for them only for a short time. */
-  kick(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
+  handleInOrder(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
   /** Handles the entries of an earlier process. */
-  restore(): Promise<void>
+  restoreEntries(): Promise<void>
   /** Resolves when no entry is being handled. */
   idle(): Promise<void>
 }
@@ -42,12 +42,12 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     enqueue: (entry) => ({ type: 'enqueue', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
     dequeue: (entry) => ({ type: 'dequeue', queue: queueOf(entry), id: entry.id }),
     replace: (entry) => ({ type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
-    kick,
-    restore,
+    handleInOrder,
+    restoreEntries,
     idle: async () => void (await Promise.all(lanes.values())),
   }
 
-  function kick(entry: QueuedPrompt, text: Text, isUrgent = false): void {
+  function handleInOrder(entry: QueuedPrompt, text: Text, isUrgent = false): void {
     const key = placeKey(entry)
     const before = lanes.get(key) ?? Promise.resolve()
     const turn = isUrgent ? atMost(before, urgentMs, clock) : before
@@ -62,28 +62,28 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
   async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
     try {
       // Retried while the state can't be used, because that is not the fault of the message.
-      await state.persist(() => handle(entry, text))
+      await state.withRetries(() => handle(entry, text))
     } catch (cause) {
       if (isTakenOver(cause) || cause instanceof StoreError) return
       onError(cause instanceof Error ? cause : new Error(String(cause)))
-      const taken = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
+      const removal = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
       // Removed before the answer, because a message that was reported as failed must not run after a restart.
-      const isTaken = await state.persist(() => state.commit(taken)).catch(onError)
-      if (isTaken !== undefined) await text.answer(texts.failed(chatMessageOf(cause)))
+      const isRemoved = await state.withRetries(() => state.commit(removal)).catch(onError)
+      if (isRemoved !== undefined) await text.answer(texts.failed(chatMessageOf(cause)))
     }
   }
 
-  async function restore(): Promise<void> {
+  async function restoreEntries(): Promise<void> {
     for (const name of await state.queues(prefix)) {
       for (const { value } of await state.queue(name)) {
         const entry = { ...toQueuedPrompt(value), isTried: true as const }
-        kick(entry, restoredText(entry))
+        handleInOrder(entry, restoredMessage(entry))
       }
     }
   }
 
   /** Restores the message. Its `answer` posts a new message, because the platform's own way to respond has expired. */
-  function restoredText(entry: QueuedPrompt): Text {
+  function restoredMessage(entry: QueuedPrompt): Text {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
     return {
       type: 'text',
@@ -96,7 +96,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
       isCommand,
       files,
       answer: async (answerText) => {
-        if (answerText) await channels.notify(entry, { text: answerText, replyTo: messageRef })
+        if (answerText) await channels.tryPost(entry, { text: answerText, replyTo: messageRef })
       },
     }
   }

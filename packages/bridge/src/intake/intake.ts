@@ -18,7 +18,7 @@ import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
-import { createAnswerer } from './answers.ts'
+import { createAnswerAsk } from './answers.ts'
 import { createInbox } from './inbox.ts'
 
 /** Receives what people write and press. */
@@ -42,7 +42,7 @@ export interface IntakeOptions {
   readonly backlog: Backlog
   readonly seen: SeenMessages
   /** As in `ChatMigrations`. */
-  readonly former: (place: ChatPlace) => ChatPlace
+  readonly withFirstID: (place: ChatPlace) => ChatPlace
 }
 
 type Text = Extract<Inbound, { type: 'text' }>
@@ -58,19 +58,22 @@ export function createIntake(options: IntakeOptions): Intake {
   const { context, runner, commands, grants, backlog, seen } = options
   const { state, routes, channels, people, runs, clock, onError } = context
   const { router } = context.config
-  const { hold, isHeld } = context.lease
+  const { whenHeld, isHeld } = context.lease
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
-  const answer = createAnswerer(context, runner, grants)
+  const answerAsk = createAnswerAsk(context, runner, grants)
   const inbox = createInbox({ context, handle })
   const refusedAt = new Map<string, number>()
-  return { receive, restore: inbox.restore, idle: inbox.idle }
+  return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
-  async function receive(channel: string, given: Inbound): Promise<void> {
+  async function receive(channel: string, received: Inbound): Promise<void> {
     // The platform may redeliver it, to this process or to another one.
-    if (!isHeld()) await (channels.of(channel).deliversOnce ? hold() : atMost(hold(), holdMs, clock)).catch(() => {})
+    if (!isHeld())
+      await (channels.connectionOf(channel).deliversOnce ? whenHeld() : atMost(whenHeld(), holdMs, clock)).catch(
+        () => {},
+      )
     if (!isHeld()) throw new NotTakenError()
-    const inbound = withLeaseCheck(given)
-    context.failed.placeAnswered({ channel, chat: inbound.chat })
+    const inbound = withLeaseCheck(received)
+    context.failed.onPlaceActive({ channel, chat: inbound.chat })
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)
@@ -85,7 +88,7 @@ export function createIntake(options: IntakeOptions): Intake {
   function withLeaseCheck<One extends Inbound>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
     const answer: AnswerInbound = async (text) => {
-      const signal = await hold().catch(() => undefined)
+      const signal = await whenHeld().catch(() => undefined)
       if (signal) await inbound.answer(text)
     }
     return { ...inbound, answer }
@@ -93,29 +96,29 @@ export function createIntake(options: IntakeOptions): Intake {
 
   async function receiveText(channel: string, text: Text): Promise<void> {
     const place = { channel, chat: text.chat }
-    const person = people.find(channel, text.actor)
-    const isOwnCommand = text.isCommand && commands.isOwn(text.text)
-    const isOurs = routes.isOurs(place) || (await repliesToOurs(place, text))
+    const person = people.personOf(channel, text.actor)
+    const isOwnCommand = text.isCommand && commands.isOwnCommand(text.text)
+    const isOurs = routes.isOurThread(place) || (await repliesToOurs(place, text))
     const verdict = judge(text, { person, isOurs, isOwnCommand, router })
     const report = (result: InboundEvent['verdict'], why?: string): void => emitInbound(place, text, result, why)
     if (verdict.type === 'ignored') return report('ignored')
     if (verdict.type === 'refused') {
       report('refused', verdict.why)
-      return void (await refuse(place, text, verdict.why))
+      return void (await answerRefusal(place, text, verdict.why))
     }
     const isOld = backlog.isOld(text.messageRef)
-    if (!isOwnCommand && !isOld) channels.typing(place)
+    if (!isOwnCommand && !isOld) channels.showTyping(place)
     // A stop must always work, and backlog arrives all at once, so neither counts for the rate limit.
-    const isStop = text.isCommand && commands.isStop(text.text)
+    const isStop = text.isCommand && commands.isStopCommand(text.text)
     const isFree = isOld || isStop
-    if (!isFree && !rate.take(`${channel}:${text.actor.id}`, text.albumID)) {
+    if (!isFree && !rate.countIfAllowed(`${channel}:${text.actor.id}`, text.albumID)) {
       report('refused', 'too-many')
       return await answerOnce(place, text, texts.tooMany)
     }
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
-    const isNew = await state.commit([seen.take(place, text.messageRef), inbox.enqueue(entry)])
+    const isNew = await state.commit([seen.writeSeen(place, text.messageRef), inbox.enqueue(entry)])
     report(isNew ? 'taken' : 'repeated')
-    if (isNew) inbox.kick(entry, text, isStop)
+    if (isNew) inbox.handleInOrder(entry, text, isStop)
   }
 
   function emitInbound(place: ChatPlace, inbound: Inbound, verdict: InboundEvent['verdict'], why?: string): void {
@@ -127,16 +130,16 @@ export function createIntake(options: IntakeOptions): Intake {
 
   /** Marks a refused message as seen, so that it is not run if the channel reads it again after a restart. */
   async function answerOnce(place: ChatPlace, text: Text, answerText: string): Promise<void> {
-    if (await state.commit([seen.take(place, text.messageRef)])) await text.answer(answerText)
+    if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
   }
 
   /** Whether a message replies to one of the bot. Reads the store only if the platform does not tell. */
   async function repliesToOurs(place: ChatPlace, { chat, isMention, repliesToBot, replyTo }: Text): Promise<boolean> {
     if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
-    return (await routes.sessionOf(place, replyTo)) !== undefined
+    return (await routes.sessionOfMessage(place, replyTo)) !== undefined
   }
 
-  async function refuse(
+  async function answerRefusal(
     place: ChatPlace,
     text: Text,
     why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
@@ -155,95 +158,97 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
-    const inbound = await inThread(channel, received)
+    const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
-    const person = people.find(channel, inbound.actor)
+    const person = people.personOf(channel, inbound.actor)
     emitInbound(place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
     if (inbound.type === 'stop') {
-      if (person?.may.has('prompt') || person?.may.has('admin')) await commands.stop(place, person, inbound.actor)
+      if (person?.may.has('prompt') || person?.may.has('admin')) await commands.handleStop(place, person, inbound.actor)
       return
     }
     if (!person) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (!rate.take(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
-    await runner.restored(place)
-    const now = people.find(channel, inbound.actor)
-    if (!now) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (inbound.isForeign) return await commands.press({ place, person: now, press: inbound })
-    await answer(channel, inbound)
+    if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
+    await runner.whenRestored(place)
+    const personNow = people.personOf(channel, inbound.actor)
+    if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
+    if (inbound.isForeign) return await commands.handlePress({ place, person: personNow, press: inbound })
+    await answerAsk(channel, inbound)
   }
 
   /** Adds the thread of an old message, which some platforms omit. */
-  async function inThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
+  async function withThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
     const { chat } = inbound
     if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
-    const { thread } = (await routes.sessionOf({ channel, chat }, inbound.messageRef)) ?? {}
+    const { thread } = (await routes.sessionOfMessage({ channel, chat }, inbound.messageRef)) ?? {}
     return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
 
   /** Handles an entry of the inbox. After a restart, the inbox calls it again for the same entry. */
   async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
-    const person = people.find(entry.channel, entry.actor)
-    const taken = [inbox.dequeue(entry)]
-    const take = async (): Promise<void> => void (await state.persist(() => state.commit(taken)))
+    const person = people.personOf(entry.channel, entry.actor)
+    const removal = [inbox.dequeue(entry)]
+    const remove = async (): Promise<void> => void (await state.withRetries(() => state.commit(removal)))
     const refuse = async (answerText: string): Promise<void> => {
       // The platform's own way to respond has expired, so the refusal is posted as a message.
-      if (entry.isTried || entry.isOld) return await runner.refuse(entry, taken, answerText)
-      await take()
+      if (entry.isTried || entry.isOld) return await runner.refusePrompt(entry, removal, answerText)
+      await remove()
       await text.answer(answerText)
     }
     if (!person) return await refuse(texts.rightGone)
     const { isOld } = entry
-    if (entry.isCommand && commands.isOwn(entry.text)) {
+    if (entry.isCommand && commands.isOwnCommand(entry.text)) {
       // An old stop still runs: stopping late is better than never, and a clock that is ahead makes all messages look old.
-      if (!isOld || commands.isStop(entry.text)) return await commands.run({ entry, person, taken })
+      if (!isOld || commands.isStopCommand(entry.text)) return await commands.runCommand({ entry, person, removal })
       return await refuse(texts.oldCommand)
     }
-    await runner.restored(entry)
+    await runner.whenRestored(entry)
     const noteAnswer = async (): Promise<void> =>
-      void (await state.persist(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
-    const isAnswer = !entry.isCommand && (await answer(entry.channel, text, noteAnswer))
-    if (isAnswer) return await take()
+      void (await state.withRetries(() => state.commit([inbox.replace({ ...entry, isAnswer: true })])))
+    const isAnswer = !entry.isCommand && (await answerAsk(entry.channel, text, noteAnswer))
+    if (isAnswer) return await remove()
     // An earlier process was sending it as an answer, and the ask is no longer pending, most likely because of that.
     if (entry.isAnswer) return await refuse(texts.maybeAnswered)
-    if (!people.find(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
-    if (isOld || backlog.isGathering(entry)) return await backlog.add(entry, taken)
-    await prompt(entry, taken)
+    if (!people.personOf(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
+    if (isOld || backlog.isGathering(entry)) return await backlog.addAndGather(entry, removal)
+    await queueOrSteer(entry, removal)
   }
 
-  async function prompt(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+  async function queueOrSteer(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
-    const busy = busyIn(entry)
+    const busy = busyPolicyOf(entry)
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
-      return await runner.beginNow(entry, taken)
-    if (await joinsAlbum(entry, taken)) return gather(entry, isSteering)
+      return await runner.beginNow(entry, removal)
+    if (await joinAlbum(entry, removal)) return scheduleAlbum(entry, isSteering)
     // If a crash of the machine undoes this, the message is still in the inbox.
-    await state.commit([...taken, runner.enqueue(entry)], { survives: 'process' })
+    await state.commit([...removal, runner.enqueue(entry)], { survives: 'process' })
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
       await postQueuePosition(entry)
     if (busy === 'interrupt' && isOwn) interrupt(running, entry.actor)
-    if (entry.albumID === undefined) runner.kick(entry)
-    else gather(entry, isSteering)
+    if (entry.albumID === undefined) runner.startQueue(entry)
+    else scheduleAlbum(entry, isSteering)
   }
 
-  function busyIn(place: ChatPlace): Busy {
-    return typeof router.busy === 'string' ? router.busy : (entryFor(router.busy, place, options.former) ?? 'queue')
+  function busyPolicyOf(place: ChatPlace): Busy {
+    return typeof router.busy === 'string'
+      ? router.busy
+      : (entryFor(router.busy, place, options.withFirstID) ?? 'queue')
   }
 
   /** Starts an album when no further message of it arrived for a while. */
-  function gather(latest: QueuedPrompt, isSteering: boolean): void {
-    clock.after(albumMs, () => void state.persist(() => beginAlbum(latest, isSteering)).catch(onError))
+  function scheduleAlbum(latest: QueuedPrompt, isSteering: boolean): void {
+    clock.after(albumMs, () => void state.withRetries(() => beginAlbumIfComplete(latest, isSteering)).catch(onError))
   }
 
-  async function beginAlbum(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
-    const album = (await runner.waiting(latest)).find(({ albumID }) => albumID === latest.albumID)
+  async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
+    const album = (await runner.queuedPrompts(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.receivedAt > latest.receivedAt) return
-    const taken: Write = { type: 'dequeue', queue: runner.queueOf(album), id: runner.idOf(album) }
+    const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(album), id: runner.queueIDOf(album) }
     // It may have been edited meanwhile, and another run may have started.
     const isAllowed = isSteering && runs.active(album).every((run) => maySteer(run, album, people))
-    if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [taken])
-    else runner.kick(album)
+    if (isAllowed && (await runner.canSteer(album))) await runner.beginNow(album, [removal])
+    else runner.startQueue(album)
   }
 
   /** Does not wait until the run has stopped, so that commands are not delayed. The queue waits for it. */
@@ -253,22 +258,23 @@ export function createIntake(options: IntakeOptions): Intake {
   }
 
   async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
-    const place = (await runner.waiting(entry)).findIndex((one) => runner.idOf(one) === runner.idOf(entry)) + 1
-    if (place > 0) await channels.notify(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
+    const place =
+      (await runner.queuedPrompts(entry)).findIndex((one) => runner.queueIDOf(one) === runner.queueIDOf(entry)) + 1
+    if (place > 0) await channels.tryPost(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
   }
 
   /** Platforms deliver the files of an album as separate messages. This joins them to one prompt. */
-  async function joinsAlbum(entry: QueuedPrompt, taken: readonly Write[]): Promise<boolean> {
+  async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
-    const first = (await runner.waiting(entry)).find(({ albumID }) => albumID === entry.albumID)
+    const first = (await runner.queuedPrompts(entry)).find(({ albumID }) => albumID === entry.albumID)
     // An album has one author. A message of someone else is a prompt of its own.
     if (!first || first.channel !== entry.channel || first.actor.id !== entry.actor.id) return false
     const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
     const { receivedAt } = entry
     const value = JSON.stringify({ ...first, receivedAt, text, files: [...first.files, ...entry.files] })
     return await state.commit([
-      ...taken,
-      { type: 'replace', queue: runner.queueOf(entry), id: runner.idOf(first), value },
+      ...removal,
+      { type: 'replace', queue: runner.queueNameOf(entry), id: runner.queueIDOf(first), value },
     ])
   }
 }
@@ -297,7 +303,7 @@ type Verdict =
   | { readonly type: 'taken' }
 
 /** Facts that the verdict depends on, besides the message. */
-export interface Facts {
+export interface MessageFacts {
   /** Undefined for strangers. */
   readonly person: Person | undefined
   /** The chat is a thread that the bot works in, or the message replies to one of its messages. */
@@ -308,7 +314,7 @@ export interface Facts {
 }
 
 /** Judges a message. Reads no store, so that the person sees immediately that the message was taken. */
-export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Facts): Verdict {
+export function judge(text: Text, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
   const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
   if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }
   if (text.actor.isAnonymous) return { type: 'refused', why: 'anonymous' }
@@ -321,7 +327,7 @@ export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Fact
 /** In a shared chat, people also write to each other. */
 function isAddressed(
   { chat, isMention, repliesToBot }: Text,
-  { isOurs, isOwnCommand }: Pick<Facts, 'isOurs' | 'isOwnCommand'>,
+  { isOurs, isOwnCommand }: Pick<MessageFacts, 'isOurs' | 'isOwnCommand'>,
 ): boolean {
   return chat.kind === 'private' || isMention === true || repliesToBot === true || isOurs || isOwnCommand
 }

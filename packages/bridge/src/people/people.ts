@@ -30,65 +30,65 @@ export interface Authored extends Identity {
 /** The people and their current rights. The list can change at any time, so look rights up again after each `await`. */
 export interface People {
   /** Returns the person of an actor. Undefined for strangers, channels and anonymous administrators. */
-  find(channel: string, actor: Identity['actor']): Person | undefined
+  personOf(channel: string, actor: Identity['actor']): Person | undefined
   /**
    * Returns who should answer an ask of a run, as actors of that channel: its authors, or all people with `approve` for a
    * permission request whose authors don't all have it.
    */
-  answerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
+  expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
   /** Whether all authors of a prompt have a right. */
-  mayAll(prompt: Authored, right: Right): boolean
+  allMay(prompt: Authored, right: Right): boolean
   /** Whether an actor is one of the authors of a prompt. */
-  isAuthor(prompt: Authored, who: Identity): boolean
+  isAuthor(prompt: Authored, identity: Identity): boolean
   /** Whether two actors are the same person. */
-  isSame(one: Identity, other: Identity): boolean
+  isSamePerson(one: Identity, other: Identity): boolean
   /** Replaces the list. */
-  set(people: Readonly<Record<string, PersonConfig>>): void
+  replaceAll(people: Readonly<Record<string, PersonConfig>>): void
 }
 
 /** Creates the list of people. If it is empty, all actors are strangers. */
 export function createPeople(people: Readonly<Record<string, PersonConfig>>): People {
-  let byID = listed(people)
-  const set: People['set'] = (next) => {
-    byID = listed(next)
+  let byID = peopleByID(people)
+  const replaceAll: People['replaceAll'] = (next) => {
+    byID = peopleByID(next)
   }
-  return { find, answerers, mayAll, isAuthor, isSame, set }
+  return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
 
-  function answerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
-    const isTheirs = type === 'question' || mayAll(prompt, 'approve')
+  function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
+    const isTheirs = type === 'question' || allMay(prompt, 'approve')
     const own = isTheirs ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
-    return own.length > 0 ? own : actorsOf(channel, ({ may }) => may.has('approve'))
+    return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }
 
   /** The ids of a person on a channel. Empty if the person was removed, or has neither `prompt` nor `approve`. */
   function actorsFor(channel: string, { channel: from, actor }: Identity): readonly Actor[] {
-    const person = find(from, actor)
+    const person = personOf(from, actor)
     if (!person?.may.has('prompt') && !person?.may.has('approve')) return []
     return from === channel
       ? [{ ...actor, name: actor.name ?? person.name }]
-      : actorsOf(channel, (one) => one === person)
+      : actorsWhere(channel, (one) => one === person)
   }
 
-  function mayAll(prompt: Authored, right: Right): boolean {
-    return authorsOf(prompt).every(({ channel, actor }) => find(channel, actor)?.may.has(right) === true)
+  function allMay(prompt: Authored, right: Right): boolean {
+    return authorsOf(prompt).every(({ channel, actor }) => personOf(channel, actor)?.may.has(right) === true)
   }
 
-  function isAuthor(prompt: Authored, who: Identity): boolean {
-    return authorsOf(prompt).some((author) => isSame(author, who))
+  function isAuthor(prompt: Authored, identity: Identity): boolean {
+    return authorsOf(prompt).some((author) => isSamePerson(author, identity))
   }
 
-  function actorsOf(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
+  function actorsWhere(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
     const prefix = `${channel}:`
     const meant = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMeant(person))
     return meant.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
   }
 
-  function isSame(one: Identity, other: Identity): boolean {
-    const person = find(one.channel, one.actor)
-    return person !== undefined && person === find(other.channel, other.actor)
+  function isSamePerson(one: Identity, other: Identity): boolean {
+    const person = personOf(one.channel, one.actor)
+    return person !== undefined && person === personOf(other.channel, other.actor)
   }
 
-  function find(channel: string, actor: Identity['actor']): Person | undefined {
+  function personOf(channel: string, actor: Identity['actor']): Person | undefined {
     return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
   }
 }
@@ -97,7 +97,7 @@ function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
   return [author, ...editors]
 }
 
-function listed(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
+function peopleByID(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
   const byID = new Map<string, Person>()
   for (const [name, { ids, may }] of Object.entries(people)) {
     const person = { name, may: new Set(may) }

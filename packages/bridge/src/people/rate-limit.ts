@@ -3,7 +3,7 @@ import type { Clock } from '@reply/core'
 /** Limits how many messages each actor sends. */
 export interface Rate {
   /** Whether a message is within the limit. If so, it is counted. Up to ten messages of one album count as one. */
-  take(actor: string, albumID?: string): boolean
+  countIfAllowed(actor: string, albumID?: string): boolean
 }
 
 const minuteMs = 60_000
@@ -16,11 +16,11 @@ export function createRate({ perMinute, clock }: { readonly perMinute: number; r
   /** The last album of each actor, and how many more of its messages are not counted. */
   const albums = new Map<string, { readonly id: string; readonly left: number }>()
   let sweptAt = clock.now()
-  return { take }
+  return { countIfAllowed }
 
-  function take(actor: string, albumID?: string): boolean {
+  function countIfAllowed(actor: string, albumID?: string): boolean {
     const now = clock.now()
-    if (now - sweptAt > minuteMs) sweep(now)
+    if (now - sweptAt > minuteMs) forgetIdleActors(now)
     const album = albums.get(actor)
     if (album && album.id === albumID && album.left > 0) {
       albums.set(actor, { ...album, left: album.left - 1 })
@@ -33,7 +33,7 @@ export function createRate({ perMinute, clock }: { readonly perMinute: number; r
     return true
   }
 
-  function sweep(now: number): void {
+  function forgetIdleActors(now: number): void {
     sweptAt = now
     for (const [actor, all] of times) {
       if ((all.at(-1) ?? 0) > now - minuteMs) continue

@@ -7,7 +7,7 @@ import type { ChatPlace } from '../place.ts'
 import type { Execution } from '../state/execution.ts'
 
 /** A run on its server. */
-export interface Followed {
+export interface ServerRun {
   /** The newest reply. Undefined until the session is known. */
   readonly reply: Reply | undefined
   /** Aborts the run. Rejects with `not-stopped` if the server does not confirm it. */
@@ -28,9 +28,9 @@ export interface ActiveRun {
   /** The sinks that show the reply: first that of its own place, then those of the place's mirrors. */
   readonly sinks: readonly [ChatSink, ...ChatSink[]]
   /** Returns undefined until the prompt was posted, or found after a restart. */
-  readonly stream: () => Followed | undefined
+  readonly stream: () => ServerRun | undefined
   /** Call it when the chat shows a message of the run. */
-  shown(): void
+  onShown(): void
   /** Aborts the run for a person. Rejects with `not-stopped` if the server does not confirm it. */
   cancel(): Promise<void>
   /** Resolves when the prompt was posted or found after a restart, or when that failed. Never rejects. */
@@ -55,10 +55,13 @@ export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Pro
 /** Whether a person may stop or steer a run: their own runs, or all with the right `admin`. */
 export function mayActOn(
   { execution }: ActiveRun,
-  who: ChannelActor,
-  people: Pick<People, 'find' | 'isSame'>,
+  person: ChannelActor,
+  people: Pick<People, 'personOf' | 'isSamePerson'>,
 ): boolean {
-  return people.find(who.channel, who.actor)?.may.has('admin') === true || people.isSame(execution().prompt, who)
+  return (
+    people.personOf(person.channel, person.actor)?.may.has('admin') === true ||
+    people.isSamePerson(execution().prompt, person)
+  )
 }
 
 /**
@@ -68,26 +71,26 @@ export function mayActOn(
 export function maySteer(
   run: ActiveRun,
   prompt: ChannelActor & Authored,
-  people: Pick<People, 'find' | 'isSame' | 'mayAll'>,
+  people: Pick<People, 'personOf' | 'isSamePerson' | 'allMay'>,
 ): boolean {
   if (!mayActOn(run, prompt, people)) return false
-  return people.mayAll(prompt, 'approve') || run.execution().isByApprovers !== true
+  return people.allMay(prompt, 'approve') || run.execution().isByApprovers !== true
 }
 
 /** The runs that this process follows. */
 export interface ActiveRuns {
   /** Adds a run. It is removed when it has ended. */
-  add(run: ActiveRun): void
+  addUntilEnded(run: ActiveRun): void
   /** The runs of a place and its mirrors whose own place does not show the whole answer yet. */
   active(place: ChatPlace): readonly ActiveRun[]
   /** Like `active`, and also runs that only a mirror does not show yet. */
   followed(place: ChatPlace): readonly ActiveRun[]
   /** Whether a run of the session is active, in any place. */
-  isAtWork(sessionID: string): boolean
+  isSessionBusy(sessionID: string): boolean
   /** The runs of all places, including those that only a mirror does not show yet. */
   all(): readonly ActiveRun[]
   /** Whether a reply belongs to the run of a prompt. Undefined while a run of that session has not been posted yet. */
-  isFollowed(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
+  isOfPromptedRun(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
 }
 
 /** How many message ids of ended runs are remembered. */
@@ -95,28 +98,28 @@ const mostMessages = 10_000
 
 export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   const runs = new Map<string, Set<ActiveRun>>()
-  const delivered = new WeakSet<ActiveRun>()
-  const answered = createRecent<true>(mostMessages)
-  const isActive = (run: ActiveRun): boolean => !delivered.has(run)
+  const deliveredRuns = new WeakSet<ActiveRun>()
+  const endedMessageIDs = createRecent<true>(mostMessages)
+  const isActive = (run: ActiveRun): boolean => !deliveredRuns.has(run)
   const followed = (place: ChatPlace): readonly ActiveRun[] => [...(runs.get(mirrors.keyOf(place)) ?? [])]
   return {
-    add,
+    addUntilEnded,
     followed,
     all,
-    isFollowed,
+    isOfPromptedRun,
     active: (place) => followed(place).filter(isActive),
-    isAtWork: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
+    isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
 
-  function add(run: ActiveRun): void {
+  function addUntilEnded(run: ActiveRun): void {
     const key = mirrors.keyOf(run.execution().prompt)
     const here = runs.get(key) ?? new Set()
     runs.set(key, here.add(run))
-    void run.delivered.then(() => delivered.add(run))
+    void run.delivered.then(() => deliveredRuns.add(run))
     void run.ended.then(() => {
       here.delete(run)
       if (run.execution().startedBy === undefined)
-        for (const { id } of run.stream()?.reply?.messages ?? []) answered.set(id, true)
+        for (const { id } of run.stream()?.reply?.messages ?? []) endedMessageIDs.set(id, true)
       if (here.size === 0 && runs.get(key) === here) runs.delete(key)
     })
   }
@@ -129,7 +132,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
    * Ignores unprompted runs, whose end may arrive after the start of the next reply. After a run was read as ended, its last
    * events may still arrive, and then without its prompt. So the ids of its messages are remembered.
    */
-  function isFollowed({
+  function isOfPromptedRun({
     sessionID,
     startedAt,
     messages,
@@ -139,7 +142,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
       return id === sessionID && startedBy === undefined ? [stream()?.reply] : []
     })
     const ids = new Set(own.flatMap((reply) => reply?.messages.map(({ id }) => id) ?? []))
-    if (messages.some(({ id }) => ids.has(id) || answered.has(id))) return true
+    if (messages.some(({ id }) => ids.has(id) || endedMessageIDs.has(id))) return true
     if (startedAt !== undefined && own.some((reply) => reply?.startedAt === startedAt)) return true
     return own.some((reply) => reply?.startedAt === undefined) ? undefined : false
   }

@@ -18,20 +18,20 @@ export interface Backlog {
   /** Whether older messages of a place are still being gathered. Newer ones must not overtake them. */
   isGathering(place: ChatPlace): boolean
   /** Stores a prompt until all messages of its place have arrived and the policy decides. Commits `taken` with it. */
-  add(entry: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void>
   /** Runs an entry that a person chose. Resolves with false if it no longer exists or is not theirs. */
-  run(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
+  runEntry(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
   /** Removes a person's entries of a place. Resolves with the entries of others. */
-  drop(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<Left>
+  dropEntries(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<RemainingBacklog>
   /** Applies the policy to messages that an earlier process stored, and posts lists that it could not post. */
-  restore(): Promise<void>
+  restoreBacklog(): Promise<void>
   /** Removes entries that are too old to be chosen. */
-  expire(): Promise<void>
+  removeExpired(): Promise<void>
   stop(): void
 }
 
 /** The backlog of a place after a person removed their entries. */
-export interface Left {
+export interface RemainingBacklog {
   /** How many entries were removed. */
   readonly dropped: number
   /** A message that lists the entries of others. Undefined if there are none. */
@@ -49,33 +49,42 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   const { state, channels, clock, onError } = context
   const { router } = context.config
   /** Timers by place, from the first message until the policy is applied. */
-  const timers = new Map<string, () => void>()
+  const decisionTimers = new Map<string, () => void>()
   /** Timers by place: the next attempt to post the list. */
-  const listing = new Map<string, () => void>()
+  const retryTimers = new Map<string, () => void>()
   let isStopped = false
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
-  return { isOld, isGathering: (place) => timers.has(placeKey(place)), add, run, drop, restore, expire, stop }
+  return {
+    isOld,
+    isGathering: (place) => decisionTimers.has(placeKey(place)),
+    addAndGather,
+    runEntry,
+    dropEntries,
+    restoreBacklog,
+    removeExpired,
+    stop,
+  }
 
   function isOld({ postedAt }: MessageRef): boolean {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
 
-  async function add(entry: QueuedPrompt, taken: readonly Write[]): Promise<void> {
+  async function addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const value = JSON.stringify(entry)
-    await state.commit([...taken, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
-    gather(entry)
+    await state.commit([...removal, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
+    scheduleDecision(entry)
   }
 
-  function gather(place: ChatPlace): void {
+  function scheduleDecision(place: ChatPlace): void {
     const key = placeKey(place)
-    timers.get(key)?.()
-    timers.set(
+    decisionTimers.get(key)?.()
+    decisionTimers.set(
       key,
       clock.after(gatherMs, () => {
         void state
-          .persist(() => decide(place, () => timers.delete(key)))
+          .withRetries(() => applyPolicy(place, () => decisionTimers.delete(key)))
           .catch((error) => {
-            timers.delete(key)
+            decisionTimers.delete(key)
             onError(error)
           })
       }),
@@ -83,7 +92,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   }
 
   /** Applies the policy. Messages sent after the start always run, after those that the policy chooses. */
-  async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
+  async function applyPolicy(place: ChatPlace, onDecided: () => void): Promise<void> {
     const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
     const old = undecided.filter((entry) => entry.isOld)
     const recent = undecided.filter((entry) => !old.includes(entry))
@@ -97,27 +106,29 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     if (!(await state.commit(writes)))
       throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
     // Messages that arrived meanwhile get a decision of their own.
-    if ((await entriesOf(place)).some((entry) => entry.left === undefined)) return await decide(place, onDecided)
+    if ((await entriesOf(place)).some((entry) => entry.left === undefined)) return await applyPolicy(place, onDecided)
     onDecided()
-    runner.kick(place)
-    await list(place, chosen.length > 0)
+    runner.startQueue(place)
+    await postList(place, chosen.length > 0)
   }
 
   /** Posts the list of entries that were not run. Retries, because people have no other way to learn of them. */
-  async function list(place: ChatPlace, isAfter: boolean, failures = 0): Promise<void> {
+  async function postList(place: ChatPlace, hasEarlierRuns: boolean, failures = 0): Promise<void> {
     const key = placeKey(place)
-    listing.get(key)?.()
-    listing.delete(key)
+    retryTimers.get(key)?.()
+    retryTimers.delete(key)
     const unlisted = (await entriesOf(place)).filter(({ left }) => left === 'decided')
     if (unlisted.length === 0 || isStopped) return
     try {
-      await channels.post(place, listOf(unlisted, isAfter))
+      await channels.post(place, listMessage(unlisted, hasEarlierRuns))
     } catch (error) {
       if (isStopped || isTakenOver(error)) return
       if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
       const again = (): void =>
-        void state.persist(() => list(place, isAfter, failures + 1)).catch((cause) => isStopped || onError(cause))
-      listing.set(key, clock.after(isRefusal(error) ? refusedMs : backOffMs(failures), again))
+        void state
+          .withRetries(() => postList(place, hasEarlierRuns, failures + 1))
+          .catch((cause) => isStopped || onError(cause))
+      retryTimers.set(key, clock.after(isRefusal(error) ? refusedMs : backOffMs(failures), again))
       return
     }
     // Separate commits: a person may have chosen one already.
@@ -133,12 +144,12 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 
-  function listOf(left: readonly QueuedPrompt[], isAfter: boolean): ChatMessage {
+  function listMessage(left: readonly QueuedPrompt[], hasEarlierRuns: boolean): ChatMessage {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
       return `${index + 1}. ${plain(oneLine(text || files.map(({ name }) => name).join(', '), 100))}`
     })
-    const title = isAfter ? texts.backlogAfter(left.length) : texts.backlog(left.length)
+    const title = hasEarlierRuns ? texts.backlogAfter(left.length) : texts.backlog(left.length)
     const buttons = [
       ...inRows(shown.map(({ id }, index) => ({ label: texts.backlogRun(index + 1), data: `b/run/${id}` }))),
       [{ label: texts.backlogDrop, data: 'b/drop' }],
@@ -146,36 +157,36 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return { text: [title, '', ...lines].join('\n'), buttons }
   }
 
-  async function run(...[place, id, isOwn]: Parameters<Backlog['run']>): Promise<boolean> {
+  async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)
     if (!entry || !isOwn(entry)) return false
     const isMoved = await state.commit(writesToRun(entry))
-    runner.kick(place)
+    runner.startQueue(place)
     return isMoved
   }
 
-  async function drop(...[place, isOwn]: Parameters<Backlog['drop']>): Promise<Left> {
+  async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
     const queue = queueOf(place)
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
     const own = entries.filter(isOwn)
     // Separate commits: one may have been chosen meanwhile.
-    for (const { id } of own) await state.persist(() => state.commit([{ type: 'dequeue', queue, id }]))
+    for (const { id } of own) await state.withRetries(() => state.commit([{ type: 'dequeue', queue, id }]))
     const others = entries.filter((entry) => !isOwn(entry))
-    return { dropped: own.length, list: others.length > 0 ? listOf(others, false) : undefined }
+    return { dropped: own.length, list: others.length > 0 ? listMessage(others, false) : undefined }
   }
 
   async function entriesOf(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
     return (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
   }
 
-  async function restore(): Promise<void> {
+  async function restoreBacklog(): Promise<void> {
     for (const name of await state.queues('backlog/')) {
       const [first] = await state.queue(name)
-      if (first) gather(toQueuedPrompt(first.value))
+      if (first) scheduleDecision(toQueuedPrompt(first.value))
     }
   }
 
-  async function expire(): Promise<void> {
+  async function removeExpired(): Promise<void> {
     for (const queue of await state.queues('backlog/')) {
       for (const { id, value } of await state.queue(queue)) {
         const { left, receivedAt } = toQueuedPrompt(value)
@@ -187,8 +198,8 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
 
   function stop(): void {
     isStopped = true
-    for (const stopTimer of [...timers.values(), ...listing.values()]) stopTimer()
-    timers.clear()
-    listing.clear()
+    for (const stopTimer of [...decisionTimers.values(), ...retryTimers.values()]) stopTimer()
+    decisionTimers.clear()
+    retryTimers.clear()
   }
 }

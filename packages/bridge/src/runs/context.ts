@@ -19,7 +19,7 @@ import type { ActiveRuns } from './active-runs.ts'
 export interface BridgeContext {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly state: State
-  readonly lease: Pick<BridgeLease, 'hold' | 'isHeld'>
+  readonly lease: Pick<BridgeLease, 'whenHeld' | 'isHeld'>
   readonly registry: Registry
   readonly routes: Routes
   readonly mirrors: Mirrors

@@ -3,7 +3,7 @@ import { passOn } from './show-run.ts'
 
 /** Releases the observers of runs that ended long ago. Otherwise a client keeps them with its settled replies. */
 export interface EndedRuns {
-  begin(): RunObservers
+  createRunObservers(): RunObservers
 }
 
 /** The observers of one run. Released after enough other runs have ended. */
@@ -11,17 +11,17 @@ export interface RunObservers {
   /** Returns an observer for each of these, which forwards to it until the run is released. */
   wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[]
   /** Call it when the run has ended. */
-  end(): void
+  releaseLater(): void
 }
 
 /** `most`: for how many ended runs later changes of the reply are still shown. */
-export function createEndedRuns(most: number): EndedRuns {
+export function createEndedRuns(maxEnded: number): EndedRuns {
   const ended: (() => void)[] = []
-  return { begin }
+  return { createRunObservers }
 
-  function begin(): RunObservers {
+  function createRunObservers(): RunObservers {
     let groups: (readonly ReplyObserver[])[] = []
-    return { wrap: wrap, end }
+    return { wrap: wrap, releaseLater }
 
     function wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
       const group = groups.push(observers) - 1
@@ -33,11 +33,11 @@ export function createEndedRuns(most: number): EndedRuns {
       )
     }
 
-    function end(): void {
+    function releaseLater(): void {
       ended.push(() => {
         groups = []
       })
-      if (ended.length > most) ended.shift()?.()
+      if (ended.length > maxEnded) ended.shift()?.()
     }
   }
 }

@@ -9,7 +9,7 @@ import type { BridgeContext } from './context.ts'
 import { isCutShort, notFollowed, passOn, shownInMirrors, sinksFor } from './show-run.ts'
 
 /** A run whose messages were closed. */
-export interface Closed {
+export interface ClosedRun {
   /** The reply that closed them. It has no answer. */
   readonly reply: Reply
   /** The delivery in its own place. */
@@ -24,19 +24,19 @@ export async function closeShown(
   { state, clock }: Pick<BridgeContext, 'state' | 'clock'>,
   execution: Execution,
   sinks: ActiveRun['sinks'],
-): Promise<Closed | undefined> {
-  const replies = await Promise.all(sinks.map(async (shown) => await closeIn(shown)))
+): Promise<ClosedRun | undefined> {
+  const replies = await Promise.all(sinks.map(async (shown) => await closeInPlace(shown)))
   const [reply] = replies
   if (!reply) return undefined
   const delivery = await sinks[0].sink.settled()
   await shownInMirrors(sinks, clock)
   return { reply, delivery }
 
-  async function closeIn(shown: ChatSink): Promise<Reply | undefined> {
+  async function closeInPlace(shown: ChatSink): Promise<Reply | undefined> {
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
     if (sessionID === undefined || promptID === undefined) return undefined
-    const closed = endedReply(sessionID, promptID, { reason, at: clock.now() })
+    const closed = failedReply(sessionID, promptID, { reason, at: clock.now() })
     passOn(shown.sink, { type: 'replyStarted', reply: closed })
     passOn(shown.sink, { type: 'replySettled', outcome: 'failed', reply: closed })
     return closed
@@ -58,15 +58,15 @@ async function promptShownIn(
     .filter((one) => one.sessionID === sessionID && one.chat.thread === chat.thread)
     .map((one) => one.promptID)
     .toSorted()
-    .find((id) => (posted ? isOf(posted, id) : id === startedBy))
+    .find((id) => (posted ? isPromptOf(posted, id) : id === startedBy))
 }
 
 /** Where the server assigns the ids of prompts, they increase. */
-function isOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
+function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
   return messageID === undefined ? promptID > after : promptID === messageID
 }
 
-function endedReply(
+function failedReply(
   sessionID: string,
   promptID: string,
   { reason, at }: { readonly reason: string; readonly at: number },
@@ -87,7 +87,7 @@ export async function endUnfollowed(
 ): Promise<void> {
   const { state, registry, channels, failed, onError } = context
   const { prompt, server, reason = '' } = execution
-  const done = registry.write({ ...execution, phase: 'done' })
+  const done = registry.writeExecution({ ...execution, phase: 'done' })
   if (!channels.has(prompt.channel)) {
     await state.commit([done])
     return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
@@ -100,7 +100,7 @@ export async function endUnfollowed(
     : []
   if (closed && missing.length === 0) return void (await state.commit([done]))
   const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
-  await state.commit([registry.write({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
-  if (closed) failed.report([pending])
+  await state.commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
+  if (closed) failed.reportAll([pending])
   else await failed.replyPending(pending, prompt.messageRef, [done])
 }

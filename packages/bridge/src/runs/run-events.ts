@@ -10,13 +10,13 @@ export interface RunEvents {
   /** Observes the first output and the asks. */
   readonly observer: ReplyObserver
   /** Call it when a change of the execution was stored. */
-  changed(before: Execution, after: Execution): void
+  onChanged(before: Execution, after: Execution): void
   /** Call it when the run was found after a restart. */
-  found(execution: Execution): void
+  onFound(execution: Execution): void
   /** Call it when the chat shows a message of the run. */
-  shown(): void
+  onShown(): void
   /** Call it when the reply was delivered. */
-  delivered(execution: Execution, delivery: Delivery): void
+  onDelivered(execution: Execution, delivery: Delivery): void
 }
 
 export function createRunEvents(options: {
@@ -29,35 +29,35 @@ export function createRunEvents(options: {
   const { id: executionID, prompt, server } = options.execution
   /** Measures durations. For a message that an earlier process received, only the wall clock is left, see `begun`. */
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
-  const begun = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
+  const received = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
   const asked = new Map<string, number>()
   let times: RunTimes = {}
   let firstShownMs: number | undefined
   let reply: Reply | undefined
-  const look = (seen: { readonly reply: Reply }): void => {
+  const keepReply = (seen: { readonly reply: Reply }): void => {
     reply = seen.reply
   }
-  const asking = ({ ask }: { readonly ask: Ask }): void => emitAsk('asked', ask)
-  const ending = ({ ask }: { readonly ask: Ask }): void => {
+  const onAsked = ({ ask }: { readonly ask: Ask }): void => emitAsk('asked', ask)
+  const onAskEnded = ({ ask }: { readonly ask: Ask }): void => {
     if (ask.status !== 'pending') emitAsk(ask.status, ask)
   }
   const observer: ReplyObserver = {
-    replyStarted: look,
+    replyStarted: keepReply,
     partAdded: (seen) => {
-      look(seen)
+      keepReply(seen)
       times = { firstByteMs: since(), ...times }
     },
-    questionAsked: asking,
-    permissionAsked: asking,
-    questionReplied: ending,
-    permissionReplied: ending,
-    questionRejected: ending,
-    askWithdrawn: ending,
-    replySettled: look,
+    questionAsked: onAsked,
+    permissionAsked: onAsked,
+    questionReplied: onAskEnded,
+    permissionReplied: onAskEnded,
+    questionRejected: onAskEnded,
+    askWithdrawn: onAskEnded,
+    replySettled: keepReply,
   }
-  return { observer, changed, found, shown, delivered }
+  return { observer, onChanged, onFound, onShown, onDelivered }
 
-  function changed(before: Execution, after: Execution): void {
+  function onChanged(before: Execution, after: Execution): void {
     if (before.phase !== 'posting' && after.phase === 'posting') {
       times = { postedMs: since(), ...times }
       emitRun('posted', after)
@@ -67,19 +67,19 @@ export function createRunEvents(options: {
     emitRun('ended', after)
   }
 
-  function found(execution: Execution): void {
+  function onFound(execution: Execution): void {
     emitRun('found', execution)
   }
 
-  function shown(): void {
+  function onShown(): void {
     firstShownMs ??= since()
   }
 
-  function delivered({ sessionID }: Execution, delivery: Delivery): void {
+  function onDelivered({ sessionID }: Execution, delivery: Delivery): void {
     const { shown: messages, undelivered, doubtful, calls, rateLimited } = delivery
     emit({
       type: 'delivery',
-      ...place(),
+      ...placeNow(),
       executionID,
       sessionID,
       shown: messages,
@@ -97,7 +97,7 @@ export function createRunEvents(options: {
     emit({
       type: 'run',
       phase,
-      ...place(),
+      ...placeNow(),
       executionID,
       actorID: actor.id,
       messageID,
@@ -112,15 +112,15 @@ export function createRunEvents(options: {
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined
-    const taken = phase === 'asked' ? undefined : answeredBy.take(requestID)
+    const taken = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
     const by = phase === 'withdrawn' ? undefined : taken
-    const since = asked.get(requestID)
+    const msSinceMessage = asked.get(requestID)
     if (phase === 'asked') asked.set(requestID, monotonic())
-    const waitedMs = phase === 'asked' || since === undefined ? undefined : monotonic() - since
+    const waitedMs = phase === 'asked' || msSinceMessage === undefined ? undefined : monotonic() - msSinceMessage
     emit({
       type: 'ask',
       phase,
-      ...place(),
+      ...placeNow(),
       askType,
       requestID,
       executionID,
@@ -132,11 +132,11 @@ export function createRunEvents(options: {
     })
   }
 
-  function place(): EventPlace {
+  function placeNow(): EventPlace {
     return eventPlace(prompt, clock.now())
   }
 
   function since(): number {
-    return begun.afterMs + monotonic() - begun.at
+    return received.afterMs + monotonic() - received.at
   }
 }

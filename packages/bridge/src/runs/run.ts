@@ -19,7 +19,7 @@ import { BridgeError, isTakenOver, messageOf } from '../error.ts'
 import { writeUnknown } from '../failed/failure-rows.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
-import { type Execution, endOf } from '../state/execution.ts'
+import { type Execution, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import type { ActiveRun } from './active-runs.ts'
@@ -34,10 +34,10 @@ export interface PlannedRun {
   /** As it is stored. */
   readonly execution: Execution
   readonly route: Route
-  readonly opencode: Client
+  readonly client: Client
   /** The session and title of the place when the run started. A reply to a message may use another session. */
-  readonly chosen: string | undefined
-  readonly title: string | undefined
+  readonly placeSessionID: string | undefined
+  readonly placeTitle: string | undefined
 }
 
 export interface BeginOptions extends PlannedRun {
@@ -56,7 +56,7 @@ export interface BeginOptions extends PlannedRun {
 
 /** Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered. */
 export function beginRun(options: BeginOptions): ActiveRun {
-  const { context, opencode, sinks, chosen, title, onSession, isStopping } = options
+  const { context, client, sinks, placeSessionID, placeTitle, onSession, isStopping } = options
   const { state, registry, routes, channels, people, requireSafe, clock, asks, failed, onError } = context
   const { router } = context.config
   const { prompt, server } = options.execution
@@ -73,24 +73,24 @@ export function beginRun(options: BeginOptions): ActiveRun {
   /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
   const events = createRunEvents({ ...context, execution })
-  const ended = run()
+  const ended = runToEnd()
   return {
     execution: () => execution,
     sinks: sinks,
     stream: () => stream,
-    shown: events.shown,
+    onShown: events.onShown,
     cancel,
     found: found.promise,
     delivered: delivered.promise,
     ended,
   }
 
-  async function run(): Promise<void> {
-    const unfollow = registry.follow(execution, () => stream?.reply)
+  async function runToEnd(): Promise<void> {
+    const unfollow = registry.followReply(execution, () => stream?.reply)
     try {
-      await begin()
+      await postOrResume()
     } catch (error) {
-      if (!isStopping() && !isTakenOver(error)) await fail(error).catch(onError)
+      if (!isStopping() && !isTakenOver(error)) await endFailed(error).catch(onError)
     } finally {
       found.resolve()
       delivered.resolve()
@@ -98,65 +98,68 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
   }
 
-  async function begin(): Promise<void> {
-    if (isCanceled && execution.posted === undefined) return await end('Aborted', 'stopped')
-    stream = execution.posted === undefined ? await post() : await find(execution.posted)
+  async function postOrResume(): Promise<void> {
+    if (isCanceled && execution.posted === undefined) return await endWithoutReply('Aborted', 'stopped')
+    stream = execution.posted === undefined ? await postPrompt() : await findPosted(execution.posted)
     if (!stream) return
     found.resolve()
-    if (isCanceled) void opencode.abort(stream).catch(onError)
+    if (isCanceled) void client.abort(stream).catch(onError)
     let reply = await stream.result
     if (isStopping()) return
-    if (execution.phase === 'planned' && isGone(reply)) {
+    if (execution.phase === 'planned' && isSessionGone(reply)) {
       isRenewed = true
       route = { ...route, sessionID: undefined }
-      await channels.notify(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
-      stream = await post()
+      await channels.tryPost(prompt, { text: texts.sessionGone, replyTo: prompt.messageRef }, 'next')
+      stream = await postPrompt()
       if (!stream) return
       reply = await stream.result
       if (isStopping()) return
     }
-    await settle(reply)
+    await deliverReply(reply)
   }
 
-  async function post(): Promise<ReplyStream | undefined> {
+  async function postPrompt(): Promise<ReplyStream | undefined> {
     // The people may have changed since the prompt was stored.
-    if (!people.mayAll(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
+    if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     const { sessionID, agent, model } = route
-    const guarded = mustBeGuarded()
-    const target = { sessionID, title: route.title, agent, model, guarded }
-    const command = prompt.isCommand || isAgent ? agentCommandOf(prompt.text) : undefined
-    const known = command && (await agentCommand(opencode, command.name))
-    if (command && (known || isAgent) && isUnasked(command, known))
+    const isGuardRequired = mustBeGuarded()
+    const target = { sessionID, title: route.title, agent, model, guarded: isGuardRequired }
+    const command = prompt.isCommand || isAgent ? parseAgentCommand(prompt.text) : undefined
+    const known = command && (await findAgentCommand(client, command.name))
+    if (command && (known || isAgent) && mayActUnasked(command, known))
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
-    if (guarded && !(await isGuarded({ agent, command: known?.name })))
+    if (isGuardRequired && !(await isGuarded({ agent, command: known?.name })))
       return await endWith(texts.unguarded, texts.mayNot('approve'))
-    if (isCanceled) return await end('Aborted', 'stopped')
+    if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
     if (command && known) {
-      if (prompt.files.length > 0) await say({ text: texts.commandHasNoFiles })
-      const run = runOptions(guarded)
-      const onPosting = async (posted: PostedPrompt): Promise<void> => {
+      if (prompt.files.length > 0) await tryPostToChat({ text: texts.commandHasNoFiles })
+      const run = runOptions(isGuardRequired)
+      const beforePosting = async (posted: PostedPrompt): Promise<void> => {
         // The server may have restarted since then, with another template.
-        if (isUnasked(command, await agentCommand(opencode, command.name)))
+        if (mayActUnasked(command, await findAgentCommand(client, command.name)))
           throw new BridgeError('inbound', texts.unaskedCommand)
         await run.onPosting?.(posted)
       }
-      return opencode.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
+      return client.command(
+        { ...target, command: command.name, arguments: command.rest },
+        { ...run, onPosting: beforePosting },
+      )
     }
-    const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
-    if (isCanceled) return await end('Aborted', 'stopped')
-    if (!people.mayAll(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
-    return opencode.prompt({ ...target, text: prompt.text, files }, runOptions(guarded))
+    const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
+    if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
+    if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
+    return client.prompt({ ...target, text: prompt.text, files }, runOptions(isGuardRequired))
   }
 
   /** Whether any author of the prompt lacks `approve`. */
   function mustBeGuarded(): boolean {
-    return context.config.servers[server]?.trustPrompt !== true && !people.mayAll(prompt, 'approve')
+    return context.config.servers[server]?.trustPrompt !== true && !people.allMay(prompt, 'approve')
   }
 
   /** Whether the session can be guarded. If not, reports why, because only the operator can fix it. */
   async function isGuarded(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
     try {
-      await Promise.race([opencode.requireGuard(target), canceled.promise])
+      await Promise.race([client.requireGuard(target), canceled.promise])
       return true
     } catch (error) {
       if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
@@ -169,16 +172,16 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** Whether a command could run or read something without asking, and an author lacks the right to do that. */
-  function isUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
-    return mayActWithoutAsking(known, rest) && !people.mayAll(prompt, 'approve')
+  function mayActUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
+    return mayActWithoutAsking(known, rest) && !people.allMay(prompt, 'approve')
   }
 
-  function runOptions(guarded = mustBeGuarded()): RunOptions {
-    const watch = asks.observerFor({ place: prompt, opencode, server })
+  function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
+    const watch = asks.observerFor({ place: prompt, client, server })
     const shown = observersOf(sinks, {
-      asks: !router.progress.enabled,
+      hidesAsks: !router.progress.enabled,
       // The prompt is posted once more in a new session, and the chat is informed.
-      isLeftOut: (reply) => !isRenewed && execution.phase === 'planned' && isGone(reply),
+      isHidden: (reply) => !isRenewed && execution.phase === 'planned' && isSessionGone(reply),
       onError,
     })
     // If the prompt joined a run, the sink of that run shows the reply.
@@ -187,7 +190,11 @@ export function beginRun(options: BeginOptions): ActiveRun {
       isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
       return isShownElsewhere ? [] : options.runObservers.wrap([...shown, watch, events.observer])
     }
-    return { timeoutMs: router.timeoutMs, onPosting: async (posted) => await onPosting(posted, guarded), observe }
+    return {
+      timeoutMs: router.timeoutMs,
+      onPosting: async (posted) => await onPosting(posted, isGuardRequired),
+      observe,
+    }
   }
 
   /** Whether another prompt started the run. A run that is found after a restart is observed before its stream is known. */
@@ -197,38 +204,38 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return id !== undefined && promptIDs[0] !== id
   }
 
-  async function onPosting(posted: PostedPrompt, guarded: boolean): Promise<void> {
+  async function onPosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
     // Rights may have changed while it waited for its turn.
-    if (!people.mayAll(prompt, 'prompt') || (!guarded && mustBeGuarded())) throw new Error(texts.rightGone)
+    if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
     onSession(sessionID)
-    const now = await routes.of(prompt)
+    const now = await routes.routeOf(prompt)
     // Someone may have chosen another session, agent or model meanwhile.
-    const isChosen = now?.sessionID !== chosen || now?.title !== title
+    const isChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
     const used =
       isChosen && now
-        ? routes.note(prompt, { server, sessionID })
-        : routes.use(prompt, { ...(now ?? route), server, sessionID })
-    await update({ phase: 'posting', posted, sessionID }, used)
-    await context.lease.hold()
+        ? routes.writeUsed(prompt, { server, sessionID })
+        : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
+    await updateExecution({ phase: 'posting', posted, sessionID }, used)
+    await context.lease.whenHeld()
   }
 
-  async function find(posted: PostedPrompt): Promise<ReplyStream | undefined> {
+  async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {
     onSession(posted.sessionID)
-    const found = await resume(posted)
+    const found = await resumeWithRetries(posted)
     switch (found.type) {
       case 'found':
-        events.found(execution)
+        events.onFound(execution)
         return found.stream
       case 'absent':
         // The run had ended and only its delivery was left. Now there is nothing to show.
-        if (execution.phase === 'delivering') return await finish()
-        await update({ phase: 'planned', posted: undefined })
-        return await post()
+        if (execution.phase === 'delivering') return await storeDelivered()
+        await updateExecution({ phase: 'planned', posted: undefined })
+        return await postPrompt()
       case 'unknown':
-        await state.persist(() => state.commit([writeUnknown(execution, clock.now())]))
-        void failed.count().catch(onError)
+        await state.withRetries(() => state.commit([writeUnknown(execution, clock.now())]))
+        void failed.emitCounts().catch(onError)
         await closeShown(context, { ...execution, reason: texts.lostSight }, sinks)
         return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))
     }
@@ -236,12 +243,12 @@ export function beginRun(options: BeginOptions): ActiveRun {
   }
 
   /** Retries while the server is unreachable, because it may start later than the bridge. */
-  async function resume(posted: PostedPrompt): ReturnType<Client['resume']> {
+  async function resumeWithRetries(posted: PostedPrompt): ReturnType<Client['resume']> {
     for (;;) {
       try {
         // A run whose end is stored must not be started again.
         const canRepeat = execution.phase === 'posting' && posted.text !== undefined
-        return await opencode.resume(posted, {
+        return await client.resume(posted, {
           ...runOptions(),
           again: canRepeat ? async () => await promptAgain(posted) : undefined,
         })
@@ -256,55 +263,57 @@ export function beginRun(options: BeginOptions): ActiveRun {
 
   /** Returns the prompt to post again: the server stored it, but was killed before it ran. */
   async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
-    const files = await readFiles(channels.of(prompt.channel), prompt.files, router.maxFileBytes)
+    const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) throw new BridgeError('inbound', texts.canceled)
-    if (!people.mayAll(prompt, 'prompt')) throw new BridgeError('inbound', texts.rightGone)
+    if (!people.allMay(prompt, 'prompt')) throw new BridgeError('inbound', texts.rightGone)
     await requireSafe(server, directory)
     const { agent, model } = route
     return { sessionID, agent, model, guarded: mustBeGuarded(), text: prompt.text, files }
   }
 
-  async function settle(reply: Reply): Promise<void> {
+  async function deliverReply(reply: Reply): Promise<void> {
     const log = registry.writeLog(execution)
-    if (execution.isSteer && !stream?.joined) await update({ isSteer: undefined })
+    if (execution.isSteer && !stream?.joined) await updateExecution({ isSteer: undefined })
     if (execution.phase !== 'delivering') {
       const [promptID] = reply.promptIDs
       const authors = stream?.joined || promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
-      await update({ phase: 'delivering', ...endOf(reply), finishedAt: clock.now() }, [log, ...authors])
+      await updateExecution({ phase: 'delivering', ...statusOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
-    if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await finish())
+    if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await storeDelivered())
     const own = await sinks[0].sink.settled()
     // The next process shows the rest.
     if (isStopping() || isCutShort(own)) return
-    events.delivered(execution, own)
+    events.onDelivered(execution, own)
     delivered.resolve()
     const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
-    if (!isStopping()) await finish(failed.findMissing(execution, stream?.reply ?? reply, shown))
+    if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
-  async function end(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
-    await update({ phase: 'done', status, reason, finishedAt: clock.now() })
+  async function endWithoutReply(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
+    await updateExecution({ phase: 'done', status, reason, finishedAt: clock.now() })
     return undefined
   }
 
-  async function finish(missing: readonly FailedDelivery[] = []): Promise<undefined> {
+  async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
-    failed.report(missing)
+    await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    failed.reportAll(missing)
     return undefined
   }
 
-  async function fail(error: unknown): Promise<void> {
+  async function endFailed(error: unknown): Promise<void> {
     const reason = chatMessageOf(error)
     const text =
       error instanceof FileFailure ? texts.fileFailed(plain(error.file), plain(reason)) : texts.failed(plain(reason))
     // After a restart, the messages of the run may still show it as working. If this process stops first, the next one closes them.
     if (stream === undefined && execution.posted)
-      await update({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
+      await updateExecution({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
     const closed = stream === undefined ? await closeShown(context, execution, sinks) : undefined
     if (closed && isCutShort(closed.delivery)) return
     if (closed)
-      await finish(failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }]))
+      await storeDelivered(
+        failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }]),
+      )
     else await endWith(text, reason)
     onError(error instanceof Error ? error : new Error(reason))
   }
@@ -312,30 +321,36 @@ export function beginRun(options: BeginOptions): ActiveRun {
   /** Ends the run with a text instead of an answer. The text is stored with the end, so a crash does not lose it. */
   async function endWith(text: string, reason: string, buttons?: ChatMessage['buttons']): Promise<undefined> {
     const pending = failed.pendingFor(execution, text)
-    await update({ phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() }, failed.write([pending]))
-    const onPosted = async (writes: readonly Write[]): Promise<void> => await update({ phase: 'done' }, writes)
+    await updateExecution(
+      { phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() },
+      failed.write([pending]),
+    )
+    const onPosted = async (writes: readonly Write[]): Promise<void> => await updateExecution({ phase: 'done' }, writes)
     await failed.postPending(pending, { replyTo: prompt.messageRef, buttons }, onPosted)
     return undefined
   }
 
-  async function say(saying: ChatMessage): Promise<void> {
+  async function tryPostToChat(message: ChatMessage): Promise<void> {
     const { sessionID } = execution
-    await channels.notify(prompt, saying, sessionID === undefined ? undefined : { server, sessionID })
+    await channels.tryPost(prompt, message, sessionID === undefined ? undefined : { server, sessionID })
   }
 
-  async function update(change: Partial<Execution>, more: Parameters<typeof state.commit>[0] = []): Promise<void> {
+  async function updateExecution(
+    change: Partial<Execution>,
+    more: Parameters<typeof state.commit>[0] = [],
+  ): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    const writes = [registry.write(execution), ...more]
-    await state.persist(() => state.commit(writes))
-    events.changed(before, execution)
+    const writes = [registry.writeExecution(execution), ...more]
+    await state.withRetries(() => state.commit(writes))
+    events.onChanged(before, execution)
   }
 
   async function cancel(): Promise<void> {
     isCanceled = true
     canceled.resolve()
-    await update({ isCanceled: true })
-    if (stream) await opencode.abort(stream)
+    await updateExecution({ isCanceled: true })
+    if (stream) await client.abort(stream)
   }
 }
 
@@ -378,15 +393,15 @@ interface AgentCommand {
   readonly rest: string
 }
 
-function agentCommandOf(text: string): AgentCommand | undefined {
+function parseAgentCommand(text: string): AgentCommand | undefined {
   const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }
 }
 
 /** Finds a command of the agent. Undefined if the agent does not list it. The text is then a normal prompt. */
-async function agentCommand(opencode: Client, name: string): Promise<CommandInfo | undefined> {
+async function findAgentCommand(client: Client, name: string): Promise<CommandInfo | undefined> {
   try {
-    return (await opencode.commands()).find((command) => command.name === name)
+    return (await client.commands()).find((command) => command.name === name)
   } catch {
     return undefined
   }
@@ -403,6 +418,6 @@ function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
 }
 
 /** The session was deleted before the prompt could be posted. */
-function isGone({ outcome, error }: Reply): boolean {
+function isSessionGone({ outcome, error }: Reply): boolean {
   return outcome === 'failed' && error?.name === 'gone'
 }

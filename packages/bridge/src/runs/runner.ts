@@ -3,7 +3,7 @@ import { BridgeError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
-import { isOlder, leftToGather, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { albumWaitMs, isOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
@@ -23,28 +23,28 @@ export interface Runner {
   /** Returns the write that appends a prompt to the queue of its place. */
   enqueue(prompt: QueuedPrompt): EnqueueWrite
   /** Returns the id of a prompt in the queue of its place. */
-  idOf(prompt: QueuedPrompt): string
+  queueIDOf(prompt: QueuedPrompt): string
   /** Starts to work on the queue of a place, unless that is in progress. */
-  kick(place: ChatPlace): void
+  startQueue(place: ChatPlace): void
   /**
    * Removes a prompt without running it. `taken` are the writes that remove it. Its author gets `text`, if need be from the
    * next process.
    */
-  refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void>
+  refusePrompt(prompt: QueuedPrompt, removal: readonly Write[], text: string): Promise<void>
   /** Starts a prompt immediately, beside the running one. `taken` are the writes that remove it from its queue. */
-  beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void>
+  beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void>
   /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
   /** Returns the queued prompts of a place, oldest first. */
-  waiting(place: ChatPlace): Promise<readonly QueuedPrompt[]>
+  queuedPrompts(place: ChatPlace): Promise<readonly QueuedPrompt[]>
   /** Returns the name of the queue of a place. */
-  queueOf(place: ChatPlace): string
+  queueNameOf(place: ChatPlace): string
   /** Returns the server of a session that had a run here. Undefined if none is known. */
-  serverOf(sessionID: string): string | undefined
+  serverOfSession(sessionID: string): string | undefined
   /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
-  restore(): Promise<void>
-  /** Resolves when `restore` is done for that place. */
-  restored(place: ChatPlace): Promise<void>
+  restoreRuns(): Promise<void>
+  /** Resolves when `restoreRuns` is done for that place. */
+  whenRestored(place: ChatPlace): Promise<void>
   /** Stops following runs. They continue on the servers. */
   stop(): Promise<void>
 }
@@ -62,7 +62,12 @@ export function createRunner(context: BridgeContext): Runner {
   const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = context
   const { router } = context.config
   const endedRuns = createEndedRuns(mostEnded)
-  const unprompted = createUnpromptedRuns({ context, endedRuns, isFollowed: runs.isFollowed, add: runs.add })
+  const unprompted = createUnpromptedRuns({
+    context,
+    endedRuns,
+    isOfPromptedRun: runs.isOfPromptedRun,
+    add: runs.addUntilEnded,
+  })
   /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
   const restoring = new Map<string, Promise<void>>()
@@ -70,53 +75,53 @@ export function createRunner(context: BridgeContext): Runner {
   let isStopped = false
   return {
     enqueue,
-    idOf,
-    kick,
-    refuse,
+    queueIDOf,
+    startQueue,
+    refusePrompt,
     beginNow,
     canSteer,
-    waiting: async (place) => (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value)),
-    queueOf,
-    serverOf: (sessionID) => serverBySession.get(sessionID),
-    restore,
-    restored: async (place) => await restoring.get(mirrors.keyOf(place)),
+    queuedPrompts: async (place) => (await state.queue(queueNameOf(place))).map(({ value }) => toQueuedPrompt(value)),
+    queueNameOf,
+    serverOfSession: (sessionID) => serverBySession.get(sessionID),
+    restoreRuns,
+    whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
   }
 
   function enqueue(prompt: QueuedPrompt): EnqueueWrite {
-    return { type: 'enqueue', queue: queueOf(prompt), id: idOf(prompt), value: JSON.stringify(prompt) }
+    return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: JSON.stringify(prompt) }
   }
 
   /** Message ids are unique in a chat only, so mirrored and moved chats may have the same ids. */
-  function idOf(prompt: QueuedPrompt): string {
+  function queueIDOf(prompt: QueuedPrompt): string {
     return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
 
-  function queueOf(place: ChatPlace): string {
+  function queueNameOf(place: ChatPlace): string {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
   /** Retries after an error, for example if the store was busy. */
-  function kick(place: ChatPlace): void {
-    work(place).catch((error) => {
+  function startQueue(place: ChatPlace): void {
+    processQueue(place).catch((error) => {
       if (isStopped) return
       onError(error instanceof Error ? error : new Error(String(error)))
-      clock.after(againMs, () => kick(place))
+      clock.after(againMs, () => startQueue(place))
     })
   }
 
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
-    const { sessionID } = (await routes.meantBy(prompt)) ?? {}
+    const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
     const isRunning = runs.active(prompt).some(({ stream, execution }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
       return isOpen && !isOlder(prompt, { now: clock.wall(), ageMs: clock.now() - execution().startedAt })
     })
-    return isRunning && (await state.queue(queueOf(prompt))).every(({ id }) => id === idOf(prompt))
+    return isRunning && (await state.queue(queueNameOf(prompt))).every(({ id }) => id === queueIDOf(prompt))
   }
 
   /** Runs one prompt after the other. At the end it checks the queue again, so that a prompt that came late is not left behind. */
-  async function work(place: ChatPlace): Promise<void> {
+  async function processQueue(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
     if (working.has(key) || isStopped) return
     working.add(key)
@@ -124,29 +129,29 @@ export function createRunner(context: BridgeContext): Runner {
       await restoring.get(key)
       while (!isStopped) {
         await Promise.all(runs.active(place).map(({ delivered }) => delivered))
-        const [head] = await state.queue(queueOf(place))
+        const [head] = await state.queue(queueNameOf(place))
         if (!head || isStopped) break
-        const gatheringMs = leftToGather(toQueuedPrompt(head.value), clock.now())
+        const gatheringMs = albumWaitMs(toQueuedPrompt(head.value), clock.now())
         if (gatheringMs > 0) {
           await pause(clock, gatheringMs)
           continue
         }
-        const run = await plan(head)
+        const run = await beginQueued(head)
         await run?.delivered
       }
     } finally {
       working.delete(key)
     }
-    const [late] = isStopped ? [] : await state.queue(queueOf(place))
-    if (late) await work(place)
+    const [late] = isStopped ? [] : await state.queue(queueNameOf(place))
+    if (late) await processQueue(place)
   }
 
-  async function plan({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
+  async function beginQueued({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
-    const taken: Write = { type: 'dequeue', queue: queueOf(prompt), id }
+    const removal: Write = { type: 'dequeue', queue: queueNameOf(prompt), id }
     // Since it was queued, the channel may have been removed from the config, and its author may have lost the right.
     if (!channels.has(prompt.channel)) {
-      await state.commit([taken])
+      await state.commit([removal])
       onError(
         new BridgeError(
           'channel',
@@ -155,29 +160,30 @@ export function createRunner(context: BridgeContext): Runner {
       )
       return undefined
     }
-    if (people.mayAll(prompt, 'prompt')) return await begin(prompt, [taken])
-    await refuse(prompt, [taken], texts.rightGone)
+    if (people.allMay(prompt, 'prompt')) return await storeAndStart(prompt, [removal])
+    await refusePrompt(prompt, [removal], texts.rightGone)
     return undefined
   }
 
-  async function refuse(prompt: QueuedPrompt, taken: readonly Write[], text: string): Promise<void> {
+  async function refusePrompt(prompt: QueuedPrompt, removal: readonly Write[], text: string): Promise<void> {
     const pending = failed.pendingFor({ id: await registry.newID(prompt), prompt, server: '' }, text)
     // Conflicts if someone dropped it meanwhile.
-    if (await state.commit([...taken, ...failed.write([pending])])) void failed.replyPending(pending, prompt.messageRef)
+    if (await state.commit([...removal, ...failed.write([pending])]))
+      void failed.replyPending(pending, prompt.messageRef)
   }
 
-  async function beginNow(prompt: QueuedPrompt, taken: readonly Write[]): Promise<void> {
-    const run = await begin({ ...prompt, isSteer: true }, taken)
+  async function beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void> {
+    const run = await storeAndStart({ ...prompt, isSteer: true }, removal)
     // Its files are downloaded first, and later messages must not overtake it.
     if (prompt.files.length > 0) await run?.found
   }
 
   /** Stores the execution in the same commit that removes its prompt from the queue, and starts it. */
-  async function begin(prompt: QueuedPrompt, taken: readonly Write[]): Promise<ActiveRun | undefined> {
-    const route = await routes.meantBy(prompt)
-    const opencode = route && servers.get(route.server)
-    if (!route || !opencode) {
-      await refuse(prompt, taken, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
+  async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
+    const route = await routes.routeOfPrompt(prompt)
+    const client = route && servers.get(route.server)
+    if (!route || !client) {
+      await refusePrompt(prompt, removal, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
       return undefined
     }
     const execution: Execution = {
@@ -190,21 +196,21 @@ export function createRunner(context: BridgeContext): Runner {
       status: 'running',
       startedAt: clock.now(),
       ...(prompt.isSteer && { isSteer: true }),
-      ...(people.mayAll(prompt, 'approve') && { isByApprovers: true }),
+      ...(people.allMay(prompt, 'approve') && { isByApprovers: true }),
     }
-    const { sessionID: chosen, title } = (await routes.of(prompt)) ?? {}
+    const { sessionID: chosen, title } = (await routes.routeOf(prompt)) ?? {}
     // If a crash of the machine undoes this, the prompt is still queued. Conflicts if someone dropped it meanwhile.
-    const writes = [...taken, registry.write(execution)]
-    if (!(await state.persist(() => state.commit(writes, { survives: 'process' })))) return undefined
+    const writes = [...removal, registry.writeExecution(execution)]
+    if (!(await state.withRetries(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
-      await channels.notify(prompt, { text: texts.started(execution.id), silent: true })
+      await channels.tryPost(prompt, { text: texts.started(execution.id), silent: true })
     const mirrorPosts = postToMirrors(context, prompt, route)
-    return start({ execution, route, opencode, chosen, title }, mirrorPosts)
+    return startRun({ execution, route, client, placeSessionID: chosen, placeTitle: title }, mirrorPosts)
   }
 
-  function start(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
+  function startRun(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
-    const runObservers = endedRuns.begin()
+    const runObservers = endedRuns.createRunObservers()
     const run = beginRun({
       ...planned,
       context,
@@ -212,34 +218,40 @@ export function createRunner(context: BridgeContext): Runner {
       sinks: sinksFor(context, execution, route, mirrorPosts),
       isShown: (reply) => unprompted.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
-      onReply: unprompted.lookAgain,
+      onReply: unprompted.decideAgain,
       onSession: (sessionID) => {
-        unprompted.noteRun({ ...execution, sessionID })
+        unprompted.rememberRun({ ...execution, sessionID })
         serverBySession.set(sessionID, execution.server)
       },
     })
-    runs.add(run)
-    void run.ended.then(unprompted.lookAgain).then(runObservers.end)
+    runs.addUntilEnded(run)
+    void run.ended.then(unprompted.decideAgain).then(runObservers.releaseLater)
     return run
   }
 
-  async function restore(): Promise<void> {
+  async function restoreRuns(): Promise<void> {
     const waiting = await moveToMirrors({ state, registry, enqueue })
     const all = await registry.all()
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter((one) => !isOver(one) && one.startedBy === undefined)
     const begun = unfinished.map(async (execution) => {
       const { prompt, server, sessionID } = execution
-      const opencode = servers.get(server)
-      if (!opencode || !channels.has(prompt.channel)) {
-        const reason = opencode ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
+      const client = servers.get(server)
+      if (!client || !channels.has(prompt.channel)) {
+        const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
         // Not awaited: the platform may be unreachable.
         const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
         return void endUnfollowed(context, over, () => isStopped).catch(onError)
       }
-      const route = (await routes.of(prompt)) ?? { server }
+      const route = (await routes.routeOf(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
-      const run = start({ execution, route: again, opencode, chosen: route.sessionID, title: route.title })
+      const run = startRun({
+        execution,
+        route: again,
+        client,
+        placeSessionID: route.sessionID,
+        placeTitle: route.title,
+      })
       await Promise.race([run.found, run.ended])
     })
     for (const [index, execution] of unfinished.entries()) {
@@ -247,14 +259,14 @@ export function createRunner(context: BridgeContext): Runner {
       const both = [restoring.get(key), begun[index]]
       restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
     }
-    const unpromptedRestored = unprompted.restore(all).catch(onError)
+    const unpromptedRestored = unprompted.restoreRuns(all).catch(onError)
     for (const one of all) {
       const key = mirrors.keyOf(one.prompt)
       const isWaited = one.startedBy !== undefined && !isOver(one)
       if (isWaited)
         restoring.set(key, atMost(Promise.allSettled([restoring.get(key), unpromptedRestored]), restoreMs, clock))
     }
-    for (const place of waiting) kick(place)
+    for (const place of waiting) startQueue(place)
     await Promise.all(restoring.values())
   }
 
@@ -267,7 +279,7 @@ export function createRunner(context: BridgeContext): Runner {
 
 interface MoveOptions {
   readonly state: State
-  readonly registry: Pick<Registry, 'write' | 'writeLog'>
+  readonly registry: Pick<Registry, 'writeExecution' | 'writeLog'>
   readonly enqueue: Runner['enqueue']
 }
 
@@ -278,7 +290,7 @@ interface MoveOptions {
 export async function moveToMirrors({ state, registry, enqueue }: MoveOptions): Promise<readonly ChatPlace[]> {
   for (const { key, value } of await state.list('execution/')) {
     const execution = toExecution(value)
-    const write = registry.write(execution)
+    const write = registry.writeExecution(execution)
     if (write.key === key) continue
     const logKey = key.replace(/^execution/, 'log')
     const log = await state.read(logKey)
@@ -290,8 +302,8 @@ export async function moveToMirrors({ state, registry, enqueue }: MoveOptions): 
     for (const { id, value } of await state.queue(queue)) {
       const prompt = toQueuedPrompt(value)
       const wanted = enqueue(prompt)
-      const taken: Write = { type: 'dequeue', queue, id }
-      if (wanted.queue !== queue) await state.commit([taken, wanted])
+      const removal: Write = { type: 'dequeue', queue, id }
+      if (wanted.queue !== queue) await state.commit([removal, wanted])
       waiting.push(prompt)
     }
   }

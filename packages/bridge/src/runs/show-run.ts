@@ -44,20 +44,20 @@ function sinkFor(
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
-  return channels.of(channel).sinkFor(
+  return channels.connectionOf(channel).sinkFor(
     { chat, ...(chat === prompt.chat && { replyTo: prompt.messageRef }) },
     {
       policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
       texts: ownTexts,
       label: id,
-      keepsText: isClosing,
-      mentions: (type) => people.answerers(type, channel, prompt),
+      keepsText: isClosingReply,
+      mentions: (type) => people.expectedAnswerers(type, channel, prompt),
       mayAnswer,
     },
   )
 
   function mayAnswer(actor: Actor, ask: Ask): boolean {
-    const person = people.find(channel, actor)
+    const person = people.personOf(channel, actor)
     if (person?.may.has('approve')) return true
     return ask.type === 'question' && person?.may.has('prompt') === true && people.isAuthor(prompt, { channel, actor })
   }
@@ -79,7 +79,7 @@ export function postToMirrors(
   const text = texts.mirrored(plain(namesOf(prompt)), plain(lines))
   const session = sessionID === undefined ? 'next' : { server, sessionID }
   const post = (place: ChatPlace): Promise<void> =>
-    atMost(channels.notify(place, { text, silent: true }, session), promptPostMs, clock)
+    atMost(channels.tryPost(place, { text, silent: true }, session), promptPostMs, clock)
   const others = mirrors.others(prompt).filter(({ channel }) => channels.has(channel))
   return new Map(others.map((place) => [placeKey(place), post(place)]))
 }
@@ -87,24 +87,24 @@ export function postToMirrors(
 /** What to hide from the sinks. */
 interface ShowOptions {
   /** Hides asks, because the bridge rejects them itself. */
-  readonly asks: boolean
+  readonly hidesAsks: boolean
   /** Whether to hide a reply. */
-  readonly isLeftOut: (reply: Reply) => boolean
+  readonly isHidden: (reply: Reply) => boolean
   readonly onError: (error: Error) => void
 }
 
 /** Returns an observer for each sink, which forwards what its chat should see. */
 export function observersOf(sinks: ActiveRun['sinks'], options: ShowOptions): readonly ReplyObserver[] {
-  return sinks.map((sink) => observerFor(sink, options))
+  return sinks.map((sink) => observerForSink(sink, options))
 }
 
-function observerFor({ sink, after }: ChatSink, { asks, isLeftOut, onError }: ShowOptions): ReplyObserver {
+function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onError }: ShowOptions): ReplyObserver {
   const forward = (observation: Observation): void =>
-    passOn(sink, asks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
+    passOn(sink, hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
   const show = after ? bufferUntil(after, forward, onError) : forward
-  // Decided now, not after the wait: `isLeftOut` depends on the phase of the run.
+  // Decided now, not after the wait: `isHidden` depends on the phase of the run.
   return observerOf((observation) => {
-    if (!isLeftOut(observation.reply)) show(observation)
+    if (!isHidden(observation.reply)) show(observation)
   })
 }
 
@@ -158,6 +158,6 @@ function withoutAsks(reply: Reply): Reply {
 /** The error name of a reply that only closes the messages of a run and has no text. */
 export const notFollowed = 'NotFollowed'
 
-function isClosing({ error }: Reply): boolean {
+function isClosingReply({ error }: Reply): boolean {
   return error?.name === notFollowed
 }

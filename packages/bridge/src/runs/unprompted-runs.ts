@@ -2,7 +2,7 @@ import { type Client, type Observation, observerOf, pendingAsks, type Reply, typ
 import { backOffMs, createRecent, pause, withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
-import { type Execution, endOf, isOver } from '../state/execution.ts'
+import { type Execution, isOver, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
@@ -19,20 +19,20 @@ import { isCutShort, observersOf, passOn, shownInMirrors, sinksFor } from './sho
  */
 export interface UnpromptedRuns {
   /** Remembers the newest run of a session. */
-  noteRun(execution: Execution): void
+  rememberRun(execution: Execution): void
   /** Whether the place shows the reply as an unprompted run. */
   isShown(reply: Reply, place: ChatPlace): boolean
   /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
-  lookAgain(): void
+  decideAgain(): void
   /** Starts to watch the servers. Resumes unprompted runs of an earlier process, and shows those that ended meanwhile. */
-  restore(executions: readonly Execution[]): Promise<void>
+  restoreRuns(executions: readonly Execution[]): Promise<void>
   stop(): void
 }
 
 export interface UnpromptedRunsOptions {
   readonly context: BridgeContext
   readonly endedRuns: EndedRuns
-  readonly isFollowed: ActiveRuns['isFollowed']
+  readonly isOfPromptedRun: ActiveRuns['isOfPromptedRun']
   readonly add: (run: ActiveRun) => void
 }
 
@@ -44,7 +44,12 @@ const mostFailures = 14
 /** How long after a restart to wait between checks of a session that continues, in ms. */
 const againMs = 1000
 
-export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: UnpromptedRunsOptions): UnpromptedRuns {
+export function createUnpromptedRuns({
+  context,
+  endedRuns,
+  isOfPromptedRun,
+  add,
+}: UnpromptedRunsOptions): UnpromptedRuns {
   const { config, servers, channels, mirrors, clock, onError } = context
   const newest = createRecent<Execution>(mostSessions)
   /** By session: the unprompted run that an earlier process was showing. */
@@ -56,40 +61,40 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
   const timers = createTimers(clock)
   const stops: (() => void)[] = []
   let isStopped = false
-  return { noteRun, isShown, lookAgain, restore, stop }
+  return { rememberRun, isShown, decideAgain, restoreRuns, stop }
 
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
     return namesOfUnprompted(reply).some((name) => shown.get(name) === key)
   }
 
-  function lookAgain(): void {
-    for (const look of undecided) look()
+  function decideAgain(): void {
+    for (const decide of undecided) decide()
   }
 
-  function noteRun(execution: Execution): void {
+  function rememberRun(execution: Execution): void {
     const { sessionID, isSteer } = execution
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
-  function watch(server: string, opencode: Client): void {
+  function watchServer(server: string, client: Client): void {
     const directory = config.servers[server]?.directory
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
-      newest.get(sessionID)?.server === server ? [observerFor(opencode)] : []
-    stops.push(opencode.watch({ directory }, { observe }))
+      newest.get(sessionID)?.server === server ? [observerFor(client)] : []
+    stops.push(client.watch({ directory }, { observe }))
   }
 
   /** Returns an observer that decides whether the reply is unprompted as soon as that is known, at the latest at its end. */
-  function observerFor(opencode: Client): ReplyObserver {
+  function observerFor(client: Client): ReplyObserver {
     let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
     const look = (): void => {
-      const isOurs = isUnasked(newestReply)
+      const isOurs = mustBeShown(newestReply)
       isDecided = isOurs !== undefined
       if (isDecided) undecided.delete(look)
       else undecided.add(look)
-      if (isOurs) begun = begin(newestReply, opencode)
+      if (isOurs) begun = showUnprompted(newestReply, client)
     }
     return observerOf((observation) => {
       if (isDecided) return void begun?.then((observer) => passOn(observer, observation))
@@ -99,25 +104,25 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
   }
 
   /** Whether the reply is unprompted and no run shows it. Undefined while a prompt may still join it. */
-  function isUnasked(reply: Reply): boolean | undefined {
+  function mustBeShown(reply: Reply): boolean | undefined {
     const isAwake = isUnprompted(reply)
     if (!isAwake) return isAwake
-    const isOfRun = isFollowed(reply)
+    const isOfRun = isOfPromptedRun(reply)
     return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
-  async function begin(reply: Reply, opencode: Client): Promise<ReplyObserver> {
+  async function showUnprompted(reply: Reply, client: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
     const names = namesOfUnprompted(reply)
-    // The watch and `restore` may both find it.
+    // The watch and `restoreRuns` may both find it.
     if (!last || !channels.has(last.prompt.channel) || names.some((name) => shown.has(name))) return {}
     for (const name of names) shown.set(name, mirrors.keyOf(last.prompt))
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
-    const runObservers = endedRuns.begin()
-    const options = { context, runObservers, opencode, last, add, timers, isStopping: () => isStopped }
+    const runObservers = endedRuns.createRunObservers()
+    const options = { context, runObservers, client, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
-    if (stored && !isSame) lose(stored)
+    if (stored && !isSame) endLost(stored)
     // Retries while the store fails: a prompt that joined the reply already relies on this run to show it.
     for (let failures = 0; !isStopped; failures++) {
       try {
@@ -132,7 +137,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     }
     // The run of a prompt that joins it now shows it.
     for (const name of names) shown.set(name, '')
-    runObservers.end()
+    runObservers.releaseLater()
     return {}
   }
 
@@ -141,48 +146,48 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
-  async function restore(executions: readonly Execution[]): Promise<void> {
+  async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
-      noteRun(execution)
+      rememberRun(execution)
       const { startedBy, sessionID } = execution
       if (startedBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
-    for (const [server, opencode] of servers) watch(server, opencode)
+    for (const [server, client] of servers) watchServer(server, client)
     const done = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
-    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await find(sessionID, done)))
+    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await findMissed(sessionID, done)))
   }
 
-  async function find(sessionID: string, done: ReadonlySet<string>): Promise<void> {
-    const opencode = servers.get(newest.get(sessionID)?.server ?? '')
+  async function findMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
+    const client = servers.get(newest.get(sessionID)?.server ?? '')
     // The watch finds the runs that start from here on.
-    await opencode?.ready.catch(() => {})
-    if (opencode) await findEnded(sessionID, opencode, done)
+    await client?.ready.catch(() => {})
+    if (client) await findEnded(sessionID, client, done)
     const stored = unfinished.get(sessionID)
     if (!stored || isStopped) return
     unfinished.delete(sessionID)
-    lose(stored)
+    endLost(stored)
   }
 
   /** Shows a run that ended while no bridge ran. Waits while it is still running, because the watch may not report it. */
-  async function findEnded(sessionID: string, opencode: Client, done: ReadonlySet<string>): Promise<void> {
+  async function findEnded(sessionID: string, client: Client, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
-      const reply = await opencode.reply(sessionID).catch(() => undefined)
+      const reply = await client.reply(sessionID).catch(() => undefined)
       if (
         !reply ||
         isUnprompted(reply) === false ||
-        isFollowed(reply) ||
+        isOfPromptedRun(reply) ||
         namesOfUnprompted(reply).some((name) => done.has(name))
       )
         return
-      if (reply.phase === 'settled') return void (await begin(reply, opencode))
+      if (reply.phase === 'settled') return void (await showUnprompted(reply, client))
       await pause(clock, againMs)
     }
   }
 
   /** Ends an unprompted run whose end is unknown because another reply followed. */
-  function lose(execution: Execution): void {
+  function endLost(execution: Execution): void {
     const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
     // Not awaited: the platform may be unreachable.
     void endUnfollowed(context, over, () => isStopped).catch(onError)
@@ -198,7 +203,7 @@ export function createUnpromptedRuns({ context, endedRuns, isFollowed, add }: Un
 export interface UnpromptedRunOptions {
   readonly context: BridgeContext
   readonly runObservers: RunObservers
-  readonly opencode: Client
+  readonly client: Client
   /** The newest run of the session. Its chat shows the reply. */
   readonly last: Execution
   /** The execution that an earlier process stored for it. */
@@ -235,7 +240,7 @@ function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly strin
 
 /** Starts to show an unprompted run. The observer it resolves with must get all later observations of the reply. */
 export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOptions): Promise<ReplyObserver> {
-  const { context, runObservers, opencode, last, stored, add, timers, isStopping } = options
+  const { context, runObservers, client, last, stored, add, timers, isStopping } = options
   const { state, registry, routes, clock, asks, failed, onError } = context
   const { router } = context.config
   const { prompt, server, sessionID, agent } = last
@@ -254,14 +259,14 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   }
   const [promptID] = reply.promptIDs
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
-  const route = (await routes.of(prompt)) ?? { server }
+  const route = (await routes.routeOf(prompt)) ?? { server }
   // The last step that may fail. The caller retries, so nothing must have been started before it.
-  await state.commit([registry.write(execution), ...authors])
+  await state.commit([registry.writeExecution(execution), ...authors])
   const sinks = sinksFor(context, execution, route)
   const events = createRunEvents({ ...context, execution })
-  const shown = observersOf(sinks, { asks: !router.progress.enabled, isLeftOut: () => false, onError })
-  const observers = [...shown, asks.observerFor({ place: prompt, opencode, server }), events.observer]
-  const unfollow = registry.follow(execution, () => newest)
+  const shown = observersOf(sinks, { hidesAsks: !router.progress.enabled, isHidden: () => false, onError })
+  const observers = [...shown, asks.observerFor({ place: prompt, client, server }), events.observer]
+  const unfollow = registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
   let isLate = false
   const settled = withResolvers<void>()
@@ -270,32 +275,32 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     execution: () => execution,
     sinks,
     stream: () => ({ reply: newest, abort }),
-    shown: events.shown,
+    onShown: events.onShown,
     cancel,
     found: Promise.resolve(),
     delivered: delivered.promise,
-    ended: follow()
+    ended: deliverReply()
       .catch(onError)
       .finally(() => {
         delivered.resolve()
         unfollow()
-        runObservers.end()
+        runObservers.releaseLater()
       }),
   })
-  pass({ type: 'replyStarted', reply })
-  if (reply.outcome) pass({ type: 'replySettled', outcome: reply.outcome, reply })
-  const [observer = {}] = runObservers.wrap([observerOf(pass)])
+  observe({ type: 'replyStarted', reply })
+  if (reply.outcome) observe({ type: 'replySettled', outcome: reply.outcome, reply })
+  const [observer = {}] = runObservers.wrap([observerOf(observe)])
   return observer
 
-  function pass(observation: Observation): void {
+  function observe(observation: Observation): void {
     newest = observation.reply
     const [startedBy] = namesOfUnprompted(newest)
     // The id of an ask is of no use once it is answered, so it is replaced by a better one.
     if (startedBy !== undefined && startedBy !== execution.startedBy && !isStopping())
-      void update({ startedBy }).catch(onError)
+      void updateExecution({ startedBy }).catch(onError)
     // Waiting for people does not count as no progress.
     if (newest.phase === 'settled' || pendingAsks(newest).length > 0) timers.clear(execution.id)
-    else timers.set(execution.id, router.timeoutMs, endLate)
+    else timers.restart(execution.id, router.timeoutMs, abortLate)
     for (const observer of observers) {
       try {
         passOn(observer, observation)
@@ -306,24 +311,24 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     if (newest.phase === 'settled') settled.resolve()
   }
 
-  async function follow(): Promise<void> {
+  async function deliverReply(): Promise<void> {
     await settled.promise
     if (isStopping()) return
-    const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : endOf(newest)
-    await update({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
+    const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : statusOf(newest)
+    await updateExecution({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
     const own = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(own)) return
-    events.delivered(execution, own)
+    events.onDelivered(execution, own)
     delivered.resolve()
     const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
     if (isStopping()) return
     const missing = failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await update({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
-    failed.report(missing)
+    await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    failed.reportAll(missing)
   }
 
-  function endLate(): void {
+  function abortLate(): void {
     isLate = true
     void abort().catch(onError)
   }
@@ -331,20 +336,20 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   async function cancel(): Promise<void> {
     // It has ended and is only being shown. An abort would stop the session's next run, which may be another person's.
     if (newest.phase === 'settled') return
-    await update({ isCanceled: true })
+    await updateExecution({ isCanceled: true })
     await abort()
   }
 
   async function abort(): Promise<Reply> {
-    await opencode.abort(newest)
+    await client.abort(newest)
     return newest
   }
 
-  async function update(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
+  async function updateExecution(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }
-    const writes = [registry.write(execution), ...more]
-    await state.persist(() => state.commit(writes))
-    events.changed(before, execution)
+    const writes = [registry.writeExecution(execution), ...more]
+    await state.withRetries(() => state.commit(writes))
+    events.onChanged(before, execution)
   }
 }

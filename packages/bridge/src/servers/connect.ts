@@ -24,32 +24,32 @@ export interface ConnectServerOptions {
   readonly secretNames: readonly string[]
   readonly connectTimeoutMs: number
   /** Awaited before each request that changes something. Default: such requests are sent immediately. */
-  readonly hold?: Lease | undefined
+  readonly whenHeld?: Lease | undefined
   readonly clock: Clock
   readonly onError?: OnError | undefined
 }
 
 /** Connects to a server, or starts an agent. Rejects with a `BridgeError` of type `config`. */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
-  const { secret, secretNames, hold, ...rest } = options
+  const { secret, secretNames, whenHeld, ...rest } = options
   const { url, agent, directory, username, password } = server
   if (agent !== undefined) {
     const env = Object.fromEntries(secretNames.map((name) => [name, undefined]))
-    const source = (await loadAgents())(agent, { cwd: directory, env, onError: rest.onError })
+    const source = (await loadAgentSource())(agent, { cwd: directory, env, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
-  const own = hold && { fetch: leasedFetch(hold) }
+  const own = whenHeld && { fetch: leasedFetch(whenHeld) }
   return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
 }
 
 /** Returns a `fetch` that waits for the lease before each request, except for GET requests. */
-export function leasedFetch(hold: Lease): typeof fetch {
+export function leasedFetch(whenHeld: Lease): typeof fetch {
   return async (input, init = {}) => {
     // The core passes `Request` objects.
     const request = input instanceof Request ? input : undefined
     if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
     const own = init.signal ?? request?.signal
-    const allowed = async (): Promise<AbortSignal> => await unlessAborted(hold(), own)
+    const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), own)
     return await withLease(allowed, own, (signal) => fetch(input, { ...init, signal }))
   }
 }
@@ -70,7 +70,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-async function loadAgents(): Promise<AgentSource> {
+async function loadAgentSource(): Promise<AgentSource> {
   // Not a dependency, because few bridges need it.
   const name = '@reply/agents'
   try {

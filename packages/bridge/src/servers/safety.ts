@@ -22,7 +22,7 @@ export interface ExposedOptions {
  * network can use it. Undefined if there is none.
  */
 export async function exposedAt(options: ExposedOptions): Promise<string | undefined> {
-  const { url, clock, addresses = outside(), timeoutMs = 1000 } = options
+  const { url, clock, addresses = reachableAddresses(), timeoutMs = 1000 } = options
   const { hostname, port, protocol } = new URL(url)
   if (!isLoopback(hostname)) return undefined
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
@@ -31,15 +31,15 @@ export async function exposedAt(options: ExposedOptions): Promise<string | undef
       if (!(await listens(address, { port: number, timeoutMs, clock }))) return undefined
       const other = new URL(url)
       other.hostname = address.includes(':') ? `[${address}]` : address
-      const opencode = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
+      const client = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
       try {
-        await opencode.ready
+        await client.ready
         return other.origin
       } catch {
         // It requires a password, or another program listens there.
         return undefined
       } finally {
-        await opencode.close()
+        await client.close()
       }
     }),
   )
@@ -60,7 +60,7 @@ export async function requireUnexposed(
   )
 }
 
-function outside(): readonly string[] {
+function reachableAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
 }
@@ -92,7 +92,7 @@ interface RequireSafeOptions {
   readonly ownPaths: readonly string[]
   readonly clock: Clock
   /** Default: `requireUnexposed`. */
-  readonly look?: typeof requireUnexposed | undefined
+  readonly checkExposure?: typeof requireUnexposed | undefined
 }
 
 /**
@@ -103,7 +103,7 @@ export function createRequireSafe({
   servers,
   ownPaths,
   clock,
-  look = requireUnexposed,
+  checkExposure = requireUnexposed,
 }: RequireSafeOptions): RequireSafe {
   const safe = new Set<string>()
   return async (name, directory) => {
@@ -111,7 +111,7 @@ export function createRequireSafe({
     if (!server) return
     if (directory !== undefined) requireApart(`The directory ${directory} of a session on ${name}`, directory, ownPaths)
     if (safe.has(name)) return
-    await look(server, clock)
+    await checkExposure(server, clock)
     safe.add(name)
   }
 }

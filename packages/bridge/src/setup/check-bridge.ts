@@ -9,10 +9,10 @@ import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
 import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
-import { hasState } from '../store/sqlite.ts'
+import { hasState } from '../store/sqlite/sqlite-store.ts'
 
 /** One part of a config, and whether it works. */
-export interface Checked {
+export interface CheckedPart {
   /** The part: `channel tg`, `server home`, `people`, `state`, or `config`. */
   readonly part: string
   /** Whether a bridge could use it now. */
@@ -40,7 +40,7 @@ export interface CheckOptions {
  * server with a call that needs its password and directory, and the state's folder. Changes nothing, and works beside a
  * running bridge. Never rejects. If the config can't be read, the result has a single part `config`.
  */
-export async function checkBridge(options: CheckOptions): Promise<readonly Checked[]> {
+export async function checkBridge(options: CheckOptions): Promise<readonly CheckedPart[]> {
   const { path, env = process.env, load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
   let loaded: LoadedConfig
   try {
@@ -52,20 +52,20 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
   const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
-      return await checked(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
+      return await checkPart(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
     }),
     ...Object.entries(config.servers).map(async ([name, server]) => {
-      return await checked(`server ${name}`, async () => {
-        const guarded = server.trustPrompt ? [] : peopleWithout(config)
+      return await checkPart(`server ${name}`, async () => {
+        const guarded = server.trustPrompt ? [] : peopleWithoutApprove(config)
         const found = await checkServer(server, { secret, secretNames, timeoutMs, clock, guarded })
         return [found, ...warningsOf(config, name)].join('\n')
       })
     }),
     checkPeople(config),
-    checked('state', async () => await checkState(stateFolder)),
+    checkPart('state', async () => await checkState(stateFolder)),
   ])
 
-  async function checked(part: string, check: () => Promise<string>): Promise<Checked> {
+  async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
       return { part, isUsable: true, found: await within(check()) }
     } catch (error) {
@@ -112,30 +112,30 @@ export async function checkServer(
   },
 ): Promise<string> {
   const { url, agent, directory } = server
-  let opencode: Client | undefined
+  let client: Client | undefined
   const notes: string[] = []
   // Errors that stop nothing, for example a directory that an old server treats as empty.
   const onError = ({ type, message }: ReplyError): void => {
     if (type === 'refused') notes.push(message)
   }
   try {
-    opencode = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock, onError })
-    await opencode.ready
+    client = await connectServer(server, { ...rest, connectTimeoutMs: timeoutMs, clock, onError })
+    await client.ready
     await requireUnexposed(server, clock)
-    if (guarded.length > 0) await requireGuard(opencode, guarded)
+    if (guarded.length > 0) await requireGuardFor(client, guarded)
     const where = directory === undefined ? '' : ` in ${directory}`
     if (agent !== undefined) return `${agent} starts${where}`
-    const sessions = await opencode.sessions({ directory })
+    const sessions = await client.sessions({ directory })
     const count = sessions.length === 1 ? '1 session' : `${sessions.length} sessions`
     return [`${url} answers, ${count}${where}`, ...new Set(notes)].join('\n')
   } finally {
-    await opencode?.close()
+    await client?.close()
   }
 }
 
-async function requireGuard(opencode: Client, names: readonly string[]): Promise<void> {
+async function requireGuardFor(client: Client, names: readonly string[]): Promise<void> {
   try {
-    await opencode.requireGuard()
+    await client.requireGuard()
   } catch (error) {
     if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
     const cure = 'Or set `trustPrompt` if they may do everything that it can.'
@@ -144,11 +144,11 @@ async function requireGuard(opencode: Client, names: readonly string[]): Promise
 }
 
 /** Names of the people without `approve`. */
-function peopleWithout({ people }: BridgeConfig): readonly string[] {
+function peopleWithoutApprove({ people }: BridgeConfig): readonly string[] {
   return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
 
-function checkPeople({ people }: BridgeConfig): Checked {
+function checkPeople({ people }: BridgeConfig): CheckedPart {
   const names = Object.keys(people)
   if (names.length === 0)
     return { part: 'people', isUsable: false, found: 'The bridge refuses everyone. Add a person to `people`.' }

@@ -52,7 +52,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   const { questions, force = false, listen } = options
   const { load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
   let path = resolve(options.path)
-  requireFree()
+  requireNoConfig()
   const secrets: Secrets = new Map()
   const secret = (source: SecretSource): string => ('file' in source && secrets.get(source.file)) || ''
   const server = await askServer()
@@ -65,16 +65,16 @@ export async function initBridge(options: InitOptions): Promise<string> {
   const person = await askPerson({ channel, entry, questions, secret, listen, clock })
   const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state: './state' }
   parseConfig(config)
-  await write(config)
+  await writeFiles(config)
   return path
 
-  function requireFree(): void {
+  function requireNoConfig(): void {
     if (existsSync(path) && !force)
       throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
   }
 
   /** Asks for another folder if the agent could access the config, its secrets or its state. */
-  async function leaveReach(directory: string): Promise<void> {
+  async function moveOutOfReach(directory: string): Promise<void> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(
       reachedFrom(directory, [homedir()]) === undefined
@@ -88,7 +88,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       },
     })
     path = join(resolve(folder), basename(path))
-    requireFree()
+    requireNoConfig()
   }
 
   async function askServer(): Promise<Server> {
@@ -97,7 +97,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       check: (text) => serverSchema.safeParse({ url: text }).error?.issues[0]?.message,
     })
     const directory = await questions.text('The project’s folder on that server', { initial: process.cwd() })
-    await leaveReach(directory)
+    await moveOutOfReach(directory)
     let server: Server = { url, directory }
     if (!isLoopback(new URL(url).hostname)) {
       questions.say('That is another computer, so the server needs a password.')
@@ -118,7 +118,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   }
 
   async function askSecret(name: string, question: string): Promise<SecretSource> {
-    const file = freeFile(name)
+    const file = unusedSecretFile(name)
     const value = await questions.secret(question)
     keepSecret(value)
     secrets.set(file, value)
@@ -126,7 +126,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   }
 
   /** Returns a file name that is not used yet, because another config in the folder may use existing ones. */
-  function freeFile(name: string): string {
+  function unusedSecretFile(name: string): string {
     for (let number = 1; ; number++) {
       const file = `./${name}${number === 1 ? '' : `-${number}`}.secret`
       if (force || secrets.has(file) || !existsSync(join(dirname(path), file))) return file
@@ -166,7 +166,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   }
 
   /** Writes the config last, so that an interrupted run leaves no config without its secrets. */
-  async function write(config: object): Promise<void> {
+  async function writeFiles(config: object): Promise<void> {
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // Only secrets that the config names are written: others belong to rejected answers.

@@ -67,7 +67,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     onError,
     clock,
     store: memoryStore(),
-    onInbound,
+    onInbound: checkCode,
   })
   if (webhook && !listen) {
     const cure = `Start again with --listen and an address that the platform can reach, or type your id.`
@@ -92,17 +92,17 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     await stop()
   }
 
-  async function onInbound(inbound: Inbound): Promise<void> {
+  async function checkCode(inbound: Inbound): Promise<void> {
     if (isPaired || inbound.type !== 'text' || inbound.actor.isAnonymous) return
     const { actor, chat, text } = inbound
-    const isRight = plainCode(text) === plainCode(code)
+    const isRight = normalizedCode(text) === normalizedCode(code)
     if (chat.kind !== 'private') {
       if (!isRight) return
       code = pairingCode()
       onError(new BridgeError('config', 'Someone wrote the code where others can read it, so it no longer counts.'))
       return onCode(code)
     }
-    if (!rate.take(actor.id)) return
+    if (!rate.countIfAllowed(actor.id)) return
     if (isRight) {
       isPaired = true
       await inbound.answer('You are connected. Go back to the terminal.').catch(onError)
@@ -110,14 +110,14 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
       setImmediate(() => setPaired(actor))
       return
     }
-    if (isLikeCode(text)) await inbound.answer('This is not the code. Check the terminal.').catch(onError)
+    if (isCodeShaped(text)) await inbound.answer('This is not the code. Check the terminal.').catch(onError)
   }
 }
 
-function plainCode(text: string): string {
+function normalizedCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }
 
-function isLikeCode(text: string): boolean {
-  return /^[A-Z\d]{8}$/.test(plainCode(text))
+function isCodeShaped(text: string): boolean {
+  return /^[A-Z\d]{8}$/.test(normalizedCode(text))
 }

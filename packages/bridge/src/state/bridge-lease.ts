@@ -8,7 +8,7 @@ import { type Store, StoreError, type StoreLease } from '../store/store.ts'
 /** Takes the lease on a state, and renews it. */
 export interface BridgeLease {
   /** Resolves when this process has the lease. The lease of a process that died expires within 4 s. */
-  take(signal?: AbortSignal): Promise<void>
+  takeLease(signal?: AbortSignal): Promise<void>
   /** Returns the newest lease, for writes. Undefined before it is taken, and after it was lost or released. */
   current(): StoreLease | undefined
   /**
@@ -23,7 +23,7 @@ export interface BridgeLease {
    * Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would have to wait after
    * `quit`.
    */
-  hold(): Promise<AbortSignal>
+  whenHeld(): Promise<AbortSignal>
   /** Returns why calls are waiting. Undefined if they are not. */
   problem(): string | undefined
   /** Call it when the bridge is stopping. Waiting calls are then rejected. */
@@ -59,8 +59,8 @@ export function createBridgeLease(options: {
   const request = { name: 'bridge', holder, forMs: leaseMs }
   let lease: StoreLease | undefined
   /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
-  let until = Number.NEGATIVE_INFINITY
-  let callsAllowed = newSignal()
+  let callsAllowedUntil = Number.NEGATIVE_INFINITY
+  let callsAllowed = newAbortController()
   let back = withResolvers<void>()
   let renewing: Promise<boolean> | undefined
   let failure: unknown
@@ -69,50 +69,50 @@ export function createBridgeLease(options: {
   let isQuitting = false
   let stopRenewal = (): void => {}
   let stopDeadline = (): void => {}
-  return { take, current: () => lease, renew, isHeld, hold, problem: () => problem, quit, release }
+  return { takeLease, current: () => lease, renew, isHeld, whenHeld, problem: () => problem, quit, release }
 
-  async function take(signal?: AbortSignal): Promise<void> {
+  async function takeLease(signal?: AbortSignal): Promise<void> {
     let isReported = false
     for (;;) {
       signal?.throwIfAborted()
-      if (await askUnlessBusy()) break
+      if (await requestUnlessBusy()) break
       if (!isReported) onWaiting()
       isReported = true
       await pause(clock, askMs, signal)
     }
-    schedule()
+    scheduleRenewal()
   }
 
   /** A process that was suspended during a write keeps the state locked until it resumes or ends. */
-  async function askUnlessBusy(): Promise<StoreLease | undefined> {
+  async function requestUnlessBusy(): Promise<StoreLease | undefined> {
     try {
-      return await ask()
+      return await requestLease()
     } catch (error) {
       if (error instanceof StoreError && error.type === 'busy') return undefined
       throw error
     }
   }
 
-  function schedule(): void {
+  function scheduleRenewal(): void {
     stopRenewal()
     stopRenewal = clock.after(renewMs, () => {
       void renew()
         .then((isOurs) => isOurs && onRenewed?.())
         .catch(() => {})
-        .then(() => lease && schedule())
+        .then(() => lease && scheduleRenewal())
     })
   }
 
   /** Undefined while another process holds it. The time counts from before the request, because that may take long. */
-  async function ask(): Promise<StoreLease | undefined> {
+  async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
     const given = await store.lease(request)
     if (!given || isLost || (lease && given.fence > lease.fence + 1)) return given
     lease = given
-    until = askedAt + given.validForMs - marginMs
+    callsAllowedUntil = askedAt + given.validForMs - marginMs
     stopDeadline()
-    stopDeadline = clock.after(Math.max(0, until - clock.monotonic()), expire)
-    if (isHeld()) resume()
+    stopDeadline = clock.after(Math.max(0, callsAllowedUntil - clock.monotonic()), stopCallsIfExpired)
+    if (isHeld()) allowCalls()
     return given
   }
 
@@ -128,10 +128,10 @@ export function createBridgeLease(options: {
     const before = lease
     if (!before) return false
     try {
-      const given = await ask()
+      const given = await requestLease()
       if (!lease) return false
       if (given && given.fence <= before.fence + 1) return true
-      lose()
+      loseLease()
       if (given) await store.release(given).catch(() => {})
       return false
     } catch (error) {
@@ -141,14 +141,14 @@ export function createBridgeLease(options: {
   }
 
   function isHeld(): boolean {
-    return lease !== undefined && clock.monotonic() < until
+    return lease !== undefined && clock.monotonic() < callsAllowedUntil
   }
 
-  async function hold(): Promise<AbortSignal> {
+  async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {
-      if (isLost) throw takenOver()
+      if (isLost) throw takenOverError()
       if (isQuitting) throw new PortError('unreachable', 'Not sent, because the bridge is stopping.')
-      expire()
+      stopCallsIfExpired()
       // After the computer slept, the timer may be late and another process may have taken over.
       void renew().catch(() => {})
       await back.promise
@@ -156,7 +156,7 @@ export function createBridgeLease(options: {
     return callsAllowed.signal
   }
 
-  function expire(): void {
+  function stopCallsIfExpired(): void {
     if (isHeld() || isLost) return
     callsAllowed.abort()
     if (problem !== undefined || failure === undefined) return
@@ -164,54 +164,54 @@ export function createBridgeLease(options: {
     onStalled(new BridgeError('state', problem, { cause: failure }))
   }
 
-  function resume(): void {
+  function allowCalls(): void {
     failure = undefined
-    if (callsAllowed.signal.aborted) callsAllowed = newSignal()
-    wake()
+    if (callsAllowed.signal.aborted) callsAllowed = newAbortController()
+    wakeWaitingCalls()
     if (problem === undefined) return
     problem = undefined
     onBack()
   }
 
-  function wake(): void {
+  function wakeWaitingCalls(): void {
     back.resolve()
     back = withResolvers<void>()
   }
 
-  function lose(): void {
+  function loseLease(): void {
     if (isLost) return
     isLost = true
-    drop()
+    dropLease()
     onLost()
   }
 
-  function drop(): void {
+  function dropLease(): void {
     lease = undefined
     stopRenewal()
     stopDeadline()
     callsAllowed.abort()
-    wake()
+    wakeWaitingCalls()
   }
 
   function quit(): void {
     isQuitting = true
-    wake()
+    wakeWaitingCalls()
   }
 
   async function release(): Promise<void> {
     const given = lease
     isQuitting = true
-    drop()
+    dropLease()
     if (given) await store.release(given)
   }
 }
 
-export function takenOver(): BridgeError {
+export function takenOverError(): BridgeError {
   return new BridgeError('taken-over', 'Another process took over this state, so this one no longer uses it.')
 }
 
 /** Creates a controller whose signal can have many listeners. */
-function newSignal(): AbortController {
+function newAbortController(): AbortController {
   const made = new AbortController()
   setMaxListeners(0, made.signal)
   return made

@@ -58,7 +58,7 @@ export function isOver({ phase }: Pick<Execution, 'phase'>): boolean {
 }
 
 /** Returns the status of an execution from its settled reply. */
-export function endOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
+export function statusOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
   const { outcome, error, lostReason } = reply
   switch (outcome) {
     case 'completed':

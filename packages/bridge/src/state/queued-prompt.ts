@@ -44,17 +44,17 @@ export function namesOf({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'e
 }
 
 /** Returns how long to wait for more messages of an album, in ms. 0 without an album. */
-export function leftToGather({ albumID, receivedAt }: QueuedPrompt, now: number): number {
+export function albumWaitMs({ albumID, receivedAt }: QueuedPrompt, now: number): number {
   return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, receivedAt + albumMs - now))
 }
 
 /** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */
-const inexactMs = 2000
+const clockToleranceMs = 2000
 
 /** Whether it was surely sent more than `ageMs` ago, by the platform's time. */
 export function isOlder(
   { messageRef: { postedAt } }: QueuedPrompt,
   { now, ageMs }: { readonly now: number; readonly ageMs: number },
 ): boolean {
-  return postedAt !== undefined && now - postedAt > ageMs + inexactMs
+  return postedAt !== undefined && now - postedAt > ageMs + clockToleranceMs
 }

@@ -16,21 +16,21 @@ export interface Registry {
   /** Returns an id that is not used in that place. */
   newID(place: ChatPlace): Promise<string>
   /** Returns the write that stores an execution, without its log. */
-  write(execution: Execution): PutWrite
+  writeExecution(execution: Execution): PutWrite
   /** Returns the write that stores the log of an execution at its end. Default: the log of the reply that it follows. */
   writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
   /** Returns the executions of all places, oldest first. */
   all(): Promise<readonly Execution[]>
   /** Returns the executions of a place, newest first. */
-  list(place: ChatPlace): Promise<readonly Execution[]>
+  listRecent(place: ChatPlace): Promise<readonly Execution[]>
   /** Finds an execution of a place by its id or the start of it. Undefined if none or several match. */
-  find(place: ChatPlace, id: string): Promise<Execution | undefined>
+  findRecent(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Registers the reply of a running execution, for its log. Returns a function that undoes it. */
-  follow(execution: Execution, reply: () => Reply | undefined): () => void
+  followReply(execution: Execution, reply: () => Reply | undefined): () => void
   /** Returns the last lines of the log of an execution: from the reply while it runs, then from the store. */
-  lines(execution: Execution): Promise<readonly LogLine[]>
+  logOf(execution: Execution): Promise<readonly LogLine[]>
   /** Deletes executions that are neither listed nor the newest of a session. */
-  evict(): Promise<void>
+  deleteOld(): Promise<void>
 }
 
 /** The prefix of the keys of all executions. */
@@ -54,13 +54,23 @@ export function createRegistry(options: {
 }): Registry {
   const { state, mirrors, clock } = options
   const replies = new Map<string, () => Reply | undefined>()
-  return { newID, write, writeLog, all: async () => await all(), list, find, follow, lines, evict }
+  return {
+    newID,
+    writeExecution,
+    writeLog,
+    all: async () => await executionsWithin(),
+    listRecent,
+    findRecent,
+    followReply,
+    logOf,
+    deleteOld,
+  }
 
-  function keyOf(place: ChatPlace, id: string): string {
+  function executionKey(place: ChatPlace, id: string): string {
     return `${executionPrefix}${mirrors.keyOf(place)}/${id}`
   }
 
-  function logKeyOf({ prompt, id }: Execution): string {
+  function logKey({ prompt, id }: Execution): string {
     return `${logPrefix}${mirrors.keyOf(prompt)}/${id}`
   }
 
@@ -70,58 +80,58 @@ export function createRegistry(options: {
         { length: idLength },
         () => letters[Math.floor(Math.random() * letters.length)] ?? 'a',
       ).join('')
-      if ((await state.read(keyOf(place, id))) === undefined) return id
+      if ((await state.read(executionKey(place, id))) === undefined) return id
     }
   }
 
-  function write(execution: Execution): PutWrite {
-    return { type: 'put', key: keyOf(execution.prompt, execution.id), value: JSON.stringify(execution) }
+  function writeExecution(execution: Execution): PutWrite {
+    return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }
 
-  function writeLog(execution: Execution, log = followed(execution) ?? []): PutWrite {
-    return { type: 'put', key: logKeyOf(execution), value: JSON.stringify(log) }
+  function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
+    return { type: 'put', key: logKey(execution), value: JSON.stringify(log) }
   }
 
-  async function all(within = ''): Promise<readonly Execution[]> {
+  async function executionsWithin(within = ''): Promise<readonly Execution[]> {
     const stored = await state.list(`${executionPrefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
   }
 
-  async function list(place: ChatPlace): Promise<readonly Execution[]> {
-    const here = await all(`${mirrors.keyOf(place)}/`)
+  async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
+    const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
   }
 
-  async function find(place: ChatPlace, id: string): Promise<Execution | undefined> {
+  async function findRecent(place: ChatPlace, id: string): Promise<Execution | undefined> {
     const wanted = id.toLowerCase()
-    const here = await list(place)
+    const here = await listRecent(place)
     const matching = wanted === '' ? [] : here.filter((one) => one.id.startsWith(wanted))
     return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
-  function follow({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
-    const key = keyOf(prompt, id)
+  function followReply({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
+    const key = executionKey(prompt, id)
     replies.set(key, reply)
     return () => replies.delete(key)
   }
 
-  async function lines(execution: Execution): Promise<readonly LogLine[]> {
-    const newest = followed(execution)
+  async function logOf(execution: Execution): Promise<readonly LogLine[]> {
+    const newest = logOfFollowed(execution)
     if (newest) return newest
-    const stored = await state.read(logKeyOf(execution))
+    const stored = await state.read(logKey(execution))
     return stored === undefined ? [] : toLog(stored)
   }
 
-  function followed({ prompt, id }: Execution): readonly LogLine[] | undefined {
-    const reply = replies.get(keyOf(prompt, id))?.()
+  function logOfFollowed({ prompt, id }: Execution): readonly LogLine[] | undefined {
+    const reply = replies.get(executionKey(prompt, id))?.()
     return reply && logLines(reply)
   }
 
-  async function evict(): Promise<void> {
-    const stored = await all()
+  async function deleteOld(): Promise<void> {
+    const stored = await executionsWithin()
     const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
     const old = stored.filter((one) => isOld(one, newest.get(one.sessionID) === one ? keptMs : listedMs))
-    const keys = old.flatMap((one) => [keyOf(one.prompt, one.id), logKeyOf(one)])
+    const keys = old.flatMap((one) => [executionKey(one.prompt, one.id), logKey(one)])
     if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
   }
 
@@ -144,17 +154,17 @@ export function logLines(reply: Reply): readonly LogLine[] {
 }
 
 function linesOfPart(part: Part): readonly LogLine[] {
-  if (isShownText(part)) return split('stdout', part.text)
+  if (isShownText(part)) return splitLines('stdout', part.text)
   if (part.type !== 'tool' || part.state.status !== 'error') return []
-  return split('stderr', part.state.error ?? '')
+  return splitLines('stderr', part.state.error ?? '')
 }
 
 function errorLines({ error }: Reply): readonly LogLine[] {
-  return error ? split('stderr', error.message || error.name) : []
+  return error ? splitLines('stderr', error.message || error.name) : []
 }
 
 /** Removes control sequences before splitting, because they may contain line breaks. */
-function split(from: LogLine['from'], text: string): readonly LogLine[] {
+function splitLines(from: LogLine['from'], text: string): readonly LogLine[] {
   const lines = stripVTControlCharacters(text).split('\n')
   return lines.flatMap((line) =>
     line.trim() === '' ? [] : [{ from, text: clip(line.replace(/\r/g, ''), mostOfLine) }],

@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import { backOffMs, pause } from '@reply/sink/internal'
 import { type CommitOptions, type Store, StoreError, type Write } from '../store/store.ts'
-import { type BridgeLease, takenOver } from './bridge-lease.ts'
+import { type BridgeLease, takenOverError } from './bridge-lease.ts'
 
 /** The store, with writes under the bridge's lease. */
 export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'> {
@@ -14,12 +14,12 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' 
    * Retries a call while the store fails, for data that must not be lost. Rejects with other errors of the call, and once
    * the bridge is stopping.
    */
-  persist<Result>(call: () => Promise<Result>): Promise<Result>
+  withRetries<Result>(call: () => Promise<Result>): Promise<Result>
   /**
    * Applies writes without the lease. Only for notes of a process that lost the lease to its successor. Rejects like the
    * store.
    */
-  leave(writes: readonly Write[]): Promise<void>
+  commitWithoutLease(writes: readonly Write[]): Promise<void>
 }
 
 export interface StateOptions {
@@ -35,7 +35,7 @@ export interface StateOptions {
 /** How often a busy state is tried, and the pause after each attempt, in ms. */
 const mostTries = 5
 const againMs = 500
-/** The longest pause between the attempts of `persist`, in ms. */
+/** The longest pause between the attempts of `withRetries`, in ms. */
 const mostPauseMs = 5000
 
 export function createState({ store, lease, clock, stopping, onError }: StateOptions): State {
@@ -47,19 +47,19 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     queues: store.queues,
     sweep: store.sweep,
     commit,
-    persist,
-    leave,
+    withRetries,
+    commitWithoutLease,
   }
 
   /** Retries if another process keeps the state locked, or if the lease expired. */
   async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       const current = lease.current()
-      if (!current) throw takenOver()
+      if (!current) throw takenOverError()
       try {
         const { type } = await store.commit(writes, current, options)
         if (type !== 'fenced') return type === 'done'
-        if (!(await lease.renew())) throw takenOver()
+        if (!(await lease.renew())) throw takenOverError()
         if (tries === mostTries)
           throw new StoreError('busy', 'The lease on the state ran out before each write. Check how slow its disk is.')
       } catch (error) {
@@ -69,7 +69,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
-  async function leave(writes: readonly Write[]): Promise<void> {
+  async function commitWithoutLease(writes: readonly Write[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return void (await store.commit(writes))
@@ -81,14 +81,14 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
-  async function persist<Result>(call: () => Promise<Result>): Promise<Result> {
+  async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let failures = 0; ; failures++) {
       try {
         const result = await call()
         isReported = false
         return result
       } catch (error) {
-        if (!isPassing(error) || stopping.aborted) throw error
+        if (!isTemporary(error) || stopping.aborted) throw error
         if (!isReported) onError(error)
         isReported = true
         await pause(clock, Math.min(backOffMs(failures), mostPauseMs), stopping)
@@ -98,6 +98,6 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
 }
 
 /** Whether a retry may succeed. */
-function isPassing(error: unknown): error is StoreError {
+function isTemporary(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.type === 'busy' || error.type === 'failed')
 }

@@ -16,12 +16,12 @@ export interface Rows {
 }
 
 /** Applies writes in order. Returns the index of the first that conflicts. The engine then undoes those before it. */
-export function writeAll(rows: Rows, writes: readonly Write[]): number | undefined {
-  const conflict = writes.findIndex((write) => !writeOne(rows, write))
+export function applyWrites(rows: Rows, writes: readonly Write[]): number | undefined {
+  const conflict = writes.findIndex((write) => !applyWrite(rows, write))
   return conflict === -1 ? undefined : conflict
 }
 
-function writeOne(rows: Rows, write: Write): boolean {
+function applyWrite(rows: Rows, write: Write): boolean {
   switch (write.type) {
     case 'put':
       rows.put(write.key, write.value, write.expiresAt)

@@ -14,23 +14,23 @@ const longestMs = 60_000
 
 /** Returns the lease after a request, or undefined while another process holds it. Every engine uses this. */
 export function leaseAfter(
-  stands: StoredLease | undefined,
+  current: StoredLease | undefined,
   request: LeaseRequest,
   now: number,
 ): StoredLease | undefined {
   const { name, holder, forMs } = request
-  const runs = stands !== undefined && stands.expiresAt > now && stands.expiresAt - now <= Math.max(longestMs, forMs)
-  if (runs && stands.holder !== holder) return undefined
-  const last = stands?.fence ?? 0
+  const runs = current !== undefined && current.expiresAt > now && current.expiresAt - now <= Math.max(longestMs, forMs)
+  if (runs && current.holder !== holder) return undefined
+  const last = current?.fence ?? 0
   return { name, holder, fence: runs ? last : last + 1, expiresAt: now + forMs }
 }
 
 /** The lease as its holder receives it. */
-export function granted({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): StoreLease {
+export function grantedLease({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): StoreLease {
   return { name, holder, fence, validForMs: forMs }
 }
 
 /** Whether a lease can still write. Its own `validForMs` does not matter: it may have been renewed since. */
-export function isHeld(stands: StoredLease | undefined, { holder, fence }: StoreLease, now: number): boolean {
-  return stands !== undefined && stands.holder === holder && stands.fence === fence && stands.expiresAt > now
+export function isCurrentLease(current: StoredLease | undefined, { holder, fence }: StoreLease, now: number): boolean {
+  return current !== undefined && current.holder === holder && current.fence === fence && current.expiresAt > now
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@reply/core'
-import { type Rows, writeAll } from './apply-writes.ts'
-import { granted, isHeld, leaseAfter, type StoredLease } from './lease-rules.ts'
+import { applyWrites, type Rows } from './apply-writes.ts'
+import { grantedLease, isCurrentLease, leaseAfter, type StoredLease } from './lease-rules.ts'
 import { type Committed, type QueuedValue, type Store, StoreError, type StoreLease, type Write } from './store.ts'
 
 /** The data of memory stores. Pass the same one to several stores to test restarts, or two processes. */
@@ -31,38 +31,39 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = systemClock, memory = createStoreMemory() } = options
   let isClosed = false
   return {
-    read: async (key) => opened() && readValue(memory, key, clock.now()),
-    list: async (prefix) => opened() && list(memory, prefix, clock.now()),
-    queue: async (name) => opened() && entriesOf(memory.queues.get(name)),
-    queues: async (prefix) => opened() && [...memory.queues.keys()].filter((name) => name.startsWith(prefix)),
-    commit: async (writes, lease) => opened() && commit(writes, lease),
+    read: async (key) => requireOpen() && readValue(memory, key, clock.now()),
+    list: async (prefix) => requireOpen() && listValues(memory, prefix, clock.now()),
+    queue: async (name) => requireOpen() && entriesOf(memory.queues.get(name)),
+    queues: async (prefix) => requireOpen() && [...memory.queues.keys()].filter((name) => name.startsWith(prefix)),
+    commit: async (writes, lease) => requireOpen() && commitAllOrNone(writes, lease),
     lease: async (request) => {
-      opened()
+      requireOpen()
       const next = leaseAfter(memory.leases.get(request.name), request, clock.now())
       if (next) memory.leases.set(request.name, next)
-      return next && granted(next, request)
+      return next && grantedLease(next, request)
     },
     release: async (lease) => {
-      opened()
-      const stands = memory.leases.get(lease.name)
-      if (stands && isHeld(stands, lease, clock.now())) memory.leases.set(lease.name, { ...stands, expiresAt: 0 })
+      requireOpen()
+      const current = memory.leases.get(lease.name)
+      if (current && isCurrentLease(current, lease, clock.now()))
+        memory.leases.set(lease.name, { ...current, expiresAt: 0 })
     },
-    sweep: async () => opened() && sweep(memory, clock.now()),
+    sweep: async () => requireOpen() && deleteExpired(memory, clock.now()),
     close: async () => {
       isClosed = true
     },
   }
 
-  function opened(): true {
+  function requireOpen(): true {
     if (isClosed) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return true
   }
 
-  function commit(writes: readonly Write[], lease: StoreLease | undefined): Committed {
+  function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
-    if (lease && !isHeld(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
+    if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
     const undo: (() => void)[] = []
-    const index = writeAll(rowsOf(memory, now, undo), writes)
+    const index = applyWrites(rowsOf(memory, now, undo), writes)
     if (index === undefined) return { type: 'done' }
     for (const back of undo.toReversed()) back()
     return { type: 'conflict', index }
@@ -75,46 +76,46 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
   return {
     read: (key) => readValue({ values }, key, now),
     put: (key, value, expiresAt) => {
-      restoring(values, key)
+      recordUndo(values, key)
       values.set(key, { value, expiresAt })
     },
     remove: (key) => {
-      restoring(values, key)
+      recordUndo(values, key)
       values.delete(key)
     },
     enqueue: (queue, id, value) => {
       if (queues.get(queue)?.has(id)) return false
-      changed(queue).set(id, value)
+      queueToChange(queue).set(id, value)
       return true
     },
     replace: (queue, id, value) => {
       if (!queues.get(queue)?.has(id)) return false
-      changed(queue).set(id, value)
+      queueToChange(queue).set(id, value)
       return true
     },
     dequeue: (queue, id) => {
       if (!queues.get(queue)?.has(id)) return false
-      const entries = changed(queue)
+      const entries = queueToChange(queue)
       entries.delete(id)
       if (entries.size > 0) return true
-      restoring(queues, queue)
+      recordUndo(queues, queue)
       queues.delete(queue)
       return true
     },
   }
 
   /** Returns a copy of a queue to change, one for each commit. Undoing the commit restores the original. */
-  function changed(queue: string): Map<string, string> {
+  function queueToChange(queue: string): Map<string, string> {
     const earlier = queues.get(queue)
     if (earlier && copies.has(earlier)) return earlier
     const copy = new Map(earlier)
     copies.add(copy)
-    restoring(queues, queue)
+    recordUndo(queues, queue)
     queues.set(queue, copy)
     return copy
   }
 
-  function restoring<Value>(map: Map<string, Value>, key: string): void {
+  function recordUndo<Value>(map: Map<string, Value>, key: string): void {
     const before = map.get(key)
     undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
   }
@@ -129,7 +130,7 @@ function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now:
   return expiresAt === undefined || expiresAt > now
 }
 
-function list({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
+function listValues({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
   const found = [...values].filter(([key, stored]) => key.startsWith(prefix) && isAlive(stored, now))
   return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
 }
@@ -138,7 +139,7 @@ function entriesOf(queue: ReadonlyMap<string, string> | undefined): readonly Que
   return [...(queue ?? [])].map(([id, value]) => ({ id, value }))
 }
 
-function sweep({ values }: StoreMemory, now: number): number {
+function deleteExpired({ values }: StoreMemory, now: number): number {
   const expired = [...values].filter(([, stored]) => !isAlive(stored, now))
   for (const [key] of expired) values.delete(key)
   return expired.length

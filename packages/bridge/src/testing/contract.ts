@@ -1,12 +1,12 @@
 import { type SourceContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
-import { committing } from './contract/commits.ts'
-import { lasting } from './contract/lasting.ts'
-import { leasing } from './contract/leases.ts'
-import { queueing } from './contract/queues.ts'
+import { commitClauses } from './contract/commits.ts'
+import { durabilityClauses } from './contract/durability.ts'
+import { leaseClauses } from './contract/leases.ts'
+import { queueClauses } from './contract/queues.ts'
 import type { StoreStage } from './contract/stage.ts'
-import { values } from './contract/values.ts'
+import { valueClauses } from './contract/values.ts'
 
-const demands = [...values, ...queueing, ...committing, ...leasing, ...lasting] as const
+const demands = [...valueClauses, ...queueClauses, ...commitClauses, ...leaseClauses, ...durabilityClauses] as const
 
 /** The name of a clause, also used to skip it. */
 export type StoreClauseName = (typeof demands)[number]['name']

@@ -34,9 +34,9 @@ export interface Database {
   /** Returns the first value of a pragma. */
   pragma(name: string): unknown
   /** Sets whether later transactions sync the disk before they return. Don't call it within a transaction. */
-  waitForDisk(isWanted: boolean): void
+  setSynced(isSyncWanted: boolean): void
   /** Like `transact`, for a part of a transaction that can be undone separately. Call it within `transact`. */
-  nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
+  withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   /** Runs with the file locked for other writers. Commits if `run` returns `keep: true`, and rolls back otherwise. */
   transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   close(): void
@@ -108,34 +108,42 @@ export function isOpenToOthers(folder: string): boolean {
 function databaseOf(connection: import('libsql').Database, file: string): Database {
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
-  let isWaiting: boolean | undefined
-  return { prepare, exec, pragma, waitForDisk, nested, transact, close: () => attempt(() => void connection.close()) }
+  let isSynced: boolean | undefined
+  return {
+    prepare,
+    exec,
+    pragma,
+    setSynced,
+    withSavepoint,
+    transact,
+    close: () => withStoreErrors(() => void connection.close()),
+  }
 
   function prepare(sql: string): Statement {
-    const statement = attempt(() => {
+    const statement = withStoreErrors(() => {
       const made = connection.prepare(sql)
       return made.reader ? made.raw() : made
     })
     // Values are passed as an array, because the driver takes a single object for named values. A statement that is not
     // read to its end keeps its snapshot, and a later transaction fails. `all` reads to the end, and `get` resets.
     return {
-      first: (...values) => attempt(() => columnsOf(statement.get([...values]))),
-      rows: (...values) => attempt(() => statement.all([...values]).map((row) => columnsOf(row) ?? [])),
-      run: (...values) => attempt(() => statement.run([...values]).changes),
+      first: (...values) => withStoreErrors(() => columnsOf(statement.get([...values]))),
+      rows: (...values) => withStoreErrors(() => statement.all([...values]).map((row) => columnsOf(row) ?? [])),
+      run: (...values) => withStoreErrors(() => statement.run([...values]).changes),
     }
   }
 
   function exec(sql: string): void {
-    attempt(() => void connection.exec(sql))
+    withStoreErrors(() => void connection.exec(sql))
   }
 
   function pragma(name: string): unknown {
     return prepare(`PRAGMA ${name}`).first()?.[0]
   }
 
-  function waitForDisk(isWanted: boolean): void {
-    if (isWanted !== isWaiting) exec(`PRAGMA synchronous = ${isWanted ? 'FULL' : 'NORMAL'}`)
-    isWaiting = isWanted
+  function setSynced(isSyncWanted: boolean): void {
+    if (isSyncWanted !== isSynced) exec(`PRAGMA synchronous = ${isSyncWanted ? 'FULL' : 'NORMAL'}`)
+    isSynced = isSyncWanted
   }
 
   function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
@@ -159,13 +167,13 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
       commit.run()
     } catch (error) {
       if (connection.inTransaction) exec('ROLLBACK')
-      overwrite()
+      overwriteFailedFrames()
       throw error
     }
   }
 
   /** May fail to sync too, but its frames are in the WAL then. A process that is writing has the same effect. */
-  function overwrite(): void {
+  function overwriteFailedFrames(): void {
     try {
       begin.run()
       exec(`PRAGMA user_version = ${Number(pragma('user_version'))}`)
@@ -177,14 +185,14 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
-  function nested<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
+  function withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     exec('SAVEPOINT part')
     const { keep, result } = run()
     exec(keep ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part')
     return result
   }
 
-  function attempt<Result>(run: () => Result): Result {
+  function withStoreErrors<Result>(run: () => Result): Result {
     try {
       return run()
     } catch (error) {

@@ -3,7 +3,7 @@ import { StoreError } from '../store.ts'
 /** Converts an error of the engine or the file system to one with a fix for the operator. Keeps it as the cause. */
 export function failureOf(file: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
-  const code = codeOf(cause)
+  const code = errorKindOf(cause)
   if (code === 'busy')
     return new StoreError('busy', `The state ${file} is locked by another process. ${busy}`, { cause })
   const problem = code ? sentences[code] : `failed: ${cause instanceof Error ? cause.message : String(cause)}.`
@@ -11,7 +11,7 @@ export function failureOf(file: string, cause: unknown): StoreError {
 }
 
 /** The error for a file that fails SQLite's integrity check. */
-export function damaged(file: string): StoreError {
+export function damagedError(file: string): StoreError {
   return new StoreError('failed', `The state ${file} ${sentences.damaged}`)
 }
 
@@ -26,10 +26,10 @@ const sentences = {
   disk: 'could not be read or written: the disk reports an error. Check the disk.',
 } as const
 
-type Code = keyof typeof sentences | 'busy'
+type ErrorKind = keyof typeof sentences | 'busy'
 
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
-const codes: Readonly<Record<number, Code>> = {
+const codes: Readonly<Record<number, ErrorKind>> = {
   5: 'busy',
   6: 'busy',
   8: 'denied',
@@ -40,7 +40,7 @@ const codes: Readonly<Record<number, Code>> = {
   26: 'foreign',
 }
 
-const systemCodes: Readonly<Record<string, Code>> = {
+const systemCodes: Readonly<Record<string, ErrorKind>> = {
   EACCES: 'denied',
   EPERM: 'denied',
   EROFS: 'denied',
@@ -53,7 +53,7 @@ const systemCodes: Readonly<Record<string, Code>> = {
   ENOENT: 'unopened',
 }
 
-function codeOf(error: unknown): Code | undefined {
+function errorKindOf(error: unknown): ErrorKind | undefined {
   if (!(error instanceof Error)) return undefined
   // The low byte is the primary code. The rest is an extended code.
   if ('rawCode' in error && typeof error.rawCode === 'number') return codes[error.rawCode & 0xff]

@@ -10,10 +10,10 @@ export interface Tables extends Rows {
   list(prefix: string): readonly StoredValue[]
   queue(name: string): readonly QueuedValue[]
   queues(prefix: string): readonly string[]
-  leased(name: string): StoredLease | undefined
-  take(lease: StoredLease): void
+  storedLease(name: string): StoredLease | undefined
+  putLease(lease: StoredLease): void
   /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
-  release(lease: StoreLease): void
+  expireLease(lease: StoreLease): void
   sweep(): number
 }
 
@@ -59,12 +59,12 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       const to = afterPrefix(prefix)
       return (to ? queuesWithin.rows(from, to) : queuesFrom.rows(from)).map(([name]) => keyText(name))
     },
-    leased: (name) => {
+    storedLease: (name) => {
       const row = leased.first(keyBytes(name))
       return row && { name, holder: unpacked(row[0]), fence: Number(row[1]), expiresAt: Number(row[2]) }
     },
-    take: ({ name, holder, fence, expiresAt }) => void take.run(keyBytes(name), packed(holder), fence, expiresAt),
-    release: ({ name, holder, fence }) => void release.run(keyBytes(name), packed(holder), fence),
+    putLease: ({ name, holder, fence, expiresAt }) => void take.run(keyBytes(name), packed(holder), fence, expiresAt),
+    expireLease: ({ name, holder, fence }) => void release.run(keyBytes(name), packed(holder), fence),
     sweep: () => sweep.run(clock.now()),
   }
 }
@@ -141,7 +141,7 @@ export function migrate(database: Database, file: string): void {
     )
   // A commit returns after a sync of the disk. macOS needs these for that: https://www.sqlite.org/pragma.html
   database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
-  database.waitForDisk(true)
+  database.setSynced(true)
   if (checkVersion(database, file) === migrations.length) return
   database.transact(() => {
     // Another process may have migrated it meanwhile.

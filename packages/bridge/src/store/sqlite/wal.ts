@@ -35,11 +35,11 @@ function walFrames(database: Database): number {
 }
 
 /** Merges the WAL into the database (a checkpoint) when it has grown. */
-export interface Merging {
+export interface WalMerger {
   /** Call it after each transaction, with the estimated number of bytes that it wrote. Never throws. */
-  wrote(bytes: number): void
+  addAndMerge(bytes: number): void
   /** Merges the whole WAL. Call it before you close the database. */
-  close(): void
+  mergeAll(): void
 }
 
 /** The WAL is merged after this many bytes: SQLite's own default of 1,000 pages. */
@@ -47,22 +47,22 @@ const mergeBytes = 4_096_000
 /** The least that a transaction writes, in bytes: a few pages. */
 const leastBytes = 16_384
 
-export function createMerging(database: Database): Merging {
+export function createWalMerger(database: Database): WalMerger {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   let bytes = mergeBytes
   let isMarked = false
-  return { wrote, close }
+  return { addAndMerge, mergeAll }
 
-  function wrote(count: number): void {
+  function addAndMerge(count: number): void {
     bytes += leastBytes + count
     if (bytes < mergeBytes) return
     try {
-      database.waitForDisk(true)
-      mark('behind')
+      database.setSynced(true)
+      setMark('behind')
       isMarked = true
       // Does not wait for other readers or writers.
       database.exec('PRAGMA wal_checkpoint(PASSIVE)')
-      mark('open')
+      setMark('open')
       bytes = 0
     } catch (error) {
       // The transaction itself succeeded. The merge is retried after the next one.
@@ -70,9 +70,9 @@ export function createMerging(database: Database): Merging {
     }
   }
 
-  function close(): void {
+  function mergeAll(): void {
     try {
-      if (isMarked) mark('closed')
+      if (isMarked) setMark('closed')
     } catch (error) {
       // Another process is writing. The mark stays `open`, which is harmless.
       if (!(error instanceof StoreError)) throw error
@@ -81,7 +81,7 @@ export function createMerging(database: Database): Merging {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
-  function mark(name: keyof typeof marks): void {
+  function setMark(name: keyof typeof marks): void {
     const version = Number(database.pragma('user_version')) % versions
     database.exec(`PRAGMA user_version = ${marks[name] * versions + version}`)
   }

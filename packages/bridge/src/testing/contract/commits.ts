@@ -1,14 +1,14 @@
 import type { Demand } from '@reply/core/testing'
 import type { Store, Write } from '../../store/store.ts'
-import { conflicts, dequeue, done, enqueue, idsIn, put, type StoreStage, same } from './stage.ts'
+import { commitDone, dequeue, enqueue, idsIn, put, requireConflict, requireEqual, type StoreStage } from './stage.ts'
 
 /** Clauses about commits. */
-export const committing = [
+export const commitClauses = [
   {
     name: 'makes writes in their order, each seeing those before it',
     run: async (stage) => {
       const store = await stage.open()
-      await done(store, [
+      await commitDone(store, [
         put('key', 'one'),
         { type: 'compare-and-set', key: 'key', expected: 'one', value: 'two' },
         { type: 'remove', key: 'key' },
@@ -18,15 +18,15 @@ export const committing = [
         { type: 'replace', queue: 'chat', id: '1', value: 'other' },
         dequeue('2'),
       ])
-      same(await store.read('key'), 'three', 'The key')
-      same(await store.queue('chat'), [{ id: '1', value: 'other' }], 'The queue')
+      requireEqual(await store.read('key'), 'three', 'The key')
+      requireEqual(await store.queue('chat'), [{ id: '1', value: 'other' }], 'The queue')
     },
   },
   {
     name: 'makes none if one conflicts, and names the first',
     run: async (stage) => {
       const store = await stage.open()
-      await done(store, [put('kept', 'before'), put('gone', 'before'), enqueue('1'), enqueue('2'), enqueue('3')])
+      await commitDone(store, [put('kept', 'before'), put('gone', 'before'), enqueue('1'), enqueue('2'), enqueue('3')])
       const before = [await store.list(''), await store.queue('chat'), await store.queues('')]
       const changes: Write[] = [
         put('kept', 'after'),
@@ -49,18 +49,18 @@ export const committing = [
         { type: 'replace', queue: 'chat', id: '3', value: '' },
       ]
       for (const write of wrong) {
-        await conflicts(store, [...changes, write, dequeue('none')], changes.length)
-        same([await store.list(''), await store.queue('chat'), await store.queues('')], before, write.type)
+        await requireConflict(store, [...changes, write, dequeue('none')], changes.length)
+        requireEqual([await store.list(''), await store.queue('chat'), await store.queues('')], before, write.type)
       }
-      await done(store, changes)
-      same(await idsIn(store), ['2', '4', '1'], 'The queue after the same changes alone')
+      await commitDone(store, changes)
+      requireEqual(await idsIn(store), ['2', '4', '1'], 'The queue after the same changes alone')
     },
   },
   {
     name: 'shows a commit to each call that is made after it, also before it has resolved',
     run: async (stage) => {
       const store = await stage.open()
-      await done(store, [
+      await commitDone(store, [
         put('kept', 'before'),
         put('gone', 'before'),
         enqueue('1'),
@@ -79,34 +79,34 @@ export const committing = [
       const second = store.commit(more)
       const conflict = store.commit([put('kept', 'three'), dequeue('none')])
       const after = [store.read('kept'), store.list('n'), store.queue('chat'), store.queue('c'), store.queues('')]
-      same(
+      requireEqual(
         (await Promise.all([first, second, conflict])).map(({ type }) => type),
         ['done', 'done', 'conflict'],
         'Commits',
       )
       const [kept, gone, list, queue, queues] = await Promise.all(before)
-      same([kept, gone], ['one', null], 'The keys between')
-      same(list, [{ key: 'kept', value: 'one' }], 'The list between')
-      same(queue, [{ id: '2', value: 'value of 2' }], 'The queue between')
-      same([...(queues ?? [])].toSorted(), ['b', 'chat'], 'The queues between')
+      requireEqual([kept, gone], ['one', null], 'The keys between')
+      requireEqual(list, [{ key: 'kept', value: 'one' }], 'The list between')
+      requireEqual(queue, [{ id: '2', value: 'value of 2' }], 'The queue between')
+      requireEqual([...(queues ?? [])].toSorted(), ['b', 'chat'], 'The queues between')
       const [last, added, rest, other, names] = await Promise.all(after)
-      same([last, added], ['two', [{ key: 'new', value: 'two' }]], 'The keys after')
-      same([rest, other], [[{ id: '2', value: 'two' }], [{ id: '1', value: 'two' }]], 'The queues after')
-      same([...(names ?? [])].toSorted(), ['c', 'chat'], 'The names of the queues after')
+      requireEqual([last, added], ['two', [{ key: 'new', value: 'two' }]], 'The keys after')
+      requireEqual([rest, other], [[{ id: '2', value: 'two' }], [{ id: '1', value: 'two' }]], 'The queues after')
+      requireEqual([...(names ?? [])].toSorted(), ['c', 'chat'], 'The names of the queues after')
     },
   },
   {
     name: 'is done without writes',
-    run: async (stage) => await done(await stage.open(), []),
+    run: async (stage) => await commitDone(await stage.open(), []),
   },
   {
     name: 'makes two thousand writes at once',
     run: async (stage) => {
       const store = await stage.open()
       const ids = Array.from({ length: 1000 }, (_, index) => `${index}`)
-      await done(store, [...ids.map((id) => enqueue(id)), ...ids.map((id) => put(`key${id}`, id))])
-      same(await idsIn(store), ids, 'The queue')
-      same((await store.list('key')).length, ids.length, 'The number of keys')
+      await commitDone(store, [...ids.map((id) => enqueue(id)), ...ids.map((id) => put(`key${id}`, id))])
+      requireEqual(await idsIn(store), ids, 'The queue')
+      requireEqual((await store.list('key')).length, ids.length, 'The number of keys')
     },
   },
   {
@@ -117,8 +117,12 @@ export const committing = [
         stores[index % 2]?.commit([{ type: 'put-if-absent', key: 'seen', value: `${index}` }, enqueue(`${index}`)]),
       )
       const results = await Promise.all(tries)
-      same(results.filter((result) => result?.type === 'done').length, 1, 'The number of commits that are done')
-      same(await idsIn(await stage.open()), [`${results.findIndex((result) => result?.type === 'done')}`], 'The queue')
+      requireEqual(results.filter((result) => result?.type === 'done').length, 1, 'The number of commits that are done')
+      requireEqual(
+        await idsIn(await stage.open()),
+        [`${results.findIndex((result) => result?.type === 'done')}`],
+        'The queue',
+      )
     },
   },
   {
@@ -133,7 +137,7 @@ export const committing = [
         if (type !== 'done') await increase(store)
       }
       for (let round = 0; round < 10; round++) await Promise.all([increase(one), increase(other), increase(one)])
-      same(await one.read('count'), '30', 'The counter')
+      requireEqual(await one.read('count'), '30', 'The counter')
     },
   },
 ] as const satisfies readonly Demand<StoreStage>[]

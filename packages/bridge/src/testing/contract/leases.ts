@@ -1,35 +1,39 @@
 import type { Demand } from '@reply/core/testing'
 import type { Store, StoreLease } from '../../store/store.ts'
-import { done, leaseOf, put, type StoreStage, same } from './stage.ts'
+import { commitDone, put, requireEqual, type StoreStage, takeFreeLease } from './stage.ts'
 
 /** Clauses about leases. */
-export const leasing = [
+export const leaseClauses = [
   {
     name: 'gives a lease to one holder at a time',
     run: async (stage) => {
       const one = await stage.open()
       const other = await stage.open()
-      const lease = await leaseOf(one, 'one')
+      const lease = await takeFreeLease(one, 'one')
       const expected: StoreLease = { name: 'bridge', holder: 'one', fence: lease.fence, validForMs: 1000 }
-      same(sorted(lease), sorted(expected), 'The lease')
-      same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, "Another's request")
+      requireEqual(sortedFields(lease), sortedFields(expected), 'The lease')
+      requireEqual(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, "Another's request")
       await stage.pass(999)
-      same(await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }), undefined, 'A request 1 ms early')
+      requireEqual(
+        await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }),
+        undefined,
+        'A request 1 ms early',
+      )
     },
   },
   {
     name: 'renews with the same fence, from now on',
     run: async (stage) => {
       const store = await stage.open()
-      const first = await leaseOf(store, 'one')
+      const first = await takeFreeLease(store, 'one')
       await stage.pass(900)
-      const second = await leaseOf(store, 'one')
-      same(sorted(second), sorted(first), 'The renewed lease')
+      const second = await takeFreeLease(store, 'one')
+      requireEqual(sortedFields(second), sortedFields(first), 'The renewed lease')
       await stage.pass(900)
-      await done(store, [put('key', 'by the lease from before')], first)
-      same((await leaseOf(store, 'one', 10)).validForMs, 10, 'The time of a shorter renewal')
+      await commitDone(store, [put('key', 'by the lease from before')], first)
+      requireEqual((await takeFreeLease(store, 'one', 10)).validForMs, 10, 'The time of a shorter renewal')
       await stage.pass(10)
-      await fenced(store, first)
+      await requireFenced(store, first)
     },
   },
   {
@@ -37,11 +41,15 @@ export const leasing = [
     run: async (stage) => {
       const one = await stage.open()
       const other = await stage.open()
-      const first = await leaseOf(one, 'one')
+      const first = await takeFreeLease(one, 'one')
       await stage.pass(1000)
-      const second = await leaseOf(other, 'other')
-      grows(first, second)
-      same(await one.lease({ name: 'bridge', holder: 'one', forMs: 1000 }), undefined, 'The request of the first')
+      const second = await takeFreeLease(other, 'other')
+      requireNextFence(first, second)
+      requireEqual(
+        await one.lease({ name: 'bridge', holder: 'one', forMs: 1000 }),
+        undefined,
+        'The request of the first',
+      )
     },
   },
   {
@@ -49,62 +57,62 @@ export const leasing = [
     run: async (stage) => {
       const one = await stage.open()
       const other = await stage.open()
-      const first = await leaseOf(one, 'one')
+      const first = await takeFreeLease(one, 'one')
       await stage.pass(1000)
-      const second = await leaseOf(other, 'other')
+      const second = await takeFreeLease(other, 'other')
       await other.release(second)
-      same((await leaseOf(one, 'one')).fence, first.fence + 2, 'The fence after another had the lease')
+      requireEqual((await takeFreeLease(one, 'one')).fence, first.fence + 2, 'The fence after another had the lease')
     },
   },
   {
     name: 'gives a lease that ran out to its last holder, with a greater fence',
     run: async (stage) => {
       const store = await stage.open()
-      const first = await leaseOf(store, 'one')
+      const first = await takeFreeLease(store, 'one')
       await stage.pass(1000)
-      const second = await leaseOf(store, 'one')
-      grows(first, second)
-      await fenced(store, first)
-      await done(store, [put('key', 'value')], second)
+      const second = await takeFreeLease(store, 'one')
+      requireNextFence(first, second)
+      await requireFenced(store, first)
+      await commitDone(store, [put('key', 'value')], second)
     },
   },
   {
     name: 'frees what is given back, and goes on with its fence',
     run: async (stage) => {
       const store = await stage.open()
-      const first = await leaseOf(store, 'one')
+      const first = await takeFreeLease(store, 'one')
       await store.release(first)
-      await fenced(store, first)
-      const second = await leaseOf(store, 'one')
-      grows(first, second)
+      await requireFenced(store, first)
+      const second = await takeFreeLease(store, 'one')
+      requireNextFence(first, second)
       await store.release(second)
-      grows(second, await leaseOf(store, 'other'))
+      requireNextFence(second, await takeFreeLease(store, 'other'))
     },
   },
   {
     name: 'ignores the return of a lease that is not held',
     run: async (stage) => {
       const store = await stage.open()
-      const first = await leaseOf(store, 'one')
+      const first = await takeFreeLease(store, 'one')
       await stage.pass(1000)
       await store.release(first)
-      const second = await leaseOf(store, 'other')
+      const second = await takeFreeLease(store, 'other')
       await store.release(first)
       await store.release({ ...second, holder: 'one' })
       await store.release({ ...second, name: 'none' })
-      await done(store, [put('key', 'value')], second)
+      await commitDone(store, [put('key', 'value')], second)
     },
   },
   {
     name: 'fences a holder from the moment that its lease runs out',
     run: async (stage) => {
       const store = await stage.open()
-      const lease = await leaseOf(store, 'one')
+      const lease = await takeFreeLease(store, 'one')
       await stage.pass(999)
-      await done(store, [put('key', 'in time')], lease)
+      await commitDone(store, [put('key', 'in time')], lease)
       await stage.pass(1)
-      await fenced(store, lease)
-      same(await store.read('key'), 'in time', 'The key')
+      await requireFenced(store, lease)
+      requireEqual(await store.read('key'), 'in time', 'The key')
     },
   },
   {
@@ -112,12 +120,12 @@ export const leasing = [
     run: async (stage) => {
       const one = await stage.open()
       const other = await stage.open()
-      const first = await leaseOf(one, 'one')
+      const first = await takeFreeLease(one, 'one')
       await stage.pass(1000)
-      const second = await leaseOf(other, 'other')
-      await done(other, [put('key', 'of the other')], second)
-      await fenced(one, first)
-      same(
+      const second = await takeFreeLease(other, 'other')
+      await commitDone(other, [put('key', 'of the other')], second)
+      await requireFenced(one, first)
+      requireEqual(
         (await one.list('')).map(({ value }) => value),
         ['of the other'],
         'The values',
@@ -128,35 +136,35 @@ export const leasing = [
     name: 'fences a lease that was never given',
     run: async (stage) => {
       const store = await stage.open()
-      const lease = await leaseOf(store, 'one')
-      await fenced(store, { ...lease, fence: lease.fence + 1 })
-      await fenced(store, { ...lease, holder: 'other' })
-      await fenced(store, { ...lease, name: 'none' })
-      await fenced(store, { ...lease, fence: lease.fence - 1, validForMs: 9999 })
+      const lease = await takeFreeLease(store, 'one')
+      await requireFenced(store, { ...lease, fence: lease.fence + 1 })
+      await requireFenced(store, { ...lease, holder: 'other' })
+      await requireFenced(store, { ...lease, name: 'none' })
+      await requireFenced(store, { ...lease, fence: lease.fence - 1, validForMs: 9999 })
     },
   },
   {
     name: 'is fenced rather than in conflict, also without writes',
     run: async (stage) => {
       const store = await stage.open()
-      const lease = await leaseOf(store, 'one')
-      same(await store.commit([], lease), { type: 'done' }, 'A commit without writes')
+      const lease = await takeFreeLease(store, 'one')
+      requireEqual(await store.commit([], lease), { type: 'done' }, 'A commit without writes')
       await stage.pass(1000)
-      same(await store.commit([], lease), { type: 'fenced' }, 'A late commit without writes')
+      requireEqual(await store.commit([], lease), { type: 'fenced' }, 'A late commit without writes')
       const wrong = { type: 'dequeue', queue: 'none', id: 'none' } as const
-      same(await store.commit([wrong], lease), { type: 'fenced' }, 'A late commit that would conflict')
+      requireEqual(await store.commit([wrong], lease), { type: 'fenced' }, 'A late commit that would conflict')
     },
   },
   {
     name: 'keeps leases of other names apart',
     run: async (stage) => {
       const store = await stage.open()
-      const lease = await leaseOf(store, 'one')
+      const lease = await takeFreeLease(store, 'one')
       const other = await store.lease({ name: '\ud83dbridge%', holder: '\0other', forMs: 10 })
-      same(other?.holder, '\0other', 'The holder of another lease')
+      requireEqual(other?.holder, '\0other', 'The holder of another lease')
       await stage.pass(10)
-      await done(store, [put('key', 'value')], lease)
-      if (other) await fenced(store, other)
+      await commitDone(store, [put('key', 'value')], lease)
+      if (other) await requireFenced(store, other)
     },
   },
   {
@@ -166,21 +174,25 @@ export const leasing = [
       const requests = Array.from({ length: 10 }, (_, index) =>
         stores[index % 2]?.lease({ name: 'bridge', holder: `${index}`, forMs: 1000 }),
       )
-      same((await Promise.all(requests)).filter((lease) => lease !== undefined).length, 1, 'The number of leases')
+      requireEqual(
+        (await Promise.all(requests)).filter((lease) => lease !== undefined).length,
+        1,
+        'The number of leases',
+      )
     },
   },
 ] as const satisfies readonly Demand<StoreStage>[]
 
-async function fenced(store: Store, lease: StoreLease): Promise<void> {
-  same(await store.commit([put('fenced', 'value')], lease), { type: 'fenced' }, 'A commit without its lease')
-  same(await store.read('fenced'), undefined, 'What a fenced commit wrote')
+async function requireFenced(store: Store, lease: StoreLease): Promise<void> {
+  requireEqual(await store.commit([put('fenced', 'value')], lease), { type: 'fenced' }, 'A commit without its lease')
+  requireEqual(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
 /** The fence increases by one, so that a holder can tell whether another process held the lease in between. */
-function grows(first: StoreLease, second: StoreLease): void {
-  same(second.fence, first.fence + 1, 'The next fence')
+function requireNextFence(first: StoreLease, second: StoreLease): void {
+  requireEqual(second.fence, first.fence + 1, 'The next fence')
 }
 
-function sorted(lease: StoreLease): readonly (readonly [string, unknown])[] {
+function sortedFields(lease: StoreLease): readonly (readonly [string, unknown])[] {
   return Object.entries(lease).toSorted(([one], [other]) => (one < other ? -1 : 1))
 }

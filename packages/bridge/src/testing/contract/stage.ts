@@ -37,24 +37,24 @@ export const oddTexts = [
 ] as const
 
 /** Throws unless both are equal as JSON. `what` starts the message. */
-export function same(found: unknown, expected: unknown, what: string): void {
-  const one = shortly(found)
-  const other = shortly(expected)
+export function requireEqual(found: unknown, expected: unknown, what: string): void {
+  const one = shortJson(found)
+  const other = shortJson(expected)
   if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${what}: found ${one}, expected ${other}.`)
 }
 
 /** Commits, and throws unless it is done. */
-export async function done(store: Store, writes: readonly Write[], lease?: StoreLease): Promise<void> {
-  same(await store.commit(writes, lease), { type: 'done' }, 'A commit')
+export async function commitDone(store: Store, writes: readonly Write[], lease?: StoreLease): Promise<void> {
+  requireEqual(await store.commit(writes, lease), { type: 'done' }, 'A commit')
 }
 
 /** Commits, and throws unless the write at `index` conflicts. */
-export async function conflicts(store: Store, writes: readonly Write[], index = 0): Promise<void> {
-  same(await store.commit(writes), { type: 'conflict', index }, 'A commit')
+export async function requireConflict(store: Store, writes: readonly Write[], index = 0): Promise<void> {
+  requireEqual(await store.commit(writes), { type: 'conflict', index }, 'A commit')
 }
 
 /** Takes a lease that must be free. */
-export async function leaseOf(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
+export async function takeFreeLease(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
   const lease = await store.lease({ name: 'bridge', holder, forMs })
   if (!lease) throw new Error(`${holder} got no lease although it is free.`)
   return lease
@@ -77,7 +77,7 @@ export async function idsIn(store: Store, queue = 'chat'): Promise<readonly stri
   return (await store.queue(queue)).map(({ id }) => id)
 }
 
-function shortly(value: unknown): string {
+function shortJson(value: unknown): string {
   const json = JSON.stringify(value) ?? 'undefined'
   return json.length > 500 ? `${json.slice(0, 500)}… (${json.length})` : json
 }

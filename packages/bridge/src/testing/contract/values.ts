@@ -1,17 +1,17 @@
 import type { Demand } from '@reply/core/testing'
-import { conflicts, done, oddTexts, put, type StoreStage, same } from './stage.ts'
+import { commitDone, oddTexts, put, requireConflict, requireEqual, type StoreStage } from './stage.ts'
 
 /** Clauses about keys and values. */
-export const values = [
+export const valueClauses = [
   {
     name: 'reads what was put last, and nothing for other keys',
     run: async (stage) => {
       const store = await stage.open()
-      same(await store.read('key'), undefined, 'A key before its first write')
-      await done(store, [put('key', 'one')])
-      await done(store, [put('key', 'two')])
-      same(await store.read('key'), 'two', 'The key')
-      same(
+      requireEqual(await store.read('key'), undefined, 'A key before its first write')
+      await commitDone(store, [put('key', 'one')])
+      await commitDone(store, [put('key', 'two')])
+      requireEqual(await store.read('key'), 'two', 'The key')
+      requireEqual(
         [await store.read('Key'), await store.read('key '), await store.read('ke')],
         [null, null, null],
         'Other keys',
@@ -22,12 +22,12 @@ export const values = [
     name: 'keeps every text as it is, in keys and in values',
     run: async (stage) => {
       const store = await stage.open()
-      for (const text of oddTexts) await done(store, [put(text, text)])
-      for (const text of oddTexts) same(await store.read(text), text, `The value of ${JSON.stringify(text)}`)
-      same((await store.list('')).length, oddTexts.length, 'The number of keys')
+      for (const text of oddTexts) await commitDone(store, [put(text, text)])
+      for (const text of oddTexts) requireEqual(await store.read(text), text, `The value of ${JSON.stringify(text)}`)
+      requireEqual((await store.list('')).length, oddTexts.length, 'The number of keys')
       for (const text of oddTexts)
-        await done(store, [{ type: 'compare-and-set', key: text, expected: text, value: undefined }])
-      same(await store.list(''), [], 'The keys after the removal of all')
+        await commitDone(store, [{ type: 'compare-and-set', key: text, expected: text, value: undefined }])
+      requireEqual(await store.list(''), [], 'The keys after the removal of all')
     },
   },
   {
@@ -35,9 +35,10 @@ export const values = [
     run: async (stage) => {
       const store = await stage.open()
       const long = ['a'.repeat(1_000_000), '\ud83d\ude00'.repeat(500_000), `\ud83d${'b'.repeat(1_000_000)}`]
-      for (const [at, text] of long.entries()) await done(store, [put(`${at}`, text)])
-      for (const [at, text] of long.entries()) same((await store.read(`${at}`)) === text, true, `Long value ${at}`)
-      same(
+      for (const [at, text] of long.entries()) await commitDone(store, [put(`${at}`, text)])
+      for (const [at, text] of long.entries())
+        requireEqual((await store.read(`${at}`)) === text, true, `Long value ${at}`)
+      requireEqual(
         (await store.list('')).map(({ value }) => value.length),
         [1e6, 1e6, 1e6 + 1],
         'The lengths in a list',
@@ -49,15 +50,15 @@ export const values = [
     run: async (stage) => {
       const store = await stage.open()
       const keys = ['a', 'a%b', 'a%c', 'a_b', 'axb', 'A%b', 'b', '\ud83d\ude00', '\ud83d\ude01', '\uffff', ...oddTexts]
-      await done(
+      await commitDone(
         store,
         keys.map((key) => put(key, key)),
       )
       const unique = [...new Set(keys)]
       for (const prefix of ['', 'a', 'a%', 'a_', '%', '*', '\ud83d', '\uffff', '\uffff\uffff', 'none', ...oddTexts]) {
-        const expected = unique.filter((key) => key.startsWith(prefix)).toSorted(byUnits)
+        const expected = unique.filter((key) => key.startsWith(prefix)).toSorted(compareUnits)
         const found = await store.list(prefix)
-        same(
+        requireEqual(
           found,
           expected.map((key) => ({ key, value: key })),
           `The keys with ${JSON.stringify(prefix)}`,
@@ -71,8 +72,8 @@ export const values = [
       const store = await stage.open()
       // By code points the emoji would be last, by a locale "Z" would follow "a".
       const ordered = ['', '10', '9', 'Z', 'a', 'aa', 'b', '\u00e4', '\ud83d', '\ud83d\ude00', '\ude00', '\uff01']
-      for (const key of ordered.toReversed()) await done(store, [put(key, key)])
-      same(
+      for (const key of ordered.toReversed()) await commitDone(store, [put(key, key)])
+      requireEqual(
         (await store.list('')).map(({ key }) => key),
         ordered,
         'The keys',
@@ -83,11 +84,11 @@ export const values = [
     name: 'puts if absent, once',
     run: async (stage) => {
       const store = await stage.open()
-      await done(store, [{ type: 'put-if-absent', key: 'key', value: 'first' }])
-      await conflicts(store, [{ type: 'put-if-absent', key: 'key', value: 'second' }])
-      same(await store.read('key'), 'first', 'The key')
-      await done(store, [put('empty', '')])
-      await conflicts(store, [{ type: 'put-if-absent', key: 'empty', value: 'an empty value is one' }])
+      await commitDone(store, [{ type: 'put-if-absent', key: 'key', value: 'first' }])
+      await requireConflict(store, [{ type: 'put-if-absent', key: 'key', value: 'second' }])
+      requireEqual(await store.read('key'), 'first', 'The key')
+      await commitDone(store, [put('empty', '')])
+      await requireConflict(store, [{ type: 'put-if-absent', key: 'empty', value: 'an empty value is one' }])
     },
   },
   {
@@ -96,25 +97,25 @@ export const values = [
       const store = await stage.open()
       const set = (expected: string | undefined, value: string | undefined) =>
         [{ type: 'compare-and-set', key: 'key', expected, value }] as const
-      await conflicts(store, set('one', 'two'))
-      await done(store, set(undefined, undefined))
-      await done(store, set(undefined, 'one'))
-      await conflicts(store, set(undefined, 'two'))
-      await conflicts(store, set('One', 'two'))
-      await done(store, set('one', 'two'))
-      same(await store.read('key'), 'two', 'The key')
-      await done(store, set('two', undefined))
-      same(await store.list(''), [], 'The keys after the removal')
+      await requireConflict(store, set('one', 'two'))
+      await commitDone(store, set(undefined, undefined))
+      await commitDone(store, set(undefined, 'one'))
+      await requireConflict(store, set(undefined, 'two'))
+      await requireConflict(store, set('One', 'two'))
+      await commitDone(store, set('one', 'two'))
+      requireEqual(await store.read('key'), 'two', 'The key')
+      await commitDone(store, set('two', undefined))
+      requireEqual(await store.list(''), [], 'The keys after the removal')
     },
   },
   {
     name: 'removes, also what is not there',
     run: async (stage) => {
       const store = await stage.open()
-      await done(store, [put('key', 'value'), put('other', 'value')])
-      await done(store, [{ type: 'remove', key: 'key' }])
-      await done(store, [{ type: 'remove', key: 'key' }])
-      same(
+      await commitDone(store, [put('key', 'value'), put('other', 'value')])
+      await commitDone(store, [{ type: 'remove', key: 'key' }])
+      await commitDone(store, [{ type: 'remove', key: 'key' }])
+      requireEqual(
         (await store.list('')).map(({ key }) => key),
         ['other'],
         'The keys',
@@ -126,25 +127,30 @@ export const values = [
     run: async (stage) => {
       const store = await stage.open()
       const end = stage.now() + 1000
-      await done(store, [put('a', 'value', end), put('b', 'value', end), put('c', 'value', end), put('d', 'past', 1)])
-      same([await store.read('a'), await store.read('d')], ['value', null], 'Values before the end')
-      same(
+      await commitDone(store, [
+        put('a', 'value', end),
+        put('b', 'value', end),
+        put('c', 'value', end),
+        put('d', 'past', 1),
+      ])
+      requireEqual([await store.read('a'), await store.read('d')], ['value', null], 'Values before the end')
+      requireEqual(
         (await store.list('')).map(({ key }) => key),
         ['a', 'b', 'c'],
         'The keys before the end',
       )
       await stage.pass(999)
-      same(await store.read('a'), 'value', 'A value 1 ms before its end')
+      requireEqual(await store.read('a'), 'value', 'A value 1 ms before its end')
       await stage.pass(1)
-      same(await store.read('a'), undefined, 'A value at its end')
-      same(await store.list(''), [], 'The keys after the end')
-      await conflicts(store, [{ type: 'compare-and-set', key: 'a', expected: 'value', value: 'x' }])
-      await done(store, [
+      requireEqual(await store.read('a'), undefined, 'A value at its end')
+      requireEqual(await store.list(''), [], 'The keys after the end')
+      await requireConflict(store, [{ type: 'compare-and-set', key: 'a', expected: 'value', value: 'x' }])
+      await commitDone(store, [
         { type: 'put-if-absent', key: 'a', value: 'new' },
         { type: 'compare-and-set', key: 'b', expected: undefined, value: 'new' },
         { type: 'remove', key: 'c' },
       ])
-      same(
+      requireEqual(
         (await store.list('')).map(({ key, value }) => key + value),
         ['anew', 'bnew'],
         'What was written anew',
@@ -156,8 +162,8 @@ export const values = [
     run: async (stage) => {
       const store = await stage.open()
       const end = stage.now() + 1000
-      await done(store, [put('put', '1', end), put('set', '1', end), put('later', '1', end)])
-      await done(store, [
+      await commitDone(store, [put('put', '1', end), put('set', '1', end), put('later', '1', end)])
+      await commitDone(store, [
         put('put', '2'),
         { type: 'compare-and-set', key: 'set', expected: '1', value: '2' },
         put('later', '2', end + 1000),
@@ -165,11 +171,11 @@ export const values = [
         { type: 'compare-and-set', key: 'compared', expected: undefined, value: '2', expiresAt: end },
       ])
       const keys = async () => (await store.list('')).map(({ key }) => key)
-      same(await keys(), ['absent', 'compared', 'later', 'put', 'set'], 'The keys before')
+      requireEqual(await keys(), ['absent', 'compared', 'later', 'put', 'set'], 'The keys before')
       await stage.pass(1500)
-      same(await keys(), ['later', 'put', 'set'], 'The keys after the first end')
+      requireEqual(await keys(), ['later', 'put', 'set'], 'The keys after the first end')
       await stage.pass(1000)
-      same(await keys(), ['put', 'set'], 'The keys after the second end')
+      requireEqual(await keys(), ['put', 'set'], 'The keys after the second end')
     },
   },
   {
@@ -177,11 +183,11 @@ export const values = [
     run: async (stage) => {
       const store = await stage.open()
       const end = stage.now() + 1000
-      await done(store, [put('a', '1', end), put('b', '1', end), put('c', '1', end + 1000), put('d', '1')])
-      same(await store.sweep(), 0, 'Swept before the end')
+      await commitDone(store, [put('a', '1', end), put('b', '1', end), put('c', '1', end + 1000), put('d', '1')])
+      requireEqual(await store.sweep(), 0, 'Swept before the end')
       await stage.pass(1000)
-      same([await store.sweep(), await store.sweep()], [2, 0], 'Swept after the end')
-      same(
+      requireEqual([await store.sweep(), await store.sweep()], [2, 0], 'Swept after the end')
+      requireEqual(
         (await store.list('')).map(({ key }) => key),
         ['c', 'd'],
         'The keys',
@@ -190,6 +196,6 @@ export const values = [
   },
 ] as const satisfies readonly Demand<StoreStage>[]
 
-function byUnits(one: string, other: string): number {
+function compareUnits(one: string, other: string): number {
   return one < other ? -1 : 1
 }

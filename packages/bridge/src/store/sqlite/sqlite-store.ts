@@ -1,12 +1,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
-import { writeAll } from './apply-writes.ts'
-import { granted, isHeld, leaseAfter } from './lease-rules.ts'
-import { type Database, isOpenToOthers, openDatabase, requireUnread } from './sqlite/database.ts'
-import { damaged } from './sqlite/errors.ts'
-import { checkVersion, migrate, type Tables, tablesOf } from './sqlite/schema.ts'
-import { createMerging } from './sqlite/wal.ts'
+import { applyWrites } from '../apply-writes.ts'
+import { grantedLease, isCurrentLease, leaseAfter } from '../lease-rules.ts'
 import {
   type Committed,
   type LeaseRequest,
@@ -15,7 +11,11 @@ import {
   StoreError,
   type StoreLease,
   type Write,
-} from './store.ts'
+} from '../store.ts'
+import { type Database, isOpenToOthers, openDatabase, requireUnread } from './database.ts'
+import { damagedError } from './errors.ts'
+import { checkVersion, migrate, type Tables, tablesOf } from './schema.ts'
+import { createWalMerger } from './wal.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
@@ -58,7 +58,7 @@ export async function hasState(folder: string): Promise<boolean> {
   const database = await openDatabase(file, 2000)
   try {
     checkVersion(database, file)
-    if (database.pragma('quick_check(1)') !== 'ok') throw damaged(file)
+    if (database.pragma('quick_check(1)') !== 'ok') throw damagedError(file)
     return true
   } finally {
     database.close()
@@ -97,11 +97,11 @@ export async function removeFromState(folder: string, key: string): Promise<bool
     if (checkVersion(database, file) === 0) return false
     // The process that uses the state merges its WAL.
     database.exec('PRAGMA wal_autocheckpoint = 0')
-    database.waitForDisk(true)
-    const tables = tablesOf(database, systemClock)
+    database.setSynced(true)
+    const requireTables = tablesOf(database, systemClock)
     return database.transact(() => {
-      const isThere = tables.read(key) !== undefined
-      tables.remove(key)
+      const isThere = requireTables.read(key) !== undefined
+      requireTables.remove(key)
       return { keep: isThere, result: isThere }
     })
   } finally {
@@ -111,38 +111,38 @@ export async function removeFromState(folder: string, key: string): Promise<bool
 
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
-  const merging = createMerging(database)
-  const commits = createGrouped<Commit, Committed>({
+  const merging = createWalMerger(database)
+  const commits = createTaskGroups<Commit, Committed>({
     run: (group) => {
       const results = commitAll(database, tables(), { group, clock })
-      if (results.some(({ type }) => type === 'done')) merging.wrote(lengthOf(group))
+      if (results.some(({ type }) => type === 'done')) merging.addAndMerge(sizeOf(group))
       return results
     },
     isBusy: (error) => error instanceof StoreError && error.type === 'busy',
   })
   return {
-    read: async (key) => after((write) => 'key' in write && write.key === key).read(key),
-    list: async (prefix) => after((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
-    queue: async (name) => after((write) => 'queue' in write && write.queue === name).queue(name),
-    queues: async (prefix) => after((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
-    commit: async (writes, lease, { survives = 'machine' } = {}) => {
+    read: async (key) => tablesAfter((write) => 'key' in write && write.key === key).read(key),
+    list: async (prefix) => tablesAfter((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
+    queue: async (name) => tablesAfter((write) => 'queue' in write && write.queue === name).queue(name),
+    queues: async (prefix) => tablesAfter((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
+    commit: async (writes, takeOrRenewLease, { survives = 'machine' } = {}) => {
       tables()
-      return await commits.add({ writes, lease, survives })
+      return await commits.addTask({ writes, lease: takeOrRenewLease, survives })
     },
     lease: async (request) => {
-      const taken = lease(database, settled(), { request, clock })
-      if (taken) merging.wrote(0)
+      const taken = lease(database, tablesAfterFlush(), { request, clock })
+      if (taken) merging.addAndMerge(0)
       return taken
     },
-    release: async (given) => settled().release(given),
-    sweep: async () => settled().sweep(),
+    release: async (given) => tablesAfterFlush().expireLease(given),
+    sweep: async () => tablesAfterFlush().sweep(),
     close: async () => {
       if (!open) return
       commits.flush()
       // The driver keeps the files open until its statements are garbage-collected.
       open = undefined
       try {
-        merging.close()
+        merging.mergeAll()
       } finally {
         database.close()
       }
@@ -153,13 +153,13 @@ function storeOf(database: Database, clock: Clock): Store {
    * Returns the tables, after it has flushed waiting commits that write a row for which `isRead` is true. Other commits
    * can keep waiting: they don't change the result, and each flush costs a sync of the disk.
    */
-  function after(isRead: (write: Write) => boolean): Tables {
+  function tablesAfter(isRead: (write: Write) => boolean): Tables {
     const isChanged = commits.waiting().some(({ writes }) => writes.some(isRead))
-    return isChanged ? settled() : tables()
+    return isChanged ? tablesAfterFlush() : tables()
   }
 
   /** Flushes all waiting commits first, so that calls are executed in order. */
-  function settled(): Tables {
+  function tablesAfterFlush(): Tables {
     commits.flush()
     return tables()
   }
@@ -177,7 +177,7 @@ interface Commit {
 }
 
 /** Estimates how many bytes a group writes. */
-function lengthOf(group: readonly Commit[]): number {
+function sizeOf(group: readonly Commit[]): number {
   const writes = group.flatMap((commit) => commit.writes)
   return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)
 }
@@ -187,9 +187,9 @@ function commitAll(
   tables: Tables,
   { group, clock }: { readonly group: readonly Commit[]; readonly clock: Clock },
 ): readonly Committed[] {
-  database.waitForDisk(group.some(({ survives }) => survives === 'machine'))
+  database.setSynced(group.some(({ survives }) => survives === 'machine'))
   return database.transact(() => {
-    const results = group.map((commit) => database.nested(() => commitOne(tables, commit, clock)))
+    const results = group.map((commit) => database.withSavepoint(() => commitOne(tables, commit, clock)))
     return { keep: results.some(({ type }) => type === 'done'), result: results }
   })
 }
@@ -200,9 +200,9 @@ function commitOne(
   clock: Clock,
 ): { readonly keep: boolean; readonly result: Committed } {
   // Checked within the transaction: the lease may have expired while it waited, and now no other process can take it.
-  if (lease && !isHeld(tables.leased(lease.name), lease, clock.now()))
+  if (lease && !isCurrentLease(tables.storedLease(lease.name), lease, clock.now()))
     return { keep: false, result: { type: 'fenced' } }
-  const index = writeAll(tables, writes)
+  const index = applyWrites(tables, writes)
   if (index !== undefined) return { keep: false, result: { type: 'conflict', index } }
   return { keep: true, result: { type: 'done' } }
 }
@@ -213,29 +213,29 @@ function lease(
   { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
 ): StoreLease | undefined {
   // A process that waits for the lease polls it, and must not block the holder with a transaction.
-  const stands = tables.leased(request.name)
-  const expected = leaseAfter(stands, request, clock.now())
+  const current = tables.storedLease(request.name)
+  const expected = leaseAfter(current, request, clock.now())
   if (!expected) return undefined
   // A renewal needs no sync: a crash of the machine also ends the process that renewed. This keeps an idle bridge off the disk.
-  database.waitForDisk(expected.fence !== stands?.fence)
+  database.setSynced(expected.fence !== current?.fence)
   return database.transact(() => {
-    const next = leaseAfter(tables.leased(request.name), request, clock.now())
-    if (next) tables.take(next)
-    return { keep: next !== undefined, result: next && granted(next, request) }
+    const next = leaseAfter(tables.storedLease(request.name), request, clock.now())
+    if (next) tables.putLease(next)
+    return { keep: next !== undefined, result: next && grantedLease(next, request) }
   })
 }
 
 /** Groups the tasks of one turn of the event loop into one transaction, which syncs the disk once. */
-interface Grouped<Task, Result> {
+interface TaskGroups<Task, Result> {
   /** Resolves with the result of the task, once its transaction is on the disk. */
-  add(task: Task): Promise<Result>
+  addTask(task: Task): Promise<Result>
   /** Tasks that have not run yet, oldest first. */
   waiting(): readonly Task[]
   /** Runs the waiting tasks now, so that later calls see their effect. */
   flush(): void
 }
 
-interface GroupedOptions<Task, Result> {
+interface TaskGroupOptions<Task, Result> {
   /** Runs all tasks in one transaction, each completely or not at all. Throws if the transaction failed. */
   readonly run: (tasks: readonly Task[]) => readonly Result[]
   /** Whether an error means that nothing was changed and a retry may succeed. */
@@ -248,11 +248,14 @@ interface Waiting<Task, Result> {
   readonly reject: (error: unknown) => void
 }
 
-export function createGrouped<Task, Result>({ run, isBusy }: GroupedOptions<Task, Result>): Grouped<Task, Result> {
+export function createTaskGroups<Task, Result>({
+  run,
+  isBusy,
+}: TaskGroupOptions<Task, Result>): TaskGroups<Task, Result> {
   let waiting: readonly Waiting<Task, Result>[] = []
-  return { add, flush, waiting: () => waiting.map(({ task }) => task) }
+  return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 
-  async function add(task: Task): Promise<Result> {
+  async function addTask(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(flush)
       waiting = [...waiting, { task, resolve, reject }]
@@ -262,16 +265,16 @@ export function createGrouped<Task, Result>({ run, isBusy }: GroupedOptions<Task
   function flush(): void {
     const group = waiting
     waiting = []
-    if (group.length > 0) settle(group)
+    if (group.length > 0) runGroup(group)
   }
 
-  function settle(group: readonly Waiting<Task, Result>[]): void {
+  function runGroup(group: readonly Waiting<Task, Result>[]): void {
     try {
       const results = run(group.map(({ task }) => task))
       for (const [index, result] of results.entries()) group[index]?.resolve(result)
     } catch (error) {
       // A single task may be the cause, so the others are run again without it.
-      if (group.length > 1 && !isBusy(error)) for (const one of group) settle([one])
+      if (group.length > 1 && !isBusy(error)) for (const one of group) runGroup([one])
       else for (const { reject } of group) reject(error)
     }
   }

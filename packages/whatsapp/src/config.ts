@@ -1,7 +1,6 @@
 import { type BridgeChannel, secretSource, sinkFields } from '@reply/sink/channel'
 import * as z from 'zod'
-import { checkBaileys, connectBaileys } from './baileys/connection.ts'
-import { loadBaileys } from './baileys/link.ts'
+import { checkBaileys, connectBaileys, loadBaileys } from './baileys/connection.ts'
 import { checkCloud, connectCloud } from './cloud/connection.ts'
 
 const type = z.literal('whatsapp').describe('A WhatsApp number.')
@@ -33,16 +32,16 @@ export const baileysConfig = z.strictObject({
   ...sinkFields,
 })
 
-/** A number of either kind. */
+/** The config of a WhatsApp number, by `api`. */
 export const whatsappConfig = z.discriminatedUnion('api', [cloudConfig, baileysConfig])
 
-/** The same as a type. */
+/** The config of a WhatsApp number. */
 export type WhatsAppConfig = z.infer<typeof whatsappConfig>
 
-/** The same as a type. */
+/** The config of a linked device. */
 export type BaileysConfig = z.infer<typeof baileysConfig>
 
-/** The same as a type. */
+/** The config of a number on the Cloud API. */
 export type CloudConfig = z.infer<typeof cloudConfig>
 
 /** WhatsApp as a channel of a bridge: the Cloud API, or a linked device, which needs the package `baileys`. */

@@ -12,9 +12,9 @@ import { type ChannelErrorType, type ToPortError, typeOfNetworkError } from '@re
 /**
  * Besides the types of all channels:
  * - `stale`: a message arrived too late and was skipped.
- * - `unauthorized`: the token or the pairing is not valid any more.
+ * - `unauthorized`: the token or the pairing is no longer valid.
  * - `unlinked`: no device is linked yet.
- * - `updates`: the connection failed; the channel connects again.
+ * - `updates`: the connection failed. The channel reconnects.
  * - `delivery`: WhatsApp accepted a message and reported later that it can't be delivered.
  */
 export type WhatsAppErrorType = ChannelErrorType | 'stale' | 'unauthorized' | 'unlinked' | 'updates' | 'delivery'
@@ -66,14 +66,14 @@ export class CloudError extends SafeError {
 /** How the sink treats one of Meta's errors. https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes */
 interface Meaning {
   readonly type: PortErrorType
-  /** Meta gives no time to wait: these are the shortest waits that help. */
+  /** The shortest wait that helps. Meta gives none. */
   readonly retryAfterMs?: number
   readonly scope?: 'chat' | 'client'
-  /** What to do about it. */
+  /** How to fix it. */
   readonly cure?: string
 }
 
-/** More than 24 h have passed since the person's last message. */
+/** Meta's code for a message more than 24 h after the person's last one. */
 export const windowCode = 131047
 
 const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
@@ -136,29 +136,30 @@ const meanings: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ])
 
 /** Recognizes length errors by their text: "invalid parameter" has one code for all causes. */
-const tooLong = /too long|length|at most|max(?:imum)?[^.]*char|exceed/i
+const lengthError = /too long|length|at most|max(?:imum)?[^.]*char|exceed/i
 
 /** Maps a failed call to the sink's error. */
 export const toCloudPortError: ToPortError = createToPortError('the Cloud API', (error) => {
   if (!(error instanceof CloudError)) return undefined
   const { code, status, details } = error
   const { cure, ...meaning } = meaningOf(error)
-  const said = [code ?? `HTTP ${status}`, error.message, details].filter((words) => words !== '').join(' ')
-  return { ...meaning, reason: [said, cure].filter(Boolean).join('. '), cause: error }
+  const failure = [code ?? `HTTP ${status}`, error.message, details].filter((text) => text !== '').join(' ')
+  return { ...meaning, reason: [failure, cure].filter(Boolean).join('. '), cause: error }
 })
 
-/** What to do about an error code from a webhook. Undefined for codes without advice. */
+/** How to fix one of Meta's error codes. Undefined for codes without advice. */
 export function cureOf(code: number): string | undefined {
   return meanings.get(code)?.cure
 }
 
+/** By the code if it is known, else by the HTTP status. */
 function meaningOf({ code, status, message, details }: CloudError): Meaning {
-  const known = code === undefined ? undefined : meanings.get(code)
-  if (known) return known
+  const documented = code === undefined ? undefined : meanings.get(code)
+  if (documented) return documented
   const type = typeOfStatus(status)
   // Meta gives no time to wait.
   if (type === 'rate-limited') return { type, retryAfterMs: 5000, scope: 'client' }
-  const isLength = code !== undefined && status < 500 && tooLong.test(`${message} ${details}`)
+  const isLength = code !== undefined && status < 500 && lengthError.test(`${message} ${details}`)
   return { type: isLength ? 'too-long' : type }
 }
 
@@ -178,21 +179,21 @@ const boomTypes: ReadonlyMap<number, PortErrorType> = new Map<number, PortErrorT
   [410, 'refused'],
 ])
 
-/** WhatsApp doesn't say how long to wait, so this retries as rarely as a person would. */
-const refusedRetryMs = 30_000
+/** How long to wait after a rate limit, in ms. WhatsApp doesn't say, so this retries as rarely as a person would. */
+const rateLimitedMs = 30_000
 
 /** Maps a failed call to the sink's error. */
 export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (error) => {
-  const words = error instanceof Error ? error.message : String(error)
-  const status = statusOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  const status = boomStatusOf(error)
   const cure = status === 401 ? '. This device was logged out: link it again with a new login.' : ''
-  const says = `${status === undefined ? '' : `${status} `}${words}${cure}`
+  const reason = `${status === undefined ? '' : `${status} `}${message}${cure}`
   const type = boomTypes.get(status ?? 0) ?? typeOfNetworkError(error)
-  return { type, reason: says, cause: error, retryAfterMs: refusedRetryMs, scope: 'client' }
+  return { type, reason, cause: error, retryAfterMs: rateLimitedMs, scope: 'client' }
 })
 
-/** The status code of a Boom error. */
-export function statusOf(error: unknown): number | undefined {
+/** The status code of one of Baileys' Boom errors. Undefined for any other value. */
+export function boomStatusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('output' in error)) return undefined
   const { output } = error
   if (typeof output !== 'object' || output === null || !('statusCode' in output)) return undefined

@@ -1,6 +1,11 @@
 export type { BaileysSocket } from './baileys/api.ts'
-export { type BaileysChannel, type BaileysChannelOptions, baileysChannel } from './baileys/channel.ts'
-export { type BaileysSinkOptions, baileysSink } from './baileys/sink.ts'
+export {
+  type BaileysChannel,
+  type BaileysChannelOptions,
+  type BaileysSinkOptions,
+  baileysChannel,
+  baileysSink,
+} from './baileys/channel.ts'
 export {
   type CloudClient,
   type CloudClientOptions,
@@ -9,6 +14,11 @@ export {
   type CloudPosted,
   createCloudClient,
 } from './cloud/api.ts'
-export { type WhatsAppChannel, type WhatsAppChannelOptions, whatsappChannel } from './cloud/channel.ts'
-export { type WhatsAppSinkOptions, whatsappSink } from './cloud/sink.ts'
+export {
+  type WhatsAppChannel,
+  type WhatsAppChannelOptions,
+  type WhatsAppSinkOptions,
+  whatsappChannel,
+  whatsappSink,
+} from './cloud/channel.ts'
 export { CloudError, WhatsAppError, type WhatsAppErrorType } from './error.ts'

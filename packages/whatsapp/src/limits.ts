@@ -19,19 +19,19 @@ export const textLength = 4096
 export const buttonsBodyLength = 1024
 
 /**
- * UTF-16 units of the body above a list, by the Cloud API's OpenAPI description. A page says 4,096:
+ * UTF-16 units of the body above a list, from the Cloud API's OpenAPI description. The documentation states 4,096:
  * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages
  */
 export const listBodyLength = 1024
 
 /**
- * Reply buttons, and UTF-16 units of their titles.
+ * The most reply buttons, and UTF-16 units of their titles.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-reply-buttons-messages
  */
 export const replyButtons = { most: 3, title: 20 } as const
 
 /**
- * Rows of a list in total, UTF-16 units of their titles and descriptions, and of the list's button.
+ * The most rows of a list, and UTF-16 units of their titles and descriptions, and of the list's button.
  * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/interactive-list-messages
  */
 export const listRows = { most: 10, title: 24, description: 72, button: 20 } as const
@@ -43,9 +43,9 @@ export const listRows = { most: 10, title: 24, description: 72, button: 20 } as 
 export const captionLength = 1024
 
 /**
- * Limits of one person's chat: one message of any kind in 6 s to the same person, and 80 a second from one number
+ * Limits of the Cloud API: one message of any kind in 6 s to the same person, and 80 a second from one number
  * (https://developers.facebook.com/docs/whatsapp/cloud-api/overview, under throughput and pair rate limits).
- * WhatsApp lends bursts of up to 45 and blocks for them afterwards, so the pacer makes none.
+ * WhatsApp allows bursts of up to 45 and then blocks the number for as long, so the pacer avoids them.
  */
 export const cloudLimits: Limits = {
   maxLength: textLength,
@@ -68,14 +68,15 @@ export const cloudLimits: Limits = {
 }
 
 /**
- * The apps allow edits for 15 minutes and ignore later ones. 30 s less, because clocks differ.
+ * How long after posting a message can be edited, in ms. The apps ignore edits after 15 minutes. This is 30 s less, because
+ * clocks differ.
  * https://faq.whatsapp.com/1137632640264105
  */
 export const editWindowMs = 870_000
 
 /**
- * WhatsApp documents no limits for linked devices, and bans numbers that write like a machine. Users report one call in
- * 3 s to a chat as safe.
+ * Limits of a linked device. WhatsApp documents none, and bans numbers that write like a machine. Users report one call
+ * in 3 s to a chat as safe.
  */
 export const baileysLimits: Limits = {
   maxLength: textLength,
@@ -87,7 +88,7 @@ export const baileysLimits: Limits = {
   perChat: { calls: 1, perMs: 3000 },
   // One a second in all chats together: a number that writes to more people at once looks like a machine. No source.
   perClient: { calls: 12, perMs: 12_000 },
-  // The apps show it for about 10 s after the last update, and end it with the next message:
+  // The apps show the notice for about 10 s after the last update, and end it with the next message:
   // https://github.com/adiwajshing/Baileys/issues/49
   typingMs: 10_000,
   // The apps don't show buttons posted by linked devices.
@@ -96,3 +97,12 @@ export const baileysLimits: Limits = {
   // The message id is derived from the post's key.
   idempotent: true,
 }
+
+/** The name and the media type of a file whose message has none, by its kind. */
+export const fileDefaults = {
+  document: { name: 'file', mime: 'application/octet-stream' },
+  image: { name: 'photo.jpg', mime: 'image/jpeg' },
+  video: { name: 'video.mp4', mime: 'video/mp4' },
+  audio: { name: 'audio.ogg', mime: 'audio/ogg' },
+  sticker: { name: 'sticker.webp', mime: 'image/webp' },
+} as const

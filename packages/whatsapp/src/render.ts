@@ -2,152 +2,156 @@ import { cachedRender, type Dialect, lazyPlain, type Render, type Rendered, rend
 import { itemText } from '@reply/sink/internal'
 
 /**
- * Placeholders for marks, because how to write one depends on its neighbors. Unicode noncharacters, which no text
- * contains.
+ * Placeholders for marks, whose final form depends on their neighbors. They are Unicode noncharacters, which
+ * `renderWhatsApp` removes from the source.
  */
-const mark = {
+const placeholders = {
   bold: ['\ufdd0', '\ufdd1'],
   italic: ['\ufdd2', '\ufdd3'],
   struck: ['\ufdd4', '\ufdd5'],
 } as const satisfies Readonly<Record<Mark, readonly [string, string]>>
-const code = '\ufdd6'
-const block = '\ufdd7'
-const link = '\ufdd8'
-const endOfSign = '\ufdd9'
-const quote = '\ufdda'
+/** These three are followed by content and `contentEnd`. */
+const codeStart = '\ufdd6'
+const blockStart = '\ufdd7'
+const linkStart = '\ufdd8'
+const contentEnd = '\ufdd9'
+const quoteMark = '\ufdda'
 
-const BLOCKS = /(\ufdd7[^\ufdd9]*\ufdd9)/
-const taken = /[\ufdd0-\ufdef\u2060]/g
-/** Lone surrogates, which servers refuse. */
-const halves = /\p{Surrogate}/gu
-const parts = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9/g
+const codeBlocks = /(\ufdd7[^\ufdd9]*\ufdd9)/
+const reserved = /[\ufdd0-\ufdef\u2060]/g
+/** Servers refuse them. */
+const loneSurrogates = /\p{Surrogate}/gu
+const anyPlaceholder = /[\ufdd0-\ufdd5\ufdda]|[\ufdd6-\ufdd8]([^\ufdd9]*)\ufdd9/g
 
 const dialect: Dialect = {
   text: (text) => text,
-  strong: (content) => marked('bold', content),
-  em: (content) => marked('italic', content),
-  del: (content) => marked('struck', content),
-  codespan: (text) => (text.trim() === '' ? text : `${code}${text.replaceAll('\n', ' ')}${endOfSign}`),
-  code: (text) => (text.trim() === '' ? '' : `${block}${text}${endOfSign}`),
-  link: linked,
-  image: linked,
-  heading: (content) => marked('bold', content),
+  strong: (content) => enclose('bold', content),
+  em: (content) => enclose('italic', content),
+  del: (content) => enclose('struck', content),
+  codespan: (text) => (text.trim() === '' ? text : `${codeStart}${text.replaceAll('\n', ' ')}${contentEnd}`),
+  code: (text) => (text.trim() === '' ? '' : `${blockStart}${text}${contentEnd}`),
+  link: withAddress,
+  image: withAddress,
+  heading: (content) => enclose('bold', content),
   paragraph: (content) => content,
   item: itemText,
   list: (items) => items.join('\n'),
   // A quote mark covers one line, and quotes don't nest. Code blocks stay unquoted, because a mark inside would break
   // them.
-  blockquote: (content, depth) => (depth > 0 ? content : eachLine(content, (line) => `${quote}${line}`)),
+  blockquote: (content, depth) => (depth > 0 ? content : changeLines(content, (line) => `${quoteMark}${line}`)),
   hr: () => '———',
   br: () => '\n',
 }
 
 /**
- * Renders Markdown with WhatsApp's marks. `length` is in UTF-16 units of the sent text with its marks, which is what
- * the limit counts.
+ * Renders Markdown with WhatsApp's marks. `length` is in UTF-16 units of the sent text with its marks, as in the limit.
  *
- * The result is longer than the source through disabled characters, tables, tabs, indented code and list numbers that
- * gain digits.
+ * The result may be longer than the source because of disabled characters, tables, tabs, indented code and list numbers
+ * that gain digits.
  */
 export const renderWhatsApp: Render = cachedRender((source) => {
-  const written = renderMarkdown(source.replace(taken, '').replace(halves, '\ufffd'), dialect).trim()
-  if (!MARKED.test(written)) return { text: written, plain: written, length: written.length }
-  const lines = linesOf(written).map(writtenLine)
+  const written = renderMarkdown(source.replace(reserved, '').replace(loneSurrogates, '\ufffd'), dialect).trim()
+  if (!markOrPlaceholder.test(written)) return { text: written, plain: written, length: written.length }
+  const lines = linesOf(written).map(renderLine)
   const text = lines.map((line) => line.text).join('\n')
   return lazyPlain({ text, length: text.length }, () => lines.map(({ plain }) => plain).join('\n'))
 })
 
-/** Whether a text has marks, placeholders of marks, or characters that could be marks. */
-const MARKED = /[*_~`>\ufdd0-\ufdda]/
+/** Placeholders, and characters that could be marks. */
+const markOrPlaceholder = /[*_~`>\ufdd0-\ufdda]/
 
-/** A code block is part of a line. */
+/** Splits into lines. A code block stays within the line that it begins in. */
 function linesOf(written: string): readonly string[] {
   const lines = ['']
-  for (const chunk of written.split(BLOCKS)) {
-    const [first = '', ...more] = chunk.startsWith(block) ? [chunk] : chunk.split('\n')
+  for (const chunk of written.split(codeBlocks)) {
+    const [first = '', ...more] = chunk.startsWith(blockStart) ? [chunk] : chunk.split('\n')
     lines[lines.length - 1] += first
     for (const line of more) lines.push(line)
   }
   return lines
 }
 
-function writtenLine(line: string): Pick<Rendered, 'text' | 'plain'> {
-  return MARKED.test(line) ? markedLine(line) : { text: line, plain: line }
+function renderLine(line: string): Pick<Rendered, 'text' | 'plain'> {
+  return markOrPlaceholder.test(line) ? renderMarkedLine(line) : { text: line, plain: line }
 }
 
-/** Marks can't span lines, so a line reads the same in any text. A slice that is measured again has most lines again. */
-const markedLine = cachedRender((line) => {
+/** Cached, because a line renders the same in any text, and growing texts repeat most of their lines. */
+const renderMarkedLine = cachedRender((line) => {
   const { text, plain } = writeMarks(piecesOf(line))
   return { text, plain, length: text.length }
 })
 
-/** Plain text with all its marks disabled. */
-export function asWritten(words: string): string {
-  return literal(words)
+/** Escapes plain text, so that WhatsApp shows it unchanged. */
+export function escapeWhatsApp(text: string): string {
+  return disableMarks(text)
 }
 
-function marked(kind: Mark, content: string): string {
-  const [open, close] = mark[kind]
+/** Puts each line between the placeholders of a mark, because marks can't span lines. Empty lines get none. */
+function enclose(kind: Mark, content: string): string {
+  const [open, close] = placeholders[kind]
   if (!content.includes('\n')) return content === '' ? '' : `${open}${content}${close}`
-  // Marks can't span lines.
   const lines = content.split('\n').map((line) => (line === '' ? '' : `${open}${line}${close}`))
   return lines.join('\n')
 }
 
-function linked(content: string, href: string): string {
+/** The content with its address in parentheses, or only the address if the content is the same. */
+function withAddress(content: string, href: string): string {
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
-  const target = `${link}${address.replace(/[*~`]/g, encoded)}${endOfSign}`
+  const target = `${linkStart}${address.replace(/[*~`]/g, percentEncoded)}${contentEnd}`
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
 }
 
-function encoded(sign: string): string {
-  return `%${sign.charCodeAt(0).toString(16).toUpperCase()}`
+function percentEncoded(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
-/** Changes each line outside of code blocks. */
-function eachLine(content: string, change: (line: string) => string): string {
-  const chunks = content.split(BLOCKS)
-  return chunks.map((chunk) => (chunk.startsWith(block) ? chunk : changed(chunk, change))).join('')
+/** Changes each line outside of code blocks, except empty ones at the edges of a block or the content. */
+function changeLines(content: string, change: (line: string) => string): string {
+  const chunks = content.split(codeBlocks)
+  return chunks.map((chunk) => (chunk.startsWith(blockStart) ? chunk : changeChunk(chunk, change))).join('')
 }
 
-function changed(chunk: string, change: (line: string) => string): string {
+function changeChunk(chunk: string, change: (line: string) => string): string {
   const lines = chunk.split('\n')
   const isEdge = (at: number): boolean => at === 0 || at === lines.length - 1
   return lines.map((line, at) => (line === '' && isEdge(at) ? line : change(line))).join('\n')
 }
 
-function piecesOf(written: string): readonly Piece[] {
+/** Splits a line at its placeholders. */
+function piecesOf(line: string): readonly Piece[] {
   const pieces: Piece[] = []
   let from = 0
-  for (const found of written.matchAll(parts)) {
-    if (found.index > from) pieces.push({ type: 'words', text: written.slice(from, found.index) })
-    pieces.push(pieceOf(found[0], found[1] ?? ''))
-    from = found.index + found[0].length
+  for (const match of line.matchAll(anyPlaceholder)) {
+    if (match.index > from) pieces.push({ type: 'text', text: line.slice(from, match.index) })
+    pieces.push(pieceOf(match[0], match[1] ?? ''))
+    from = match.index + match[0].length
   }
-  if (from < written.length) pieces.push({ type: 'words', text: written.slice(from) })
+  if (from < line.length) pieces.push({ type: 'text', text: line.slice(from) })
   return pieces
 }
 
-function pieceOf(sign: string, content: string): Piece {
-  if (sign === quote) return { type: 'quote' }
-  if (sign.startsWith(link)) return { type: 'written', text: content, shown: content, as: 'link' }
-  if (sign.startsWith(code) && !content.includes('`'))
-    return { type: 'written', text: `\`${content}\``, shown: content }
-  if (sign.startsWith(code)) return { type: 'written', text: ticked(content), shown: content, as: 'block' }
-  if (sign.startsWith(block)) return { type: 'written', text: ticked(`\n${content}\n`), shown: content, as: 'block' }
+/** `placeholder` is a whole match, with its content. Code with a backtick becomes a block, which can contain one. */
+function pieceOf(placeholder: string, content: string): Piece {
+  if (placeholder === quoteMark) return { type: 'quote' }
+  if (placeholder.startsWith(linkStart)) return { type: 'verbatim', text: content, plain: content, as: 'link' }
+  if (placeholder.startsWith(codeStart) && !content.includes('`'))
+    return { type: 'verbatim', text: `\`${content}\``, plain: content }
+  if (placeholder.startsWith(codeStart)) return { type: 'verbatim', text: fenced(content), plain: content, as: 'block' }
+  if (placeholder.startsWith(blockStart))
+    return { type: 'verbatim', text: fenced(`\n${content}\n`), plain: content, as: 'block' }
   for (const kind of ['bold', 'italic', 'struck'] as const) {
-    if (sign === mark[kind][0]) return { type: 'open', mark: kind }
-    if (sign === mark[kind][1]) return { type: 'close', mark: kind }
+    if (placeholder === placeholders[kind][0]) return { type: 'open', mark: kind }
+    if (placeholder === placeholders[kind][1]) return { type: 'close', mark: kind }
   }
-  return { type: 'words', text: sign }
+  return { type: 'text', text: placeholder }
 }
 
 /**
  * Wraps text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either
  * end.
  */
-function ticked(text: string): string {
+function fenced(text: string): string {
   const inner = text.replace(/`{3,}/g, (ticks) => [...ticks].join('\u2060'))
   return `\`\`\`${inner.replace(/^`/, '\u2060`').replace(/`$/, '`\u2060')}\`\`\``
 }
@@ -157,10 +161,10 @@ type Mark = 'bold' | 'italic' | 'struck'
 
 const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: '~' }
 
-/** A part of a line whose marks aren't written yet. `written` is sent unchanged, and shows as `shown`. */
+/** A part of a line whose marks aren't written yet. `verbatim` is sent unchanged, and shows as `plain`. */
 type Piece =
-  | { readonly type: 'words'; readonly text: string }
-  | { readonly type: 'written'; readonly text: string; readonly shown: string; readonly as?: 'link' | 'block' }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'verbatim'; readonly text: string; readonly plain: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
   /** Quotes the line that begins here. */
   | { readonly type: 'quote' }
@@ -172,21 +176,22 @@ const letter = /[\p{L}\p{N}]/u
 
 /**
  * Writes the marks of a line where WhatsApp recognizes them: around text that doesn't begin or end with white space, and
- * not within a word. Elsewhere, omits them. Disables literal characters that WhatsApp would read as marks.
+ * not within a word. Omits all other marks. Disables literal characters that WhatsApp would read as marks.
  */
-function writeMarks(given: readonly Piece[]): { readonly text: string; readonly plain: string } {
-  const pieces = given.some(({ type }) => type === 'open' || type === 'close') ? recognized(given) : given
+function writeMarks(allPieces: readonly Piece[]): { readonly text: string; readonly plain: string } {
+  const hasMarks = allPieces.some(({ type }) => type === 'open' || type === 'close')
+  const pieces = hasMarks ? withoutUnrecognized(allPieces) : allPieces
   let text = ''
   let plain = ''
   let index = -1
   for (const piece of pieces) {
     index++
-    if (piece.type === 'words') {
-      text += literal(piece.text, edgeOf(pieces, index, -1), edgeOf(pieces, index, 1))
+    if (piece.type === 'text') {
+      text += disableMarks(piece.text, sentTextBeside(pieces, index, -1), sentTextBeside(pieces, index, 1))
       plain += piece.text
-    } else if (piece.type === 'written') {
+    } else if (piece.type === 'verbatim') {
       text += piece.text
-      plain += piece.shown
+      plain += piece.plain
     } else if (piece.type === 'quote') {
       // A quote mark only works at the start of a line.
       if (text === '') text += '> '
@@ -195,38 +200,39 @@ function writeMarks(given: readonly Piece[]): { readonly text: string; readonly 
   return { text, plain }
 }
 
-/** The pieces without marks that WhatsApp would not recognize. */
-function recognized(given: readonly Piece[]): readonly Piece[] {
-  const all = withoutNested(given)
-  const dropped = droppedIn(all)
-  return dropped.size === 0 ? all : all.filter((_, at) => !dropped.has(at))
+/** Drops marks that WhatsApp would not recognize. */
+function withoutUnrecognized(allPieces: readonly Piece[]): readonly Piece[] {
+  const pieces = withoutNested(allPieces)
+  const unrecognized = unrecognizedMarks(pieces)
+  return unrecognized.size === 0 ? pieces : pieces.filter((_, at) => !unrecognized.has(at))
 }
 
-/** Disables every character in a plain text that WhatsApp could read as a mark. */
-function literal(words: string, before = '', after = ''): string {
-  if (!/[*_~`>]/.test(words)) return words
-  return words.replace(/`+|[*_~]|(?<=^|\n)>/g, (sign, at: number) => {
+/** Disables every character that WhatsApp could read as a mark. `before` and `after` are the texts around this one. */
+function disableMarks(text: string, before = '', after = ''): string {
+  if (!/[*_~`>]/.test(text)) return text
+  return text.replace(/`+|[*_~]|(?<=^|\n)>/g, (sign, at: number) => {
     if (sign.startsWith('`')) return sign.replaceAll('`', `\`${joiner}`)
-    const previous = at === 0 ? before : words.slice(Math.max(0, at - 2), at)
-    const next = at + 1 === words.length ? after : words.slice(at + 1, at + 3)
-    return isMark(sign, previous, next) ? `${sign}${joiner}` : sign
+    const previous = at === 0 ? before : text.slice(Math.max(0, at - 2), at)
+    const next = at + 1 === text.length ? after : text.slice(at + 1, at + 3)
+    return couldBeMark(sign, previous, next) ? `${sign}${joiner}` : sign
   })
 }
 
-function isMark(sign: string, before: string, after: string): boolean {
-  const isFirst = before === '' || before.endsWith('\n')
-  if (sign === '>') return isFirst
-  if (sign === '*' && isFirst && after.startsWith(' ')) return true
-  const opens = !endsInLetter(before) && after !== '' && !/^\s/.test(after)
-  const closes = before !== '' && !/\s$/.test(before) && !beginsWithLetter(after)
-  return opens || closes
+function couldBeMark(sign: string, before: string, after: string): boolean {
+  const startsLine = before === '' || before.endsWith('\n')
+  if (sign === '>') return startsLine
+  // A bullet.
+  if (sign === '*' && startsLine && after.startsWith(' ')) return true
+  const couldOpen = !endsInLetter(before) && after !== '' && !/^\s/.test(after)
+  const couldClose = before !== '' && !/\s$/.test(before) && !beginsWithLetter(after)
+  return couldOpen || couldClose
 }
 
-/** Leaves out marks nested in their own kind. */
-function withoutNested(given: readonly Piece[]): readonly Piece[] {
+/** Drops marks inside marks of the same kind. */
+function withoutNested(pieces: readonly Piece[]): readonly Piece[] {
   const open: Mark[] = []
   let nested: Mark[] = []
-  return given.filter((piece) => {
+  return pieces.filter((piece) => {
     if (piece.type === 'open') {
       const isNested = open.includes(piece.mark)
       if (isNested) nested.push(piece.mark)
@@ -241,57 +247,59 @@ function withoutNested(given: readonly Piece[]): readonly Piece[] {
   })
 }
 
-/** Indexes of the marks that WhatsApp would not recognize. */
-function droppedIn(pieces: readonly Piece[]): ReadonlySet<number> {
-  const dropped = new Set<number>()
+/** Indexes of the marks that WhatsApp would not recognize, or that lack their other half. */
+function unrecognizedMarks(pieces: readonly Piece[]): ReadonlySet<number> {
+  const unrecognized = new Set<number>()
   const opened: number[] = []
   for (const [at, piece] of pieces.entries()) {
     if (piece.type === 'open') opened.push(at)
     if (piece.type !== 'close') continue
     const from = opened.pop()
-    if (from === undefined) dropped.add(at)
-    else if (!isTaken(pieces, from, at)) dropped.add(from).add(at)
+    if (from === undefined) unrecognized.add(at)
+    else if (!isRecognized(pieces, from, at)) unrecognized.add(from).add(at)
   }
-  return dropped
+  return unrecognized
 }
 
-function isTaken(pieces: readonly Piece[], from: number, to: number): boolean {
-  const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'words' || type === 'written')
+/** Whether WhatsApp recognizes the marks at these two positions as a pair. */
+function isRecognized(pieces: readonly Piece[], from: number, to: number): boolean {
+  const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'text' || type === 'verbatim')
   const first = inside[0]
   const last = inside.at(-1)
   if (!first || !last) return false
   // A mark right after a link would become part of it.
-  if (last.type === 'written' && last.as === 'link') return false
+  if (last.type === 'verbatim' && last.as === 'link') return false
   // Marks don't work around three backticks.
-  if (inside.some((piece) => piece.type === 'written' && piece.as === 'block')) return false
-  const begins = shownOf(first)
-  const ends = shownOf(last)
-  if (/^\s/.test(begins) || /\s$/.test(ends)) return false
+  if (inside.some((piece) => piece.type === 'verbatim' && piece.as === 'block')) return false
+  const start = plainOf(first)
+  const end = plainOf(last)
+  if (/^\s/.test(start) || /\s$/.test(end)) return false
   // A doubled mark character opens nothing.
   const opening = pieces[from]
-  if (opening?.type === 'open' && first.type === 'words' && begins.startsWith(signs[opening.mark])) return false
-  return !endsInLetter(seenOf(pieces, from, -1)) && !beginsWithLetter(seenOf(pieces, to, 1))
+  if (opening?.type === 'open' && first.type === 'text' && start.startsWith(signs[opening.mark])) return false
+  return !endsInLetter(visibleTextBeside(pieces, from, -1)) && !beginsWithLetter(visibleTextBeside(pieces, to, 1))
 }
 
-/** The text next to a position in the line, ignoring marks. */
-function seenOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
-  for (let at = from + step; at >= 0 && at < pieces.length; at += step) {
+/** The visible text before (-1) or after (1) a position in the line, ignoring marks. Empty at the ends of the line. */
+function visibleTextBeside(pieces: readonly Piece[], position: number, step: 1 | -1): string {
+  for (let at = position + step; at >= 0 && at < pieces.length; at += step) {
     const piece = pieces[at]
     if (!piece || piece.type === 'quote') return ''
-    if (piece.type === 'words' || piece.type === 'written') return shownOf(piece)
+    if (piece.type === 'text' || piece.type === 'verbatim') return plainOf(piece)
   }
   return ''
 }
 
-/** The text directly next to a piece. A mark counts as a character that isn't a letter. */
-function edgeOf(pieces: readonly Piece[], from: number, step: 1 | -1): string {
-  const piece = pieces[from + step]
+/** The sent text directly before (-1) or after (1) a piece. Any mark counts as "*", because it isn't a letter. */
+function sentTextBeside(pieces: readonly Piece[], position: number, step: 1 | -1): string {
+  const piece = pieces[position + step]
   if (!piece || piece.type === 'quote') return ''
-  return piece.type === 'words' || piece.type === 'written' ? piece.text : '*'
+  return piece.type === 'text' || piece.type === 'verbatim' ? piece.text : '*'
 }
 
-function shownOf(piece: Piece): string {
-  return piece.type === 'words' ? piece.text : piece.type === 'written' ? piece.text : ''
+/** The visible text of a piece. Marks have none. */
+function plainOf(piece: Piece): string {
+  return piece.type === 'text' ? piece.text : piece.type === 'verbatim' ? piece.plain : ''
 }
 
 function endsInLetter(text: string): boolean {

@@ -1,7 +1,7 @@
 import { markdownCases, readWhatsApp, renderings } from '@reply/testing/internal'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asWritten, renderWhatsApp } from '../src/render.ts'
+import { escapeWhatsApp, renderWhatsApp } from '../src/render.ts'
 
 test.each(Object.entries(markdownCases))('%s: %j', (name, source) => {
   const { text, plain, length } = renderWhatsApp(source)
@@ -43,10 +43,10 @@ test('a lone surrogate, as in a growing text that was cut, becomes a replacement
 
 test('plain text has no marks, whatever it contains', () => {
   const words = '*a* _b_ ~c~ `d` ```e```\n> f\n* g'
-  expect(readWhatsApp(asWritten(words))).toEqual({ text: words, entities: [] })
+  expect(readWhatsApp(escapeWhatsApp(words))).toEqual({ text: words, entities: [] })
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'*_~`> a1.\n-👍') }), (given) => {
-      expect(readWhatsApp(asWritten(given))).toEqual({ text: given, entities: [] })
+      expect(readWhatsApp(escapeWhatsApp(given))).toEqual({ text: given, entities: [] })
     }),
     { numRuns: 2000 },
   )

@@ -4,7 +4,7 @@ import type { Chat } from '@reply/sink'
 export interface BaileysQuoted {
   /** WhatsApp's message key. In groups it includes the author. */
   readonly key: { remoteJid: string; fromMe: boolean; id: string; participant?: string }
-  /** What the quote shows. */
+  /** The text that the quote shows. */
   readonly message: { conversation: string }
 }
 
@@ -36,8 +36,8 @@ export interface BaileysEvents {
 /** The server's acknowledgement of a message. */
 export interface BaileysAck {
   /**
-   * `id`: the message's id. `t`: when the server accepted it, by its clock, in s since the epoch. `error`: why it did
-   * not.
+   * `id`: the message's id. `t`: when the server accepted it, by its clock, in s since the epoch. `error`: the code of a
+   * refusal.
    */
   readonly attrs: Readonly<Record<string, string>>
 }
@@ -69,7 +69,7 @@ export interface BaileysSocket {
     on<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
     off<E extends keyof BaileysEvents>(event: E, listener: (payload: BaileysEvents[E]) => void): void
   }
-  /** Raw frames: `sendMessage` resolves once its bytes are written, and only these say that WhatsApp has the message. */
+  /** Raw frames. `sendMessage` resolves once its bytes are written, and only these confirm that WhatsApp has the message. */
   readonly ws: {
     on(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
     off(event: 'CB:ack,class:message', listener: (ack: BaileysAck) => void): unknown
@@ -83,13 +83,13 @@ export interface BaileysSocket {
 /** A socket, or a function that returns the current one, for hosts that reconnect. */
 export type BaileysSource = BaileysSocket | (() => BaileysSocket | undefined)
 
-/** A ref's id. For other people's messages it includes the author, which quoting needs. */
-export function refOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
+/** The id of a message's ref: `id`, or `id/author` for other people's messages, because quoting needs the author. */
+export function refIdOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
   return fromMe ? id : `${id}/${participant ?? remoteJid}`
 }
 
-/** The key of a message that isn't in memory, as after a restart: enough to reply to it, but without its text. */
-export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
+/** Reads the id of a ref back into a message's key, for messages that are not in memory, for example after a restart. */
+export function keyOfRefId(ref: string, jid: string): BaileysQuoted['key'] {
   const [id = ref, author] = ref.split('/')
   if (author === undefined) return { remoteJid: jid, fromMe: true, id }
   // The person may have used another of their ids than the chat's.
@@ -99,24 +99,25 @@ export function keyOf(ref: string, jid: string): BaileysQuoted['key'] {
 }
 
 /**
- * A message in the form to quote in that chat. The author keeps the id that WhatsApp used. A `remoteJid` other than the
- * chat's would make it a quote from another chat (Baileys' `generateWAMessageFromContent`).
+ * The message as a quote in that chat. Another `remoteJid` than the chat's would make it a quote from another chat
+ * (Baileys' `generateWAMessageFromContent`). The author keeps the id that WhatsApp used.
  */
 export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
   if (key.fromMe) return { key, message }
   return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
 }
 
+/** Persons' ids are private chats, all others shared. */
 export function chatOf(jid: string): Chat {
   return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
 }
 
-/** True for a person's id: those of groups, channels and stories end differently. */
+/** True for a person's id, false for groups, channels and stories. */
 export function isPerson(jid: string): boolean {
   return isNumber(jid) || isLid(jid)
 }
 
-/** Like Baileys' `cleanMessage`: a person has several devices, and older ids end in `@c.us`. */
+/** The id of a person instead of one of their devices, in its current form (Baileys' `cleanMessage`). Older ids end in `@c.us`. */
 export function withoutDevice(jid: string): string {
   return jid
     .replace(/^([^@:_]+)[^@]*@/, '$1@')
@@ -124,10 +125,12 @@ export function withoutDevice(jid: string): string {
     .replace(/@hosted\.lid$/, '@lid')
 }
 
+/** True for an id made of a phone number. */
 export function isNumber(jid: string): boolean {
   return jid.endsWith('@s.whatsapp.net')
 }
 
+/** True for a LID, WhatsApp's id of a person without their number. */
 export function isLid(jid: string): boolean {
   return jid.endsWith('@lid')
 }

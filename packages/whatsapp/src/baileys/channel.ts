@@ -1,9 +1,67 @@
-import type { Inbound, Sink, SinkPlace } from '@reply/sink'
-import { type ChannelOptions, inboundOptionsOf, placeOf } from '@reply/sink/channel'
-import type { BaileysEvents, BaileysSocket, BaileysSource } from './api.ts'
-import { createBaileysReceiver } from './receive.ts'
-import { type BaileysSinkOptions, baileysSink } from './sink.ts'
-import { connectionOf } from './socket.ts'
+import { createSink, type Inbound, type Sink, type SinkPlace, type Texts } from '@reply/sink'
+import {
+  type ChannelOptions,
+  type ChannelSinkOptions,
+  createInboundReceiver,
+  inboundOptionsOf,
+  placeOf,
+} from '@reply/sink/channel'
+import { clip, type InboundOptions, pacerOf, systemClock, wallTime } from '@reply/sink/internal'
+import { toBaileysPortError, WhatsAppError } from '../error.ts'
+import { baileysLimits, textLength } from '../limits.ts'
+import { escapeWhatsApp, renderWhatsApp } from '../render.ts'
+import { sharedAccountState } from './account-state.ts'
+import { type BaileysEvents, type BaileysSocket, type BaileysSource, chatOf, quotableIn } from './api.ts'
+import {
+  type BaileysReceived,
+  isWrapped,
+  toReceived,
+  toRefusedMessage,
+  type Unwrap,
+  withChatAndActor,
+} from './inbound.ts'
+import { createBaileysPort } from './port.ts'
+
+/** Options of `baileysSink`. */
+export interface BaileysSinkOptions extends ChannelSinkOptions {
+  /**
+   * A socket of `makeWASocket()`, or a function that returns the current one. Sinks on the same one share its rate
+   * limits.
+   */
+  readonly socket: BaileysSource
+  /** The person or group to write to. */
+  readonly jid: string
+  /**
+   * The message to reply to and to mark as read: its id, a slash and its author, as in an inbound's `messageRef.id`.
+   */
+  readonly replyTo?: string | undefined
+  /** Default: English. Questions name the numbers that answer them. */
+  readonly texts?: Partial<Texts> | undefined
+}
+
+/**
+ * Without buttons, people answer by number, and in groups only by a reply to the message. Each number always means the
+ * same.
+ */
+const numberedTexts: Partial<Texts> = {
+  replyPermission: (always) =>
+    `Reply to this message with 1 to allow it once${always ? ', 2 to allow it always' : ''}, or 3 to reject it. You can also write "reject" and a reason.`,
+  replyReject: 'Reply to this message with 3 to reject it.',
+}
+
+/** Shows replies in one chat of a linked device. Throws `SinkError` of type `invalid` for an unusable policy. */
+export function baileysSink(options: BaileysSinkOptions): Sink {
+  const { socket, jid, replyTo, texts, timeoutMs, clock = systemClock } = options
+  return createSink({
+    ...options,
+    port: createBaileysPort({ socket, jid, replyTo, timeoutMs, clock }),
+    render: renderWhatsApp,
+    chat: chatOf(jid),
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer: pacerOf(socket, clock),
+    texts: { ...numberedTexts, ...texts },
+  })
+}
 
 /**
  * Your `onInbound`, and defaults for the channel's sinks. `onError` also receives the messages that WhatsApp refused after
@@ -19,7 +77,7 @@ export interface BaileysChannelOptions extends ChannelOptions, Pick<BaileysSinkO
   normalizeMessageContent?(content: object | null | undefined): object | undefined
 }
 
-/** A linked device that shows replies and receives what people write. Its sinks survive reconnects. */
+/** A linked device that shows replies and receives messages. Its sinks survive reconnects. */
 export interface BaileysChannel {
   /** The current socket. Pass it to a `baileysSink` of your own, so that all share the rate limits. */
   readonly source: BaileysSource
@@ -29,7 +87,7 @@ export interface BaileysChannel {
    */
   setSocket(socket: BaileysSocket | undefined): void
   /**
-   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<BaileysSinkOptions>): Sink
@@ -37,22 +95,21 @@ export interface BaileysChannel {
   stop(): Promise<void>
 }
 
-/** Makes a channel for a linked device. */
+/** Creates a channel for a linked device. */
 export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
-  const { maxAgeMs = 3_600_000, normalizeMessageContent } = options
   const inbound = inboundOptionsOf(options)
   const { onError, clock } = inbound
   let current: BaileysSocket | undefined
   const source = (): BaileysSocket | undefined => current
-  const receiver = createBaileysReceiver({ source, maxAgeMs, normalizeMessageContent, ...inbound })
-  const upsert = (payload: BaileysEvents['messages.upsert']): void => receiver.upsert(payload, ownIds())
+  const receiver = createBaileysReceiver(source, inbound, options)
+  const onUpsert = (payload: BaileysEvents['messages.upsert']): void => receiver.receiveMessages(payload, ownIds())
   return { source, setSocket, sinkFor, stop }
 
   function setSocket(socket: BaileysSocket | undefined): void {
-    leave()
+    stopListening()
     current = socket
-    socket?.ev.on('messages.upsert', upsert)
-    socket?.ev.on('messages.update', receiver.update)
+    socket?.ev.on('messages.upsert', onUpsert)
+    socket?.ev.on('messages.update', receiver.reportRefused)
   }
 
   function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
@@ -70,19 +127,145 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   }
 
   async function stop(): Promise<void> {
-    leave()
-    connectionOf(source).close()
-    await receiver.rest()
+    stopListening()
+    sharedAccountState(source).stopListening()
+    await receiver.settled()
   }
 
-  function leave(): void {
-    current?.ev.off('messages.upsert', upsert)
-    current?.ev.off('messages.update', receiver.update)
+  function stopListening(): void {
+    current?.ev.off('messages.upsert', onUpsert)
+    current?.ev.off('messages.update', receiver.reportRefused)
   }
 
-  /** The account's ids, without the device part that messages lack too. */
+  /** The account's ids, without the device part, which ids in messages lack too. */
   function ownIds(): readonly string[] {
     const { id, lid } = current?.user ?? { id: '' }
-    return [id, lid ?? ''].filter((one) => one !== '').map((one) => one.replace(/:\d+@/, '@'))
+    return [id, lid ?? ''].filter((jid) => jid !== '').map((jid) => jid.replace(/:\d+@/, '@'))
+  }
+}
+
+/** Handlers for a socket's events. They never throw. */
+interface BaileysReceiver {
+  /** Passes each message on once and in order. Chats don't wait for each other. */
+  receiveMessages(payload: BaileysEvents['messages.upsert'], ownIds: readonly string[]): void
+  /** Reports the account's messages that WhatsApp refused after they were sent. */
+  reportRefused(payload: BaileysEvents['messages.update']): void
+  /** Resolves when all received messages are handled, at most `handleMs` each. */
+  settled(): Promise<void>
+}
+
+const keepContent: Unwrap = (content) => content ?? undefined
+
+/** Unused in practice: linked devices have no buttons. */
+const pressMs = 86_400_000
+
+function createBaileysReceiver(
+  source: BaileysSource,
+  inboundOptions: InboundOptions,
+  {
+    maxAgeMs = 3_600_000,
+    normalizeMessageContent,
+  }: Pick<BaileysChannelOptions, 'maxAgeMs' | 'normalizeMessageContent'>,
+): BaileysReceiver {
+  const { onError, clock } = inboundOptions
+  const loadUnwrap = createUnwrapLoader(normalizeMessageContent, onError)
+  const receiver = createInboundReceiver({
+    ...inboundOptions,
+    client: source,
+    account: 'baileys',
+    toPortError: toBaileysPortError,
+    Failure: WhatsAppError,
+    pressMs,
+    limitsOf: () => baileysLimits,
+  })
+  const state = sharedAccountState(source)
+  let lastHandedOver = Promise.resolve()
+  return { receiveMessages, reportRefused, settled }
+
+  async function settled(): Promise<void> {
+    await lastHandedOver
+    await receiver.settled()
+  }
+
+  /** Messages from while the socket was away arrive as `append`, like the account's own. */
+  function receiveMessages({ messages, type }: BaileysEvents['messages.upsert'], ownIds: readonly string[]): void {
+    const isLate = type === 'append'
+    for (const message of messages)
+      lastHandedOver = lastHandedOver.then(async () => await handOver(message, ownIds, isLate).catch(reportSkipped))
+  }
+
+  /** Your `normalizeMessageContent` may throw. The messages after this one are still handled. */
+  function reportSkipped(cause: unknown): void {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    onError(new WhatsAppError('malformed', `Skipped a message that can't be read: ${reason}`, { cause }))
+  }
+
+  /** Resolves when the handler has the message, before it is done. Reports unreadable and stale messages instead. */
+  async function handOver(message: unknown, ownIds: readonly string[], isLate: boolean): Promise<void> {
+    const unwrap = isWrapped(message) ? await loadUnwrap() : keepContent
+    const read = toReceived(message, ownIds, unwrap)
+    if (!read) return onError(new WhatsAppError('malformed', "Skipped a message that can't be read."))
+    const { id, received } = read
+    const isStale = wallTime(clock) - (received?.messageRef.postedAt ?? 0) > maxAgeMs
+    if (received && isLate && isStale) {
+      const what = `Skipped a message in chat ${received.jid}, written while the socket was away`
+      return onError(new WhatsAppError('stale', `${what}: it is older than ${maxAgeMs} ms.`))
+    }
+    await new Promise<void>((resolve, reject) => {
+      // Two accounts may get the same message of a group.
+      const handled = receiver.receive(`${ownIds[0] ?? ''}/${id}`, async () => {
+        const inbound = received && (await inboundOf(received))
+        resolve()
+        return inbound
+      })
+      // A repeat makes no inbound.
+      void Promise.resolve(handled).then(() => resolve(), reject)
+    })
+  }
+
+  function reportRefused(updates: BaileysEvents['messages.update']): void {
+    for (const update of updates) {
+      const refused = toRefusedMessage(update)
+      if (!refused) continue
+      const { jid, id, reason } = refused
+      const message = `Message ${id} in chat ${jid} was refused after it was sent: ${reason || 'no reason given'}`
+      onError(new WhatsAppError('delivery', message, { messageRef: { id } }))
+    }
+  }
+
+  /** Also remembers the message, so that a reply can quote it. */
+  async function inboundOf(received: BaileysReceived): Promise<Inbound> {
+    const { quoted, ...inbound } = await withChatAndActor(received, state.identities)
+    state.rememberMessage(inbound.messageRef.id, quoted, clock.now())
+    const { chat } = inbound
+    const send = async (text: string): Promise<unknown> => {
+      const content = { text: clip(escapeWhatsApp(text), textLength), linkPreview: null }
+      return await state.requireSocket().sendMessage(chat.id, content, { quoted: quotableIn(chat.id, quoted) })
+    }
+    return { ...inbound, answer: receiver.answerFor(inbound, { send, isMessage: true }) }
+  }
+}
+
+/**
+ * Returns the channel's function, or else Baileys', imported on first use: hosts of the Cloud API don't have the
+ * package. Never rejects: without the package, messages in wrappers are reported once and skipped.
+ */
+function createUnwrapLoader(ownUnwrap: Unwrap | undefined, onError: InboundOptions['onError']): () => Promise<Unwrap> {
+  let imported: Promise<Unwrap> | undefined
+  return async () => {
+    if (ownUnwrap) return ownUnwrap
+    imported ??= importUnwrap()
+    return await imported
+  }
+
+  async function importUnwrap(): Promise<Unwrap> {
+    try {
+      const { normalizeMessageContent } = await import('baileys')
+      return normalizeMessageContent
+    } catch (cause) {
+      const what = "Baileys can't be imported, so messages in wrappers, such as disappearing ones, are skipped."
+      onError(new WhatsAppError('malformed', `${what} Pass normalizeMessageContent to the channel.`, { cause }))
+      return keepContent
+    }
   }
 }

@@ -1,16 +1,24 @@
 import type { InboundFile } from '@reply/sink'
 import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
-import { type CheckedChannel, createInboundMonitor, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
+import {
+  type CheckedChannel,
+  createInboundMonitor,
+  type DownloadLimits,
+  loadClient,
+  tooLargeError,
+} from '@reply/sink/internal'
 import type { BaileysConfig } from '../config.ts'
-import { WhatsAppError } from '../error.ts'
+import { boomStatusOf, WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'
-import { baileysChannel } from './channel.ts'
-import { toFileRef } from './inbound.ts'
-import type { BaileysLibrary, BaileysLogin } from './link.ts'
-import { createLink } from './link.ts'
+import type { BaileysSocket } from './api.ts'
+import { type BaileysChannel, baileysChannel } from './channel.ts'
+import { type FileRef, toFileRef } from './inbound.ts'
 import { createBaileysPort } from './port.ts'
 
-/** Reads the login, without a connection: a second one would end the first. */
+/**
+ * Reads the account's number from the login. Makes no connection, because a second one would end the first. Throws
+ * `unlinked` if no device is linked yet.
+ */
 export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibrary): Promise<CheckedChannel> {
   const number = (await library.login(auth)).number()
   if (number !== undefined) return { account: `+${number}` }
@@ -18,7 +26,7 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
   throw new WhatsAppError('unlinked', `No device is linked in ${auth}. ${cure}`)
 }
 
-/** How old a message may be that comes when the device is connected again, in ms: a bridge knows ids for two days. */
+/** The maximum age of a message from while the device was away, in ms. The bridge remembers message ids as long. */
 const maxAgeMs = 172_800_000
 
 /** A linked device as a channel of a bridge. It has no buttons and no menu of commands. */
@@ -28,12 +36,9 @@ export async function connectBaileys(
   library: BaileysLibrary,
 ): Promise<BridgeConnection> {
   const { clock, onInbound, onError } = host
-  const { auth, number } = config
   const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
   const { source } = channel
-  const reload = async (): Promise<BaileysLogin> => await library.login(auth)
-  const monitor = createInboundMonitor(host)
-  const link = createLink({ login: await reload(), reload, number, channel, onError, monitor, clock })
+  const device = await createLinkedDevice(config, host, channel, library)
   const notes = createNotes({
     client: source,
     clock,
@@ -43,9 +48,9 @@ export async function connectBaileys(
     ...notes,
     // Baileys confirms a message before it passes it on.
     deliversOnce: true,
-    start: async () => link.start(),
+    start: async () => device.start(),
     stop: async () => {
-      link.stop()
+      device.stop()
       await channel.stop()
     },
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
@@ -53,6 +58,7 @@ export async function connectBaileys(
   }
 }
 
+/** Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it, and above `maxBytes`. */
 async function download(
   { ref, name, size = 0 }: InboundFile,
   { maxBytes, signal }: DownloadLimits,
@@ -73,7 +79,207 @@ async function download(
     }
   } catch (error) {
     if (error instanceof PortError || signal?.aborted) throw error
-    throw new PortError('gone', `${what}: WhatsApp does not give it any more. Send it again.`)
+    throw new PortError('gone', `${what}: WhatsApp no longer has it. Send it again.`)
   }
   return Buffer.concat(chunks)
+}
+
+/** Keeps a device connected, and pairs it if it is not linked yet. */
+interface LinkedDevice {
+  start(): void
+  stop(): void
+}
+
+/** WhatsApp requires a reconnect after pairing. This and the codes below are Baileys' `DisconnectReason`. */
+const restartRequired = 515
+
+/** How to fix what ended the connection, by its code. All other causes are temporary, and retried soon. */
+const refusals: ReadonlyMap<number, string> = new Map([
+  [
+    401,
+    'This device was unlinked on the phone. Delete the folder of the login, and enter the code that the log then shows.',
+  ],
+  [403, 'WhatsApp has blocked this account. Open WhatsApp on the phone to see why.'],
+  [411, 'This account can have no linked devices. Update WhatsApp on the phone.'],
+  [440, 'Another process uses the login of this device. Stop it, or link this device with a folder of its own.'],
+])
+
+/** Each connection needs a new socket, because a closed one can't reopen. */
+async function createLinkedDevice(
+  { auth, number }: BaileysConfig,
+  host: ChannelHost,
+  channel: Pick<BaileysChannel, 'setSocket'>,
+  library: BaileysLibrary,
+): Promise<LinkedDevice> {
+  const { clock, onError } = host
+  const monitor = createInboundMonitor(host)
+  let login = await library.login(auth)
+  let isOn = false
+  let isPairing = false
+  let current: LoginSocket | undefined
+  let stopTimer = (): void => {}
+  return { start, stop }
+
+  function start(): void {
+    if (isOn) return
+    isOn = true
+    connectNewSocket()
+  }
+
+  function stop(): void {
+    isOn = false
+    stopTimer()
+    channel.setSocket(undefined)
+    current?.end()
+    current = undefined
+  }
+
+  function connectNewSocket(): void {
+    const usedLogin = login
+    const made = usedLogin.connect({
+      onLogin: () => void usedLogin.save().catch(reportFailure),
+      onUpdate: (update) => {
+        if (current === made) handleUpdate(update)
+      },
+    })
+    current = made
+    channel.setSocket(made.socket)
+  }
+
+  /** Baileys sends a `qr` while the device waits to be paired, which a code can do as well. */
+  function handleUpdate({ connection, qr, lastDisconnect }: ConnectionUpdate): void {
+    if (qr !== undefined && login.number() === undefined) requestPairingCode()
+    if (connection === 'open') monitor.succeeded()
+    if (connection === 'close' && isOn) dropSocketAndReconnect(lastDisconnect?.error)
+  }
+
+  /** Reconnects after every error. If a person has to fix it, waits longer and reads the login again. */
+  function dropSocketAndReconnect(error: unknown): void {
+    current = undefined
+    channel.setSocket(undefined)
+    const status = boomStatusOf(error)
+    const refusal = refusals.get(status ?? 0)
+    const reason = refusal === undefined ? failureOf(error) : new WhatsAppError('unauthorized', refusal)
+    if (status !== restartRequired) onError(reason)
+    const waitMs = refusal === undefined ? monitor.failed(reason) : monitor.refused(reason)
+    stopTimer = clock.after(waitMs, () => void reconnect(refusal !== undefined))
+  }
+
+  async function reconnect(readsLogin: boolean): Promise<void> {
+    try {
+      // You may have deleted its folder, to link the device again.
+      if (readsLogin) login = await library.login(auth)
+    } catch (error) {
+      reportFailure(error)
+    }
+    if (isOn) connectNewSocket()
+  }
+
+  /** Reports the code through `onError`, which is where you read it. Does nothing while a request is pending. */
+  function requestPairingCode(): void {
+    if (isPairing) return
+    isPairing = true
+    const request = current?.pair(number) ?? Promise.reject(new Error('there is no connection'))
+    request.then((code) => {
+      monitor.refused(
+        new WhatsAppError('unlinked', 'This device is not linked yet. The log shows which code to enter.'),
+      )
+      const how = `On the phone of ${number}, open "Linked devices", "Link with phone number instead"`
+      onError(new WhatsAppError('unlinked', `This device is not linked yet. ${how}, and enter ${code}.`))
+    }, reportFailure)
+    request
+      .finally(() => {
+        isPairing = false
+      })
+      .catch(() => {})
+  }
+
+  function reportFailure(error: unknown): void {
+    onError(failureOf(error))
+  }
+}
+
+function failureOf(error: unknown): WhatsAppError {
+  const reason = error instanceof Error ? error.message : String(error)
+  return new WhatsAppError('updates', `The connection to WhatsApp failed: ${reason}`)
+}
+
+/** The part of Baileys that the bridge uses. Tests replace it. */
+export interface BaileysLibrary {
+  /** Opens a folder with a login. An empty folder is a device that is not linked yet. */
+  login(folder: string): Promise<BaileysLogin>
+  /** Reads and decrypts a file. */
+  download(file: FileRef): Promise<AsyncIterable<Uint8Array>>
+}
+
+/** The credentials of one linked device. */
+export interface BaileysLogin {
+  /** The account's number. Undefined before the device is linked. */
+  number(): string | undefined
+  save(): Promise<void>
+  /** Creates a socket, which starts to connect at once. */
+  connect(listener: LinkListener): LoginSocket
+}
+
+/** Receives the events of a connection. */
+export interface LinkListener {
+  /** The credentials changed, so they must be saved. */
+  readonly onLogin: () => void
+  readonly onUpdate: (update: ConnectionUpdate) => void
+}
+
+/** A change of a connection, under Baileys' names. */
+interface ConnectionUpdate {
+  readonly connection?: string | undefined
+  readonly qr?: string | undefined
+  readonly lastDisconnect?: { readonly error?: unknown } | undefined
+}
+
+/** A socket made from a login. */
+interface LoginSocket {
+  readonly socket: BaileysSocket
+  /** Resolves with the code that a person enters on the phone. */
+  pair(number: string): Promise<string>
+  /** Closes the socket. */
+  end(): void
+}
+
+const ignore = (): void => {}
+
+/** Stops Baileys from logging to the console. */
+const silentLogger = {
+  level: 'silent',
+  child: () => silentLogger,
+  trace: ignore,
+  debug: ignore,
+  info: ignore,
+  warn: ignore,
+  error: ignore,
+}
+
+/** Loads the package `baileys`. */
+export async function loadBaileys(): Promise<BaileysLibrary> {
+  const { makeWASocket, useMultiFileAuthState, downloadContentFromMessage } = await loadClient(
+    'baileys',
+    () => import('baileys'),
+  )
+  return {
+    download: async ({ kind, mediaKey, directPath, url }) => {
+      const place = { ...(directPath && { directPath }), ...(url && { url }) }
+      return await downloadContentFromMessage({ mediaKey: Buffer.from(mediaKey, 'base64'), ...place }, kind)
+    },
+    login: async (folder) => {
+      const { state, saveCreds } = await useMultiFileAuthState(folder)
+      return {
+        number: () => (state.creds.registered ? state.creds.me?.id.split(/[:@]/)[0] : undefined),
+        save: saveCreds,
+        connect: ({ onLogin, onUpdate }) => {
+          const socket = makeWASocket({ auth: state, logger: silentLogger })
+          socket.ev.on('creds.update', onLogin)
+          socket.ev.on('connection.update', onUpdate)
+          return { socket, pair: (number) => socket.requestPairingCode(number), end: () => socket.end(undefined) }
+        },
+      }
+    },
+  }
 }

@@ -1,29 +1,33 @@
 import type { Inbound, InboundFile } from '@reply/sink'
 import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
-import { type BaileysQuoted, chatOf, isPerson, refOf, withoutDevice } from './api.ts'
-import type { Identities } from './socket.ts'
+import { fileDefaults } from '../limits.ts'
+import type { Identities } from './account-state.ts'
+import { type BaileysQuoted, chatOf, isPerson, refIdOf, withoutDevice } from './api.ts'
 
-type Text = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
+type TextInbound = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 
-/** A parsed text, without the `answer` function yet, with what quoting it needs. */
-export interface BaileysReceived extends Omit<Text, 'chat' | 'actor'> {
+/** A parsed message, before its chat, its actor and its `answer` function are known. `quoted` is the message as a quote. */
+export interface BaileysReceived extends Omit<TextInbound, 'chat' | 'actor'> {
   readonly quoted: BaileysQuoted
   readonly jid: string
   readonly author: Author
 }
 
-/** The author, by the ids in the message. */
-export interface Author {
+/** The author, with the ids from the message. */
+interface Author {
   /** Undefined for a group message without a participant. */
   readonly jid: string | undefined
+  /** The same person's other id, if the message has it. */
   readonly alt: string | undefined
   readonly name: string | undefined
 }
 
-/** Protocol numbers: the stub type of a message deleted for everyone, and the status of one refused after sending. */
-const revoked = 1
-const failedStatus = 0
+/** Stub type of a message that was deleted for everyone. */
+const deletedStubType = 1
+
+/** Status of a message that was refused after it was sent. */
+const refusedStatus = 0
 
 const key = z.object({
   remoteJid: z.string(),
@@ -34,16 +38,16 @@ const key = z.object({
   remoteJidAlt: z.string().nullish(),
 })
 
-/** In seconds: a number, or protobufjs's Long. */
+/** In seconds. A number, or protobufjs's Long. */
 const time = z.coerce.number().positive().optional().catch(undefined)
 
-/** A file's key: bytes, or their base64 after a message was stored as JSON. */
+/** A file's key. Bytes, or their base64 if the message was stored as JSON. */
 const fileKey = z
   .union([z.instanceof(Uint8Array), z.string()])
   .nullish()
   .catch(undefined)
 
-/** What a message says of a file, under WhatsApp's names. */
+/** The fields of a file, under WhatsApp's names. */
 const fileFields = {
   mimetype: z.string().nullish(),
   fileName: z.string().nullish(),
@@ -53,7 +57,7 @@ const fileFields = {
   url: z.string().nullish(),
 }
 
-const cited = z
+const contextInfo = z
   .object({
     stanzaId: z.string().nullish(),
     participant: z.string().nullish(),
@@ -67,14 +71,14 @@ const cited = z
 const captioned = z
   .object({
     caption: z.string().nullish(),
-    contextInfo: cited,
+    contextInfo,
     ...fileFields,
   })
   .nullish()
 
 const content = z.object({
   conversation: z.string().nullish(),
-  extendedTextMessage: z.object({ text: z.string().nullish(), contextInfo: cited }).nullish(),
+  extendedTextMessage: z.object({ text: z.string().nullish(), contextInfo }).nullish(),
   imageMessage: captioned,
   videoMessage: captioned,
   documentMessage: captioned,
@@ -99,130 +103,127 @@ const update = z.object({
 })
 
 /** Ids of stories and channels. */
-const noChat = /@(?:broadcast|newsletter)$/
+const storyOrChannel = /@(?:broadcast|newsletter)$/
 
 /** Ids of bots, for example Meta AI. */
-const bot = /@bot$/
+const botId = /@bot$/
 
-/** What reading a message needs. */
-export interface Reading {
-  /** The ids of this account. */
-  readonly own: readonly string[]
-  /** Takes a message's content out of its wrappers: Baileys' `normalizeMessageContent`. */
-  readonly unwrap: Unwrap
-}
-
-/** Baileys' `normalizeMessageContent`. */
+/** Takes a message's content out of its wrappers, like Baileys' `normalizeMessageContent`. */
 export type Unwrap = (content: object | null | undefined) => object | undefined
 
-/** False for a message whose text is not in a wrapper, as most are. */
+/** True if the message's text must be unwrapped first. Most messages have no wrapper. */
 export function isWrapped(value: unknown): boolean {
   const { data } = message.safeParse(value)
   return (
-    data?.message !== undefined && data.message !== null && saidIn(content.safeParse(data.message).data) === undefined
+    data?.message !== undefined && data.message !== null && textIn(content.safeParse(data.message).data) === undefined
   )
 }
 
 /**
- * Reads a message of `messages.upsert`. Returns undefined if it isn't a message, and no `received` for what a channel
- * ignores: the account's own messages, bots, pictures without a caption, reactions, channels and stories.
+ * Reads a message of `messages.upsert`. Returns undefined if it isn't one. `id` is unique within the account. `received`
+ * is undefined for messages that a channel ignores: the account's own, those of bots, channels and stories, reactions, and
+ * those without text and files.
  */
 export function toReceived(
   value: unknown,
-  { own, unwrap }: Reading,
+  ownIds: readonly string[],
+  unwrap: Unwrap,
 ): { readonly id: string; readonly received: BaileysReceived | undefined } | undefined {
   const { data } = message.safeParse(value)
   const inner = content.nullish().safeParse(data && unwrap(data.message))
   if (!data || !inner.success) return undefined
   const files = filesIn(inner.data ?? undefined)
-  const { remoteJid: jid, id, participant, fromMe, participantAlt, remoteJidAlt } = data.key
-  const name = `${jid}/${id}/${participant ?? ''}`
-  const said = saidIn(inner.data ?? undefined)
-  const author = participant || (isPerson(jid) ? jid : undefined)
-  if (fromMe || noChat.test(jid) || bot.test(author ?? jid) || !said || (said.text === '' && files.length === 0))
-    return { id: name, received: undefined }
-  const quotedKey = { remoteJid: jid, fromMe: false, id, ...(participant && { participant }) }
-  const { stanzaId, participant: of, isForwarded, forwardingScore, mentionedJid } = said.contextInfo ?? {}
-  const text = withoutOwn(said.text, own)
-  const isMention = mentionedJid?.some((one) => own.includes(withoutDevice(one))) === true
-  const isOwn = of !== undefined && of !== null && own.includes(withoutDevice(of))
-  const cited = stanzaId
-    ? {
-        replyTo: { id: refOf({ remoteJid: jid, id: stanzaId, fromMe: isOwn, ...(of && { participant: of }) }) },
-        ...(isOwn && { repliesToBot: true as const }),
-      }
-    : {}
-  const passedOn = isForwarded || (forwardingScore ?? 0) > 0 ? { isForwarded: true as const } : {}
+  const { remoteJid: jid, id: messageId, participant, fromMe, participantAlt, remoteJidAlt } = data.key
+  const id = `${jid}/${messageId}/${participant ?? ''}`
+  const written = textIn(inner.data ?? undefined)
+  const authorJid = participant || (isPerson(jid) ? jid : undefined)
+  const isIgnored = fromMe || storyOrChannel.test(jid) || botId.test(authorJid ?? jid)
+  if (isIgnored || !written || (written.text === '' && files.length === 0)) return { id, received: undefined }
+  const quotedKey = { remoteJid: jid, fromMe: false, id: messageId, ...(participant && { participant }) }
+  const { stanzaId, participant: repliedTo, isForwarded, forwardingScore, mentionedJid } = written.contextInfo ?? {}
+  const isMention = mentionedJid?.some((mentioned) => ownIds.includes(withoutDevice(mentioned))) === true
+  const text = isMention ? withoutOwnMentions(written.text, ownIds) : written.text
+  const repliesToBot = repliedTo !== undefined && repliedTo !== null && ownIds.includes(withoutDevice(repliedTo))
+  const repliedKey = stanzaId && {
+    remoteJid: jid,
+    id: stanzaId,
+    fromMe: repliesToBot,
+    ...(repliedTo && { participant: repliedTo }),
+  }
   return {
-    id: name,
+    id,
     received: {
       type: 'text',
       jid,
       author: {
-        jid: author,
+        jid: authorJid,
         alt: (participant ? participantAlt : remoteJidAlt) || undefined,
         name: data.pushName || undefined,
       },
-      text: isMention ? text : said.text,
+      text,
       ...(isMention && { isMention }),
       ...(files.length > 0 && { files }),
-      messageRef: { id: refOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
-      ...cited,
-      ...passedOn,
-      isCommand: /^\/\w/.test(isMention ? text : said.text),
-      quoted: { key: quotedKey, message: { conversation: said.text } },
+      messageRef: { id: refIdOf(quotedKey), postedAt: data.messageTimestamp && data.messageTimestamp * 1000 },
+      ...(repliedKey && { replyTo: { id: refIdOf(repliedKey) }, ...(repliesToBot && { repliesToBot: true as const }) }),
+      ...((isForwarded || (forwardingScore ?? 0) > 0) && { isForwarded: true as const }),
+      isCommand: /^\/\w/.test(text),
+      quoted: { key: quotedKey, message: { conversation: written.text } },
     },
   }
 }
 
-/** Adds the chat and the actor, with one id per person. */
-export async function placed(
+/** Adds the chat and the actor. Each person has one id, whichever of their ids the message has. */
+export async function withChatAndActor(
   { jid, author, ...received }: BaileysReceived,
   identities: Identities,
-): Promise<Text & Pick<BaileysReceived, 'quoted'>> {
+): Promise<TextInbound & Pick<BaileysReceived, 'quoted'>> {
   // A group message without a participant has no known author.
-  const person = author.jid === undefined ? undefined : await identities.personOf(author.jid, author.alt)
-  const id = person ?? jid
-  const actor = { id, name: author.name ?? id, ...(person === undefined && { isAnonymous: true as const }) }
+  const personId = author.jid === undefined ? undefined : await identities.personIdOf(author.jid, author.alt)
+  const id = personId ?? jid
+  const actor = { id, name: author.name ?? id, ...(personId === undefined && { isAnonymous: true as const }) }
   return { ...received, chat: chatOf(isPerson(jid) ? id : jid), actor }
 }
 
-/** A message that was deleted for everyone, if its sender may do that. */
-export interface Revoked {
+/** A message that was deleted for everyone. */
+export interface Deletion {
+  /** The chat. */
   readonly jid: string
+  /** The same person's other id, if the update has it. */
   readonly alt: string | undefined
   readonly id: string
-  /** Set if not the account itself deleted it: the ids of a member of the group, who must be an administrator. */
-  readonly by?: readonly string[] | undefined
+  /** The ids of the group's member who deleted it and must be an administrator. Undefined for the account itself. */
+  readonly deletedBy?: readonly string[] | undefined
 }
 
 /**
- * In a private chat only the account itself can delete its messages, in a group also administrators: the apps ignore
- * all others, but the socket reports every attempt, without WhatsApp's mark for the kind (`SENDER_REVOKE` and
- * `ADMIN_REVOKE` in https://wppconnect.io/wa-js/enums/whatsapp.enums.EDIT_ATTR.html).
+ * Reads a deletion from an update. Returns undefined for other updates, and for deletions that the apps ignore: in a
+ * private chat only the account itself can delete its messages, and in a group also administrators. The socket reports every
+ * attempt, without WhatsApp's mark for the kind (`SENDER_REVOKE` and `ADMIN_REVOKE` in
+ * https://wppconnect.io/wa-js/enums/whatsapp.enums.EDIT_ATTR.html).
  */
-export function toRevoked(value: unknown): Revoked | undefined {
+export function toDeletion(value: unknown): Deletion | undefined {
   const { data } = update.safeParse(value)
-  if (data?.update.messageStubType !== revoked) return undefined
+  if (data?.update.messageStubType !== deletedStubType) return undefined
   const { remoteJid: jid, remoteJidAlt, id, fromMe, participant, participantAlt } = data.key
-  const one = { jid, alt: remoteJidAlt || undefined, id }
-  if (fromMe) return one
-  const by = [participant, participantAlt].flatMap((member) => (member ? [withoutDevice(member)] : []))
-  return by.length > 0 && !isPerson(jid) ? { ...one, by } : undefined
+  const deletion = { jid, alt: remoteJidAlt || undefined, id }
+  if (fromMe) return deletion
+  const deletedBy = [participant, participantAlt].flatMap((member) => (member ? [withoutDevice(member)] : []))
+  return deletedBy.length > 0 && !isPerson(jid) ? { ...deletion, deletedBy } : undefined
 }
 
-/** One of the account's messages that WhatsApp refused after sending. */
-export function toFailed(
+/** Reads an update about one of the account's messages that WhatsApp refused after it was sent. Undefined for others. */
+export function toRefusedMessage(
   value: unknown,
 ): { readonly jid: string; readonly id: string; readonly reason: string } | undefined {
   const { data } = update.safeParse(value)
-  if (data?.update.status !== failedStatus || !data.key.fromMe) return undefined
+  if (data?.update.status !== refusedStatus || !data.key.fromMe) return undefined
   return { jid: data.key.remoteJid, id: data.key.id, reason: (data.update.messageStubParameters ?? []).join(' ') }
 }
 
-function saidIn(
+/** The text, or the caption of a file, with the data of replies and mentions. An empty text for a file without caption. */
+function textIn(
   inner: z.infer<typeof content> | undefined,
-): { text: string; contextInfo: z.infer<typeof cited> } | undefined {
+): { text: string; contextInfo: z.infer<typeof contextInfo> } | undefined {
   if (!inner) return undefined
   if (inner.conversation) return { text: inner.conversation, contextInfo: undefined }
   const { extendedTextMessage: long } = inner
@@ -232,19 +233,19 @@ function saidIn(
   return file ? { text: file.caption ?? '', contextInfo: file.contextInfo } : undefined
 }
 
-/** A mention stands in the text as an @ and the first part of the id. */
-function withoutOwn(text: string, own: readonly string[]): string {
-  const cut = own.reduce((rest, jid) => rest.replaceAll(new RegExp(`@${jid.split('@')[0]}(?!\\d) ?`, 'g'), ''), text)
+/** Removes mentions of the account: an @ and the first part of its id. */
+function withoutOwnMentions(text: string, ownIds: readonly string[]): string {
+  const cut = ownIds.reduce((rest, jid) => rest.replaceAll(new RegExp(`@${jid.split('@')[0]}(?!\\d) ?`, 'g'), ''), text)
   return cut.trim()
 }
 
 const fileMessage = z.object(fileFields)
 
-type FileContents = Partial<
-  Readonly<Record<`${keyof typeof kinds}Message`, z.infer<typeof fileMessage> | null | undefined>>
->
+type FileKind = keyof typeof fileDefaults
 
-/** Where a file is and how it is encrypted: what `downloadContentFromMessage` of Baileys takes. */
+type FileContents = Partial<Readonly<Record<`${FileKind}Message`, z.infer<typeof fileMessage> | null | undefined>>>
+
+/** The address and the key of a file: the input of Baileys' `downloadContentFromMessage`. */
 const fileRef = z.object({
   kind: z.enum(['document', 'image', 'video', 'audio', 'sticker']),
   mediaKey: z.string(),
@@ -252,31 +253,22 @@ const fileRef = z.object({
   url: z.string().optional(),
 })
 
-/** What a file is called that has no name, and its media type if the message doesn't say. */
-const kinds = {
-  document: ['file', 'application/octet-stream'],
-  image: ['photo.jpg', 'image/jpeg'],
-  video: ['video.mp4', 'video/mp4'],
-  audio: ['audio.ogg', 'audio/ogg'],
-  sticker: ['sticker.webp', 'image/webp'],
-} as const
-
-/** The files of a message's content. */
+/** The files of a message's content. Skips those without a key, which can't be decrypted. */
 function filesIn(inner: FileContents | undefined): readonly InboundFile[] {
-  return Object.entries(kinds).flatMap(([kind, [name, mime]]): readonly InboundFile[] => {
-    const one = inner?.[`${kind as keyof typeof kinds}Message`]
-    if (!one?.mediaKey) return []
-    const { mediaKey: key, directPath, url, fileName, mimetype, fileLength } = one
-    const mediaKey = typeof key === 'string' ? key : Buffer.from(key).toString('base64')
+  return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]): readonly InboundFile[] => {
+    const file = inner?.[`${kind as FileKind}Message`]
+    if (!file?.mediaKey) return []
+    const { mediaKey: rawKey, directPath, url, fileName, mimetype, fileLength } = file
+    const mediaKey = typeof rawKey === 'string' ? rawKey : Buffer.from(rawKey).toString('base64')
     const ref = JSON.stringify({ kind, mediaKey, ...(directPath && { directPath }), ...(url && { url }) })
     return [{ ref, name: fileName || name, mime: mimetype || mime, ...(fileLength && { size: fileLength }) }]
   })
 }
 
-/** What a `ref` says. */
+/** The content of a file's `ref`. */
 export type FileRef = z.infer<typeof fileRef>
 
-/** Reads a file's `ref`. Undefined if it is another channel's. */
+/** Reads a file's `ref`. Undefined for the `ref` of another channel. */
 export function toFileRef(ref: string): FileRef | undefined {
   return fileRef.safeParse(jsonOf(new TextEncoder().encode(ref))).data
 }

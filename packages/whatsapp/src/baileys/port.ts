@@ -13,16 +13,16 @@ import {
 import { requireLength, systemClock } from '@reply/sink/internal'
 import { toBaileysPortError } from '../error.ts'
 import { baileysLimits, editWindowMs, textLength } from '../limits.ts'
-import { asWritten } from '../render.ts'
+import { escapeWhatsApp } from '../render.ts'
+import { sharedAccountState } from './account-state.ts'
 import {
   type BaileysContent,
   type BaileysQuoted,
   type BaileysSendOptions,
   type BaileysSource,
-  keyOf,
+  keyOfRefId,
   quotableIn,
 } from './api.ts'
-import { connectionOf } from './socket.ts'
 
 /** Options of `createBaileysPort`. */
 export interface BaileysPortOptions {
@@ -30,7 +30,7 @@ export interface BaileysPortOptions {
   readonly socket: BaileysSource
   /** The person or group to write to: the chat id of an inbound. */
   readonly jid: string
-  /** The prompt's ref: marked as read with the first typing indicator. Default: no message is. */
+  /** The prompt's ref. It is marked as read with the first typing notice. Default: no message is marked. */
   readonly replyTo?: string | undefined
   /** Call timeout in ms. After it, the call may or may not have taken effect. Default 30,000. */
   readonly timeoutMs?: number | undefined
@@ -38,11 +38,11 @@ export interface BaileysPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Platform adapter for one chat of a linked device. It never retries a call: the sink does. */
+/** Platform adapter for one chat of a linked device. Never retries a call: the sink does. */
 export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   const { socket: source, jid, replyTo, timeoutMs, clock = systemClock } = options
-  const connection = connectionOf(source)
-  let isRead = replyTo === undefined
+  const state = sharedAccountState(source)
+  let isMarkedRead = replyTo === undefined
   return { limits: baileysLimits, post, edit, remove, typing, upload, react }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
@@ -52,25 +52,27 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const text = textOf(bubble)
-    refuseLate(ref)
+    requireEditable(ref)
     const key = ownKey(ref)
     await deliver('edit', { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }, editing, {
-      messageId: ownID(randomBytes(9)),
+      messageId: toMessageId(randomBytes(9)),
     })
-    connection.remember(ref.id, { key, message: { conversation: text } }, clock.now())
+    state.rememberMessage(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
+  /** Makes no call for a message that was deleted for everyone. */
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
-    if (connection.isGone(jid, ref.id)) return
-    await deliver('remove', { delete: ownKey(ref) }, removing, { messageId: ownID(randomBytes(9)) })
+    if (state.isDeleted(jid, ref.id)) return
+    await deliver('remove', { delete: ownKey(ref) }, removing, { messageId: toMessageId(randomBytes(9)) })
   }
 
+  /** The first call also marks the prompt as read. */
   async function typing(on: boolean, options: EditOptions): Promise<void> {
     await call('typing', options, async () => {
-      const socket = connection.socket()
-      if (!isRead && replyTo !== undefined) {
-        isRead = true
-        await socket.readMessages([quotedOf(replyTo).key])
+      const socket = state.requireSocket()
+      if (!isMarkedRead && replyTo !== undefined) {
+        isMarkedRead = true
+        await socket.readMessages([messageToQuote(replyTo).key])
       }
       await socket.sendPresenceUpdate(on ? 'composing' : 'paused', jid)
     })
@@ -81,31 +83,36 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
       document: Buffer.from(text),
       fileName: name,
       mimetype: 'text/plain',
-      caption: asWritten(caption),
+      caption: escapeWhatsApp(caption),
     }
     return await send('upload', document, { ...posting, shown: caption })
   }
 
+  /** Without a sign, removes the reaction. */
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const text = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
     await call('react', reacting, () =>
-      connection.socket().sendMessage(jid, { react: { text, key: quotedOf(ref.id).key } }),
+      state.requireSocket().sendMessage(jid, { react: { text, key: messageToQuote(ref.id).key } }),
     )
   }
 
+  /** Sends a new message under an id derived from the post's key. `shown` is the text that later quotes of it show. */
   async function send(
     verb: string,
     content: BaileysContent,
-    { key, replyTo: answered, shown, signal }: PostOptions & { readonly shown: string },
+    { key, replyTo: repliedTo, shown, signal }: PostOptions & { readonly shown: string },
   ): Promise<MessageRef> {
-    const messageId = messageIdOf(jid, key)
-    const quoted = answered && { quoted: quotableIn(jid, quotedOf(answered.id)) }
-    // From its first try on: the message may be as old, and WhatsApp shows edits only for a while.
-    connection.remember(messageId, { key: ownKey({ id: messageId }), message: { conversation: shown } }, clock.now())
+    const messageId = messageIdFor(jid, key)
+    const quoted = repliedTo && { quoted: quotableIn(jid, messageToQuote(repliedTo.id)) }
+    // The edit window may begin with the first try, so a retry keeps that time.
+    state.rememberMessage(messageId, { key: ownKey({ id: messageId }), message: { conversation: shown } }, clock.now())
     return { id: messageId, postedAt: await deliver(verb, content, { signal }, { messageId, ...quoted }) }
   }
 
-  /** Baileys' own call resolves once the bytes are written: only an acknowledgement says that WhatsApp has them. */
+  /**
+   * Sends, and resolves with the time at which WhatsApp acknowledged it. Baileys' own call resolves as soon as the bytes
+   * are written, before WhatsApp has them.
+   */
   async function deliver(
     verb: string,
     content: BaileysContent,
@@ -113,34 +120,38 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     options: BaileysSendOptions & { readonly messageId: string },
   ): Promise<number | undefined> {
     const { messageId } = options
-    connection.forgetAck(messageId)
+    state.forgetAck(messageId)
     return await call(verb, { signal }, async () => {
-      const socket = connection.socket()
+      const socket = state.requireSocket()
       await socket.sendMessage(jid, content, options).catch((error: unknown) => {
-        throw unlessWritten(toBaileysPortError(error, `${verb} in chat ${jid}`))
+        throw asAmbiguous(toBaileysPortError(error, `${verb} in chat ${jid}`))
       })
-      return await connection.takenAt(messageId, clock)
+      return await state.waitForAck(messageId, clock)
     })
   }
 
-  function quotedOf(ref: string): BaileysQuoted {
-    return connection.recall(ref)?.message ?? { key: keyOf(ref, jid), message: { conversation: '' } }
+  /** For a message that is no longer remembered, returns its key with an empty text. */
+  function messageToQuote(ref: string): BaileysQuoted {
+    return state.recallMessage(ref)?.message ?? { key: keyOfRefId(ref, jid), message: { conversation: '' } }
   }
 
   function ownKey({ id }: MessageRef): BaileysQuoted['key'] {
     return { remoteJid: jid, fromMe: true, id }
   }
 
-  /** WhatsApp accepts edits that are too late, but doesn't show them. */
-  function refuseLate({ id }: MessageRef): void {
-    if (connection.isGone(jid, id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
-    const known = connection.recall(id)
-    if (known && clock.now() - known.at >= editWindowMs)
+  /**
+   * Throws `gone` for a deleted message, and `fixed` for one that is too old. WhatsApp accepts edits that are too late, but
+   * doesn't show them.
+   */
+  function requireEditable({ id }: MessageRef): void {
+    if (state.isDeleted(jid, id)) throw new PortError('gone', `Message ${id} in chat ${jid} was deleted.`)
+    const remembered = state.recallMessage(id)
+    if (remembered && clock.now() - remembered.at >= editWindowMs)
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)
   }
 
+  /** A socket can't abort a call, so a timeout or an abort only stops waiting for it. */
   async function call<T>(verb: string, { signal }: Pick<EditOptions, 'signal'>, make: () => Promise<T>): Promise<T> {
-    // A socket can't abort a call, so a timeout or an abort only stops waiting for it.
     return await callPlatform(make, {
       what: `${verb} in chat ${jid}`,
       signal,
@@ -151,10 +162,13 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 }
 
-/** A mention is the part of the person's id before its `@`, and the id beside the text. */
+/**
+ * The text to send, with its mentions on the first line. A mention is an @ and the first part of the person's id, which
+ * also goes into `mentions`. Throws `too-long`.
+ */
 function textOf({ text, isPlain, mentions = [] }: Bubble): string {
   const people = mentions.map(({ id }) => `@${id.split('@')[0]}`)
-  const written = [people.join(' '), isPlain ? asWritten(text) : text].filter((line) => line !== '').join('\n')
+  const written = [people.join(' '), isPlain ? escapeWhatsApp(text) : text].filter((line) => line !== '').join('\n')
   requireLength(written, textLength)
   return written
 }
@@ -163,17 +177,20 @@ function mentionsOf({ mentions = [] }: Bubble): { mentions?: string[] } {
   return mentions.length === 0 ? {} : { mentions: mentions.map(({ id }) => id) }
 }
 
-/** A connection may close after the message was written. A retry costs nothing: it has the same id, or changes nothing. */
-function unlessWritten(error: PortError): PortError {
+/**
+ * Makes `unreachable` ambiguous, because the connection may have closed after the message was written. A retry is
+ * harmless: it has the same id, or changes nothing.
+ */
+function asAmbiguous(error: PortError): PortError {
   return error.type === 'unreachable' ? new PortError('ambiguous', error.message, { cause: error.cause }) : error
 }
 
 /** The same id for each retry of a post, because receivers ignore a known id. */
-function messageIdOf(jid: string, key: string): string {
-  return ownID(createHash('sha256').update(`${jid}\n${key}`).digest())
+function messageIdFor(jid: string, key: string): string {
+  return toMessageId(createHash('sha256').update(`${jid}\n${key}`).digest())
 }
 
-/** In the form of Baileys' own ids: `generateMessageIDV2`. */
-function ownID(bytes: Buffer): string {
+/** An id in the form of Baileys' own: `generateMessageIDV2`. */
+function toMessageId(bytes: Buffer): string {
   return `3EB0${bytes.toString('hex').toUpperCase().slice(0, 18)}`
 }

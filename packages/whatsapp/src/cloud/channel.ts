@@ -1,20 +1,73 @@
 import { createHmac } from 'node:crypto'
-import type { Inbound, Sink, SinkPlace, WebhookAnswer, WebhookRequest } from '@reply/sink'
+import {
+  type AnswerInbound,
+  createSink,
+  type Inbound,
+  type Policy,
+  type Sink,
+  type SinkPlace,
+  type WebhookAnswer,
+  type WebhookRequest,
+} from '@reply/sink'
 import {
   type ChannelOptions,
+  type ChannelSinkOptions,
+  createInboundReceiver,
   createWebhook,
   inboundOptionsOf,
   placeOf,
   secretFault,
   type WebhookRoutes,
 } from '@reply/sink/channel'
-import { createOpenTasks, type WebhookHead } from '@reply/sink/internal'
+import {
+  clip,
+  createOpenTasks,
+  type InboundOptions,
+  type InboundPlace,
+  pacerOf,
+  systemClock,
+  type WebhookHead,
+  wallTime,
+} from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
-import { WhatsAppError } from '../error.ts'
-import { maxWebhookBytes } from '../limits.ts'
-import { parseWebhook } from './inbound.ts'
-import { createCloudReceiver } from './receive.ts'
-import { type WhatsAppSinkOptions, whatsappSink } from './sink.ts'
+import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'
+import { cloudLimits, maxWebhookBytes, textLength } from '../limits.ts'
+import { escapeWhatsApp, renderWhatsApp } from '../render.ts'
+import type { CloudClient } from './api.ts'
+import { type CloudEvent, type CloudReceived, parseWebhook } from './inbound.ts'
+import { createCloudPort, recipientOf } from './port.ts'
+import { sharedReports } from './reports.ts'
+
+/** Options of `whatsappSink`. */
+export interface WhatsAppSinkOptions extends ChannelSinkOptions {
+  /** `createCloudClient({ token, phoneNumberId })`. Sinks on one client share its rate limits. */
+  readonly client: CloudClient
+  /** The person to write to: a number with its country code, or a business-scoped user id. */
+  readonly to: string
+  /** The prompt's `wamid`. The reply quotes it, and people see that the bot is typing. */
+  readonly replyTo?: string | undefined
+  /**
+   * Default: tool notices at most every 60 s, a heartbeat after 3 min, code of more than 2,000 UTF-16 units as a file.
+   */
+  readonly policy?: Partial<Policy> | undefined
+}
+
+/** Rare progress notices, because each message notifies and the limit is one in 6 s. */
+const cloudPolicy: Partial<Policy> = { toolThrottleMs: 60_000, heartbeatMs: 180_000, documentLength: 2000 }
+
+/** Shows replies to one person through the Cloud API. Throws `SinkError` of type `invalid` for an unusable policy. */
+export function whatsappSink(options: WhatsAppSinkOptions): Sink {
+  const { client, to, replyTo, policy, texts, timeoutMs, clock = systemClock } = options
+  return createSink({
+    ...options,
+    port: createCloudPort({ client, to, replyTo, timeoutMs, clock, listLabel: texts?.fillIn }),
+    render: renderWhatsApp,
+    chat: { id: to, kind: 'private' },
+    replyTo: replyTo === undefined ? undefined : { id: replyTo },
+    pacer: pacerOf(client, clock),
+    policy: { ...cloudPolicy, ...policy },
+  })
+}
 
 /**
  * The number, the webhook's secrets, your `onInbound`, and defaults for the channel's sinks. `onError` also receives the
@@ -34,32 +87,32 @@ export interface WhatsAppChannelOptions extends ChannelOptions, Pick<WhatsAppSin
   readonly maxBytes?: number | undefined
 }
 
-/** A business number that shows replies and receives what people do. */
+/** A business number that shows replies and receives messages and presses. */
 export interface WhatsAppChannel extends WebhookRoutes {
   /**
-   * Makes a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+   * Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<WhatsAppSinkOptions>): Sink
   /**
-   * Refuses further requests with 503, so that Meta redelivers them. Resolves when all received events are handled. Sinks
-   * go on: stop them yourself.
+   * Refuses further requests with 503, so that Meta redelivers them. Resolves when all received events are handled. Stop
+   * your sinks yourself.
    */
   stop(): Promise<void>
 }
 
-/** Makes a channel for one number on Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
+/** Creates a channel for one number on Meta's Cloud API. Throws `WhatsAppError` of type `invalid` for unusable options. */
 export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChannel {
   const { client, appSecret, verifyToken, maxAgeMs = 86_400_000, maxBytes = maxWebhookBytes } = options
   const inbound = inboundOptionsOf(options)
   const { onError, clock } = inbound
   requireSecret('appSecret', appSecret)
   requireSecret('verifyToken', verifyToken)
-  const receive = createCloudReceiver({ client, maxAgeMs, ...inbound })
+  const receive = createCloudReceiver(client, maxAgeMs, inbound)
   const requests = createOpenTasks()
   let isStopped = false
   const isVerifyToken = secretComparer(verifyToken)
-  const webhook = createWebhook({ refuse, take, maxBytes, clock })
+  const webhook = createWebhook({ refuse, take: answerRequest, maxBytes, clock })
   return {
     sinkFor,
     refuse: webhook.refuse,
@@ -69,16 +122,18 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     stop,
   }
 
+  /** Decides by the head alone, before the body is read. Returns undefined to accept the request. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
-    // Meta redelivers the request, maybe to the next process.
+    // Meta redelivers the request, perhaps to your next process.
     if (isStopped) return { status: 503 }
     const method = head.method.toUpperCase()
-    if (method === 'GET') return isVerified(head) ? undefined : { status: 403 }
+    if (method === 'GET') return isVerification(head) ? undefined : { status: 403 }
     if (method !== 'POST') return { status: 405 }
     return signatureIn(head) ? undefined : { status: 401 }
   }
 
-  async function take(request: WebhookRequest): Promise<WebhookAnswer> {
+  /** Answers with 401 for a wrong signature, 400 for an unreadable body, and 503 if Meta must redeliver an event. */
+  async function answerRequest(request: WebhookRequest): Promise<WebhookAnswer> {
     // Meta verifies the URL with this GET when the webhook is set up. `refuse` has checked the token.
     if (request.method.toUpperCase() === 'GET')
       return { status: 200, body: { type: 'text/plain', text: queryOf(request).get('hub.challenge') ?? '' } }
@@ -89,7 +144,8 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     return { status: (await requests.add(receive(events))) ? 200 : 503 }
   }
 
-  function isVerified(head: WebhookHead): boolean {
+  /** True for Meta's check of the URL with the right verify token. */
+  function isVerification(head: WebhookHead): boolean {
     const query = queryOf(head)
     return isVerifyToken(query.get('hub.verify_token') ?? '') && query.get('hub.mode') === 'subscribe'
   }
@@ -113,6 +169,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   }
 }
 
+/** Throws `invalid` for a missing, short or placeholder secret. */
 function requireSecret(name: string, value: string): void {
   const fault = secretFault(value, { minLength: 8 })
   if (fault === undefined) return
@@ -126,12 +183,103 @@ function requireSecret(name: string, value: string): void {
  */
 const signatureHeader = 'x-hub-signature-256'
 
-/** In lower-case hexadecimal digits. */
+/** The signature in lower-case hexadecimal digits. Undefined if it is missing or malformed. */
 function signatureIn({ headers }: WebhookHead): string | undefined {
-  const given = headers[signatureHeader]
-  return typeof given === 'string' ? /^sha256=([\da-f]{64})$/i.exec(given)?.[1]?.toLowerCase() : undefined
+  const signature = headers[signatureHeader]
+  return typeof signature === 'string' ? /^sha256=([\da-f]{64})$/i.exec(signature)?.[1]?.toLowerCase() : undefined
 }
 
 function queryOf({ url = '' }: WebhookHead): URLSearchParams {
   return new URLSearchParams(url.split('?')[1] ?? '')
+}
+
+/**
+ * Passes a webhook's events to your handler, once and in order. Chats don't wait for each other. Resolves when the handler
+ * is done or after `handleMs`, with false if an event must be redelivered. Never rejects.
+ */
+type ReceiveCloud = (events: readonly CloudEvent[]) => Promise<boolean>
+
+/** How long after a person's message WhatsApp accepts messages for them, in ms. */
+const windowMs = 86_400_000
+
+/** A press is an ordinary message, without a deadline for its answer. */
+const pressMs = 86_400_000
+
+function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptions: InboundOptions): ReceiveCloud {
+  const { onError, clock } = inboundOptions
+  const reports = sharedReports(client)
+  reports.startListening()
+  const { receive, answerFor } = createInboundReceiver({
+    ...inboundOptions,
+    client,
+    account: `whatsapp/${client.phoneNumberId}`,
+    toPortError: toCloudPortError,
+    Failure: WhatsAppError,
+    pressMs,
+    limitsOf: () => cloudLimits,
+  })
+  return async (events) => (await Promise.all(events.map(handleEvent))).every(Boolean)
+
+  /** Resolves with false if the event must be redelivered. */
+  async function handleEvent(event: CloudEvent): Promise<boolean> {
+    if (event.type !== 'message') {
+      if (event.type === 'status') reports.recordStatus(event.status)
+      reportFailure(event)
+      return true
+    }
+    const { id, at, people, received } = event
+    const ageMs = wallTime(clock) - at
+    // Every message opens the chat, also a picture or a sticker that the channel ignores.
+    if (ageMs < windowMs) for (const person of people) reports.openChat(person, at)
+    if (received && ageMs > maxAgeMs) {
+      const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`
+      onError(new WhatsAppError('stale', what))
+      return true
+    }
+    return (await receive(id, () => received && inboundOf(received))) !== 'not-taken'
+  }
+
+  /** Reports to `onError`. Ignores the status of a message that was delivered. */
+  function reportFailure(event: Exclude<CloudEvent, { readonly type: 'message' }>): void {
+    switch (event.type) {
+      case 'failed':
+        return onError(new WhatsAppError('delivery', withCure('The Cloud API reports', event)))
+      case 'status': {
+        const { failure, ref, people } = event.status
+        if (!failure) return
+        const what = `Message ${ref.id} to ${people[0] ?? 'an unknown number'} was not delivered:`
+        return onError(new WhatsAppError('delivery', withCure(what, failure), { messageRef: { id: ref.id } }))
+      }
+      case 'malformed':
+        return onError(new WhatsAppError('malformed', "Skipped webhook content that can't be read."))
+      default:
+        return event satisfies never
+    }
+  }
+
+  function inboundOf(received: CloudReceived): Inbound {
+    if (received.type === 'text') return { ...received, answer: answerWithReply(received, received.messageRef.id) }
+    const { ownId, ...press } = received
+    return { ...press, answer: answerWithReply(press, ownId) }
+  }
+
+  /** An answer that is sent as a reply to that message. */
+  function answerWithReply(about: InboundPlace, messageId: string): AnswerInbound {
+    const send = async (text: string, signal: AbortSignal): Promise<unknown> => {
+      const body = clip(escapeWhatsApp(text), textLength)
+      const message = {
+        ...recipientOf(about.chat.id),
+        context: { message_id: messageId },
+        type: 'text',
+        text: { body, preview_url: false },
+      }
+      return await client.messages(message, signal)
+    }
+    return answerFor(about, { send, isMessage: true })
+  }
+}
+
+/** The text of an error, with how to fix it if that is known. */
+function withCure(what: string, { code, text }: { readonly code: number; readonly text: string }): string {
+  return [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
 }

@@ -2,16 +2,17 @@ import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken } from '@reply/sink/channel'
 import { jsonOf } from '@reply/sink/internal'
 import * as z from 'zod'
-import type { CloudStatus } from './api.ts'
+import { fileDefaults } from '../limits.ts'
+import type { CloudStatus } from './reports.ts'
 
-/** A parsed message, without the `answer` function yet. `said` is the id of the message that a press itself is. */
+/** A parsed message, without the `answer` function yet. A press is a message as well: `ownId` is its id. */
 export type CloudReceived =
   | Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
-  | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly said: string })
+  | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly ownId: string })
 
 /** One event in a webhook request. */
 export type CloudEvent =
-  /** `received` is undefined for what a channel ignores: pictures without a caption, voice messages, reactions, groups. */
+  /** `received` is undefined for messages that a channel ignores, for example reactions and those of groups. */
   | {
       readonly type: 'message'
       readonly id: string
@@ -20,9 +21,9 @@ export type CloudEvent =
       readonly people: readonly string[]
       readonly received: CloudReceived | undefined
     }
-  /** What became of a message of ours. */
+  /** The status of a message that was posted. */
   | { readonly type: 'status'; readonly status: CloudStatus }
-  /** The Cloud API reports an error that no message has. */
+  /** An error that isn't about one message. */
   | { readonly type: 'failed'; readonly code: number; readonly text: string }
   | { readonly type: 'malformed' }
 
@@ -99,26 +100,27 @@ const status = z.object({
   errors: z.array(failure).optional(),
 })
 
-/** Events of that number; skips those of other numbers. Returns undefined if the body isn't a WhatsApp webhook. */
+/** Reads that number's events, and skips those of others. Returns undefined if the body isn't a WhatsApp webhook. */
 export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly CloudEvent[] | undefined {
   const { data } = schema.safeParse(jsonOf(body))
   return data?.entry.flatMap(({ changes }) =>
     changes.flatMap(({ field, value }): readonly CloudEvent[] => {
       if (field !== 'messages') return []
-      const { data: known } = change.safeParse(value)
-      if (!known) return [{ type: 'malformed' }]
-      return known.metadata.phone_number_id === phoneNumberId ? eventsIn(known) : []
+      const { data } = change.safeParse(value)
+      if (!data) return [{ type: 'malformed' }]
+      return data.metadata.phone_number_id === phoneNumberId ? eventsIn(data) : []
     }),
   )
 }
 
+/** Messages first, then statuses, then errors. Unreadable ones become `malformed`. */
 function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof change>): readonly CloudEvent[] {
   return [
     ...messages.map((value): CloudEvent => {
       const { data } = message.safeParse(value)
       if (!data) return { type: 'malformed' }
       const { id, from, from_user_id, group_id, timestamp } = data
-      const people = group_id === undefined ? [from, from_user_id].filter((one) => one !== undefined) : []
+      const people = group_id === undefined ? [from, from_user_id].filter((person) => person !== undefined) : []
       return { type: 'message', id, at: timestamp * 1000, people, received: receivedIn(data, contacts) }
     }),
     ...statuses.flatMap((value): readonly CloudEvent[] => {
@@ -130,71 +132,73 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
         recipient_id,
         recipient_user_id,
         biz_opaque_callback_data: key,
-        errors: [first] = [],
+        errors: [error] = [],
       } = data
-      // Others, such as `deleted`, say nothing of the post.
+      // Others, for example `deleted`, don't tell whether it was posted.
       if (!/^(?:sent|delivered|read|played|failed)$/.test(data.status)) return []
       const ref = { id, postedAt: timestamp && timestamp * 1000 }
-      const people = [recipient_id, recipient_user_id].filter((one) => one !== undefined)
-      const failure = data.status === 'failed' ? failureOf(first ?? { code: -1 }) : undefined
+      const people = [recipient_id, recipient_user_id].filter((person) => person !== undefined)
+      const failure = data.status === 'failed' ? failureOf(error ?? { code: -1 }) : undefined
       return [{ type: 'status', status: { ref, key, people, failure } }]
     }),
     ...errors.map((error): CloudEvent => ({ type: 'failed', ...failureOf(error) })),
   ]
 }
 
-function failureOf({ code, title, message: said, error_data }: z.infer<typeof failure>): {
+/** Joins the error's texts, without repetitions. */
+function failureOf({ code, title, message, error_data }: z.infer<typeof failure>): {
   readonly code: number
   readonly text: string
 } {
-  const words = new Set([title, said, error_data?.details].filter((one) => one !== undefined && one !== ''))
-  return { code, text: [...words].join('. ') || 'no reason given' }
+  const texts = new Set([title, message, error_data?.details].filter((text) => text !== undefined && text !== ''))
+  return { code, text: [...texts].join('. ') || 'no reason given' }
 }
 
+/** Returns undefined for messages that a channel ignores: those of groups, and those without text, button and file. */
 function receivedIn(
-  said: z.infer<typeof message>,
+  data: z.infer<typeof message>,
   contacts: readonly z.infer<typeof contact>[],
 ): CloudReceived | undefined {
-  const person = said.from ?? said.from_user_id
-  if (person === undefined || said.group_id !== undefined) return undefined
-  const { id, context, interactive, button } = said
+  const person = data.from ?? data.from_user_id
+  if (person === undefined || data.group_id !== undefined) return undefined
+  const { id, context, interactive, button } = data
   const chat = { id: person, kind: 'private' } as const
   const actor = actorOf(person, contacts)
-  const ref = { id, postedAt: said.timestamp * 1000 }
   const token = (interactive?.button_reply ?? interactive?.list_reply)?.id ?? button?.payload
   if (token !== undefined) {
     // A press also shows as the person's message in the chat.
-    const press = { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, said: id } as const
+    const press = { type: 'press', chat, actor, token, messageRef: { id: context?.id ?? id }, ownId: id } as const
     return { ...press, isMessage: true, ...(!isAskToken(token) && { isForeign: true }) }
   }
-  const files = filesIn(said)
-  const written = said.text?.body ?? (said.image ?? said.video ?? said.document)?.caption ?? button?.text
+  const files = filesIn(data)
+  const written = data.text?.body ?? (data.image ?? data.video ?? data.document)?.caption ?? button?.text
   const text = written ?? (files.length > 0 ? '' : undefined)
   if (text === undefined) return undefined
-  // The chat has two sides: what the person did not write is the bot's.
-  const repliesToBot = context?.from !== undefined && context.from !== person ? { repliesToBot: true as const } : {}
-  const replyTo = context?.id === undefined ? {} : { replyTo: { id: context.id }, ...repliesToBot }
-  const passedOn = context?.forwarded || context?.frequently_forwarded ? { isForwarded: true as const } : {}
-  const more = { ...replyTo, ...passedOn, ...(files.length > 0 && { files }) }
-  return { type: 'text', chat, actor, text, messageRef: ref, ...more, isCommand: /^\/\w/.test(text) }
+  // Only the person and the bot write in this chat.
+  const repliesToBot = context?.id !== undefined && context.from !== undefined && context.from !== person
+  const isForwarded = context?.forwarded || context?.frequently_forwarded
+  return {
+    type: 'text',
+    chat,
+    actor,
+    text,
+    messageRef: { id, postedAt: data.timestamp * 1000 },
+    ...(context?.id !== undefined && { replyTo: { id: context.id } }),
+    ...(repliesToBot && { repliesToBot }),
+    ...(isForwarded && { isForwarded }),
+    ...(files.length > 0 && { files }),
+    isCommand: /^\/\w/.test(text),
+  }
 }
 
-/** What a file is called that has no name, and its media type if Meta doesn't say. */
-const kinds = {
-  document: ['file', 'application/octet-stream'],
-  image: ['photo.jpg', 'image/jpeg'],
-  video: ['video.mp4', 'video/mp4'],
-  audio: ['audio.ogg', 'audio/ogg'],
-  sticker: ['sticker.webp', 'image/webp'],
-} as const
-
-function filesIn(said: z.infer<typeof message>): readonly InboundFile[] {
-  return Object.entries(kinds).flatMap(([kind, [name, mime]]) => {
-    const one = said[kind as keyof typeof kinds]
-    return one?.id === undefined ? [] : [{ ref: one.id, name: one.filename ?? name, mime: one.mime_type ?? mime }]
+function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {
+  return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]) => {
+    const file = data[kind as keyof typeof fileDefaults]
+    return file?.id === undefined ? [] : [{ ref: file.id, name: file.filename ?? name, mime: file.mime_type ?? mime }]
   })
 }
 
+/** The person, with the name from their profile, or with the id for a name. */
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {
   const { profile } = contacts.find(({ wa_id, user_id }) => wa_id === id || user_id === id) ?? {}
   return { id, name: profile?.name || profile?.username || id }
@@ -222,28 +226,32 @@ interface CloudRefusal {
   readonly details: string | undefined
 }
 
-/** A posted message's `wamid`; without an id for calls that only succeed. Returns undefined for any other response. */
+/**
+ * Reads the `wamid` of a posted message. `id` is undefined for calls that post none, for example typing. Returns undefined
+ * for any other response.
+ */
 export function toPosted(value: unknown): { readonly id: string | undefined } | undefined {
   const message = posted.safeParse(value).data
   if (message) return { id: message.messages[0]?.id }
   return done.safeParse(value).success ? { id: undefined } : undefined
 }
 
+/** Reads the id of an uploaded file. Returns undefined for any other response. */
 export function toMediaId(value: unknown): string | undefined {
   return uploaded.safeParse(value).data?.id
 }
 
-/** Where a file is. https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
+/** Reads the address and the size of a file. https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
 export function toMediaPlace(value: unknown): z.infer<typeof mediaPlace> | undefined {
   return mediaPlace.safeParse(value).data
 }
 
-/** The number as people see it. */
-export function toNumber(value: unknown): string | undefined {
+/** Reads the number as people see it. Returns undefined for any other response. */
+export function toDisplayNumber(value: unknown): string | undefined {
   return number.safeParse(value).data?.display_phone_number
 }
 
-/** Returns undefined if the body isn't a Meta error. */
+/** Reads one of Meta's errors. Returns undefined for any other response. */
 export function toRefusal(value: unknown): CloudRefusal | undefined {
   const { data } = refusal.safeParse(value)
   return data && { message: data.error.message, code: data.error.code, details: data.error.error_data?.details }

@@ -23,9 +23,9 @@ import {
   replyButtons,
   textLength,
 } from '../limits.ts'
-import { asWritten } from '../render.ts'
+import { escapeWhatsApp } from '../render.ts'
 import type { CloudClient, CloudMessage } from './api.ts'
-import { reportsOf } from './api.ts'
+import { sharedReports } from './reports.ts'
 
 /** Options of `createCloudPort`. */
 export interface CloudPortOptions {
@@ -33,7 +33,7 @@ export interface CloudPortOptions {
   readonly client: CloudClient
   /** The person to write to, the chat id of an inbound: a number, or a business-scoped user id. */
   readonly to: string
-  /** The prompt's `wamid`: typing marks it as read and shows the indicator. Default: neither is shown. */
+  /** The prompt's `wamid`. Typing marks it as read and shows the notice. Default: neither is shown. */
   readonly replyTo?: string | undefined
   /** Label of the button that opens a list, at most 20 UTF-16 units. Default "Answer …". */
   readonly listLabel?: string | undefined
@@ -43,56 +43,55 @@ export interface CloudPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** The prompt to mark as read, and what aborts the call. */
-interface Typing {
-  readonly messageId: string
-  readonly signal: AbortSignal
-}
-
 /**
  * Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink
  * decides that.
  */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
-  const reports = reportsOf(client)
-  const can = { post, upload, react, ...(client.ping && { lookUp }) }
-  const port: ChannelPort = { limits: cloudLimits, ...can, reports: reports.of(to) }
-  return replyTo === undefined
-    ? port
-    : { ...port, typing: (on, options) => typing(on, { ...options, messageId: replyTo }) }
+  const reports = sharedReports(client)
+  return {
+    limits: cloudLimits,
+    post,
+    upload,
+    react,
+    ...(client.ping && { lookUp }),
+    ...(replyTo !== undefined && { typing: (on, options) => typing(on, replyTo, options) }),
+    reports: reports.forChat(to),
+  }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    const body = bubble.isPlain ? asWritten(bubble.text) : bubble.text
+    const body = bubble.isPlain ? escapeWhatsApp(bubble.text) : bubble.text
     requireLength(body, textLength)
     const text: CloudMessage = { type: 'text', text: { body, preview_url: false } }
-    const interactive = interactiveOf(body, bubble.buttons.flat(), { listLabel })
+    const interactive = interactiveOf(body, bubble.buttons.flat(), listLabel)
     return await send('post', interactive ? { type: 'interactive', interactive } : text, posting)
   }
 
   /** A failed media upload has posted nothing, so it can safely be retried. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    // The only text media type that it accepts; the file name shows the format.
+    // The only text media type that the API accepts. The file name shows the format.
     const file = { name, mediaType: 'text/plain', text }
     const id = await call('upload', posting, (signal) => client.media(file, signal)).catch((error: PortError) => {
       if (error.type !== 'ambiguous') throw error
       throw new PortError('unreachable', error.message, { cause: error.cause })
     })
-    const document = { id, filename: name, caption: clip(asWritten(caption), captionLength) }
+    const document = { id, filename: name, caption: clip(escapeWhatsApp(caption), captionLength) }
     return await send('upload', { type: 'document', document }, posting)
   }
 
   /**
-   * The Cloud API can't say whether a message was posted, but its webhooks name the key of each message that was. If none
-   * does in time after the API answers again, while those of others came, the message was not.
+   * The Cloud API has no call for this, but its webhooks name the key of each posted message. The message counts as absent
+   * if the API answers again, no status names the key within 10 s, and statuses of other messages have arrived.
    */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
-    const found = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
-    const ref = await reports.find(options.key, clock, options.signal)
-    if (ref === 'unknown') return found
+    const probed = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
+    const ref = await reports.waitForPost(options.key, clock, options.signal)
+    if (ref === 'unknown') return probed
     return ref === 'silent' ? { type: 'absent' } : { type: 'there', ref }
   }
 
+  /** Without a sign, removes the reaction. */
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
     await call('react', reacting, (signal) =>
@@ -100,30 +99,34 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     )
   }
 
-  /** WhatsApp ends the indicator by itself, and with each message. */
-  async function typing(on: boolean, { messageId, signal: aborted }: Typing): Promise<void> {
+  /** Also marks the message as read. Can't hide the notice: WhatsApp does so after 25 s, and with each message. */
+  async function typing(on: boolean, messageId: string, options: EditOptions): Promise<void> {
     if (!on) return
-    const shown = { status: 'read', message_id: messageId, typing_indicator: { type: 'text' } }
-    await call('typing', { signal: aborted }, (signal) => client.messages(shown, signal))
+    const notice = { status: 'read', message_id: messageId, typing_indicator: { type: 'text' } }
+    await call('typing', options, (signal) => client.messages(notice, signal))
   }
 
+  /** Posts a message with the post's key, which its statuses repeat, as a reply if `replyTo` is set. */
   async function send(verb: string, message: CloudMessage, posting: PostOptions): Promise<MessageRef> {
     const context = posting.replyTo && { context: { message_id: posting.replyTo.id } }
-    const whole = { ...recipientOf(to), ...context, ...message, biz_opaque_callback_data: posting.key }
+    const body = { ...recipientOf(to), ...context, ...message, biz_opaque_callback_data: posting.key }
     const sentAt = wallTime(clock)
-    const { id, at } = await call(verb, posting, (signal) => client.messages(whole, signal)).catch((error: unknown) => {
-      throw heldBack(error, sentAt)
+    const { id, at } = await call(verb, posting, (signal) => client.messages(body, signal)).catch((error: unknown) => {
+      throw closeChatIfTooLate(error, sentAt)
     })
     if (id !== undefined) return { id, postedAt: at }
     throw toCloudPortError(new CloudError('The response contains no message id.', { status: 200 }), `${verb} to ${to}`)
   }
 
-  /** Where webhooks come, one says when the person writes again. */
-  function heldBack(error: unknown, sentAt: number): unknown {
+  /**
+   * Returns the error to throw. If the post failed because of the 24 h and a channel receives webhooks, closes the chat and
+   * makes the error retryable: a webhook opens the chat again as soon as the person writes.
+   */
+  function closeChatIfTooLate(error: unknown, sentAt: number): unknown {
     const isWindow = error instanceof PortError && error.cause instanceof CloudError && error.cause.code === windowCode
     if (!isWindow || !reports.isListening()) return error
-    // Webhooks give whole seconds. If the person wrote in the same one, the next try shows what holds.
-    reports.close(to, Math.floor(sentAt / 1000) * 1000)
+    // Webhooks have whole seconds. If the person wrote within the same one, the chat stays open and the next try decides.
+    reports.closeChat(to, Math.floor(sentAt / 1000) * 1000)
     return new PortError('unreachable', error.message, { cause: error.cause })
   }
 
@@ -137,7 +140,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 }
 
-/** Business-scoped user ids have a dot after the country code; numbers have none. */
+/** The fields that address a person. Business-scoped user ids have a dot after the country code, and numbers have none. */
 export function recipientOf(to: string): CloudMessage {
   return { recipient_type: 'individual', ...(to.includes('.') ? { recipient: to } : { to }) }
 }
@@ -146,11 +149,7 @@ export function recipientOf(to: string): CloudMessage {
  * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels. Returns
  * undefined if neither fits.
  */
-function interactiveOf(
-  body: string,
-  buttons: readonly Button[],
-  { listLabel }: { readonly listLabel: string },
-): CloudMessage | undefined {
+function interactiveOf(body: string, buttons: readonly Button[], listLabel: string): CloudMessage | undefined {
   if (buttons.length === 0) return undefined
   const titles = new Set(buttons.map(({ label }) => label.trim()))
   const isShort = [...titles].every((title) => title !== '' && title.length <= replyButtons.title)

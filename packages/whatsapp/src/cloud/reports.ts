@@ -1,0 +1,170 @@
+import type { Clock } from '@reply/core'
+import type { MessageRef } from '@reply/sink'
+import type { PostReport, PostReports } from '@reply/sink/channel'
+import { createRecent, pause } from '@reply/sink/internal'
+import { CloudError, toCloudPortError, windowCode } from '../error.ts'
+import type { CloudClient } from './api.ts'
+
+/** The status of a message, from a webhook. */
+export interface CloudStatus {
+  readonly ref: MessageRef
+  /** The `biz_opaque_callback_data` that the message was posted with. Absent for messages without it. */
+  readonly key: string | undefined
+  /** Ids of the person that it was written to. */
+  readonly people: readonly string[]
+  /** Why it was not delivered. Absent if it was sent, delivered or read. */
+  readonly failure: { readonly code: number; readonly text: string } | undefined
+}
+
+/**
+ * Delivery reports of a number's messages, from its webhooks, and which chats are closed: WhatsApp only accepts messages
+ * for a person within 24 h of their last one.
+ */
+interface CloudReports {
+  /** Call it once a channel receives the number's webhooks. */
+  startListening(): void
+  /** Whether a channel receives the webhooks. Without one, nothing would report that a chat is open again. */
+  isListening(): boolean
+  /** Records a status, and closes the chat if it failed because of the 24 h. */
+  recordStatus(status: CloudStatus): void
+  /** Opens a chat: the person wrote at that time, in ms since the epoch, less than 24 h ago. */
+  openChat(person: string, at: number): void
+  /**
+   * Closes a chat, because a message sent at that time was refused. In ms since the epoch, or 0 if the time is unknown.
+   * Does nothing if the person wrote later.
+   */
+  closeChat(person: string, at: number): void
+  /** The reports about one person's chat, for its port. */
+  forChat(person: string): PostReports
+  /**
+   * Resolves with the first message posted with that key, as soon as a status names it. After 10 s resolves with `silent`
+   * if other statuses have arrived, else with `unknown`, also on an abort or if nothing listens.
+   */
+  waitForPost(key: string, clock: Clock, signal: AbortSignal): Promise<MessageRef | 'silent' | 'unknown'>
+}
+
+/** Whether a chat is closed, and when the person last wrote, in ms since the epoch. 0 if that is unknown. */
+interface ChatWindow {
+  readonly isClosed: boolean
+  readonly since: number
+}
+
+/** How many posts to keep the reports of. The oldest are dropped. */
+const mostPosts = 1000
+
+/** How many people to keep as out of reach. The next message to a dropped one fails again. */
+const mostPeople = 10_000
+
+/**
+ * How long to wait for a message's first status, in ms. Meta documents no time. A status usually arrives within a second
+ * or two.
+ */
+const statusMs = 10_000
+
+const reportsByClient = new WeakMap<CloudClient, CloudReports>()
+
+/** Returns the reports of a client's number. The first call creates them, and all users of the client share them. */
+export function sharedReports(client: CloudClient): CloudReports {
+  const reports = reportsByClient.get(client) ?? createReports()
+  reportsByClient.set(client, reports)
+  return reports
+}
+
+function createReports(): CloudReports {
+  /** By key, then by the message's id, because several tries of one post may each make a message. */
+  const posts = createRecent<ReadonlyMap<string, PostReport>>(mostPosts)
+  const windows = createRecent<ChatWindow>(mostPeople)
+  const listeners = new Set<() => void>()
+  let isListening = false
+  let hasStatuses = false
+  return {
+    startListening: () => {
+      isListening = true
+    },
+    isListening: () => isListening,
+    recordStatus,
+    openChat: (person, at) => setWindow(person, { isClosed: false, since: at }),
+    closeChat,
+    forChat,
+    waitForPost,
+  }
+
+  function recordStatus({ ref, key, people, failure }: CloudStatus): void {
+    hasStatuses = true
+    if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
+    if (key !== undefined) {
+      const before = posts.get(key) ?? new Map<string, PostReport>()
+      const earlier = before.get(ref.id)
+      // Statuses arrive in any order, and a failure is final.
+      if (earlier === undefined || earlier.type === 'there')
+        posts.set(key, new Map([...before, [ref.id, reportOf(ref, failure)]]))
+    }
+    notifyListeners()
+  }
+
+  function closeChat(person: string, at: number): void {
+    const since = windows.get(webhookId(person))?.since ?? 0
+    if (at === 0 || at > since) setWindow(person, { isClosed: true, since })
+  }
+
+  /** Ignores a window that is older than the known one. */
+  function setWindow(person: string, window: ChatWindow): void {
+    const before = windows.get(webhookId(person))
+    if (before && window.since < before.since) return
+    windows.set(webhookId(person), window)
+    if ((before?.isClosed ?? false) !== window.isClosed) notifyListeners()
+  }
+
+  function notifyListeners(): void {
+    for (const listener of [...listeners]) listener()
+  }
+
+  function forChat(person: string): PostReports {
+    return {
+      of: (key) => [...(posts.get(key)?.values() ?? [])],
+      isClosed: () => windows.get(webhookId(person))?.isClosed === true,
+      withinMs: () => (isListening ? statusMs : 0),
+      observe: (listener) => {
+        listeners.add(listener)
+        return () => listeners.delete(listener)
+      },
+    }
+  }
+
+  async function waitForPost(
+    key: string,
+    clock: Clock,
+    signal: AbortSignal,
+  ): Promise<MessageRef | 'silent' | 'unknown'> {
+    if (!isListening) return 'unknown'
+    const waiting = new AbortController()
+    const stopWaiting = (): void => waiting.abort()
+    const stopOnceReported = (): void => {
+      if (posts.has(key)) stopWaiting()
+    }
+    listeners.add(stopOnceReported)
+    signal.addEventListener('abort', stopWaiting)
+    stopOnceReported()
+    try {
+      await pause(clock, statusMs, waiting.signal)
+    } finally {
+      listeners.delete(stopOnceReported)
+      signal.removeEventListener('abort', stopWaiting)
+    }
+    const [first] = posts.get(key)?.values() ?? []
+    return first?.ref ?? (hasStatuses && !signal.aborted ? 'silent' : 'unknown')
+  }
+}
+
+function reportOf(ref: MessageRef, failure: CloudStatus['failure']): PostReport {
+  if (failure === undefined) return { type: 'there', ref }
+  if (failure.code === windowCode) return { type: 'chat-closed', ref }
+  const { code, text } = failure
+  const error = toCloudPortError(new CloudError(text, { status: 400, code }), `message ${ref.id}`)
+  return { type: 'failed', ref, error }
+}
+
+/** A person's id as webhooks have it. They write a number without the plus sign that a call may have. */
+function webhookId(person: string): string {
+  return person.replace(/^\+/, '')
+}

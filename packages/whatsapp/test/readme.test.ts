@@ -3,6 +3,7 @@ import { createHandClock, until } from '@reply/testing'
 import { createFakeBaileys, startWhatsApp } from '@reply/testing/whatsapp'
 import { expect, test } from 'vitest'
 import { runProgram } from '../../sink/test/readme-program.ts'
+import type { BaileysSocket } from '../src/index.ts'
 import * as whatsappPackage from '../src/index.ts'
 
 test("the page's first program posts the answer before it ends", async () => {
@@ -68,20 +69,44 @@ test("the README's first program answers a person", async () => {
   await whatsapp.close()
 })
 
-test("the README's second program hears people, also after the connection broke", async () => {
+type Update = Parameters<BaileysSocket['ev']['on']>[1]
+
+/** Runs the README's second program. `sent` emits an update of the newest socket's connection. */
+async function runLinked() {
   const baileys = createFakeBaileys({ clock: createHandClock() })
+  let sockets = 0
+  let listeners: Update[] = []
+  const makeWASocket = () => {
+    sockets += 1
+    const socket = baileys.connect()
+    listeners = []
+    const on: typeof socket.ev.on = (event, listener) => {
+      if (event === 'connection.update') listeners.push(listener as Update)
+      socket.ev.on(event, listener)
+    }
+    return { ...socket, ev: { on, off: socket.ev.off }, requestPairingCode: async () => 'ABCD-EFGH' }
+  }
   const logged = await runProgram({
     page: 'packages/whatsapp/README.md',
     nth: 2,
     modules: {
       '@reply/whatsapp': whatsappPackage,
       baileys: {
-        makeWASocket: () => baileys.connect(),
+        makeWASocket,
         useMultiFileAuthState: async () => ({ state: {}, saveCreds: () => {} }),
+        DisconnectReason: { loggedOut: 401 },
       },
     },
     globals: { setTimeout: (run: () => void) => queueMicrotask(run) },
   })
+  const sent = (update: object): void => {
+    for (const listener of listeners) listener(update as never)
+  }
+  return { baileys, logged, sent, sockets: () => sockets }
+}
+
+test("the README's second program receives messages, also after the connection broke", async () => {
+  const { baileys, logged } = await runLinked()
   const jid = '491701234567@s.whatsapp.net'
   baileys.say(jid, 'Hi')
   await until(() => logged.length === 1)
@@ -90,4 +115,14 @@ test("the README's second program hears people, also after the connection broke"
   baileys.say(jid, 'And now')
   await until(() => logged.length === 2)
   expect(logged).toMatchObject([{ text: 'Hi' }, { text: 'And now' }])
+})
+
+test("the README's second program prints the pairing code, and doesn't reconnect after a logout", async () => {
+  const { logged, sent, sockets } = await runLinked()
+  sent({ qr: 'a picture' })
+  await until(() => logged.length === 1)
+  sent({ connection: 'close', lastDisconnect: { error: Object.assign(new Error(), { output: { statusCode: 401 } }) } })
+  await Promise.resolve()
+  expect(logged).toEqual(['Enter ABCD-EFGH on your phone', expect.stringContaining('Logged out: delete')])
+  expect(sockets()).toBe(1)
 })

@@ -1,6 +1,6 @@
 import { type Clock, type Observation, type Reply, type ReplyObserver, systemClock } from '@reply/core'
 import { type AskPort, createAsking } from './asks/asking.ts'
-import { unattended } from './asks/unattended.ts'
+import { unattendedAskObserver } from './asks/unattended.ts'
 import { labelOf } from './format/reply-label.ts'
 import { cleanLine, visibleLine } from './format/sanitize.ts'
 import { line, wrap } from './format/styled-line.ts'
@@ -84,36 +84,32 @@ const LOG_MS = 200
  * output of models and tools are removed.
  */
 export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
-  const {
-    stdout = process.stdout,
-    stdin = process.stdin,
-    env = process.env,
-    clock = idleClock,
-    client: opencode,
-  } = options
+  const { stdout = process.stdout, stdin = process.stdin, env = process.env, clock = idleClock, client } = options
   const live = options.live ?? isLive(stdout, env)
-  const interactive = opencode !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
+  const interactive = client !== undefined && (options.interactive ?? (live && stdin.isTTY === true))
   const surface = surfaceOf(stdout, { live, env })
   const keyboard = interactive ? keyboardOf(stdin) : undefined
   const allowUnseen = options.allowUnseen === true
   const asking = createAsking({
     keyboard,
-    opencode: interactive ? opencode : undefined,
+    client: interactive ? client : undefined,
     allowUnseen,
     redraw: () => schedule(0),
   })
-  const refusing =
-    opencode === undefined || interactive || options.asks === 'wait'
+  const unattended =
+    client === undefined || interactive || options.asks === 'wait'
       ? undefined
-      : unattended('reject', {
-          opencode,
-          note,
+      : unattendedAskObserver('reject', {
+          client,
+          note: showNote,
           clock,
           cure: "use a terminal, or asks: 'wait'",
           isOwn: () => sawStart,
         })
   const region = surface.region(() => schedule(0))
-  const release = keyboard?.hold(options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')))
+  const releaseKeyboard = keyboard?.enterRawMode(
+    options.onInterrupt ?? (() => void process.kill(process.pid, 'SIGINT')),
+  )
   const shown = createCommitted()
   const delays = createDelays()
   let newest: Reply | undefined
@@ -121,52 +117,55 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   let above: Above
   let timer: { at: number; cancel: () => void } | undefined
   let paintedAt = 0
-  let costMs = 0
+  let paintMs = 0
   let calls = 0
   let written = 0
-  let refused: string[] = []
+  let refusedKeys: string[] = []
   let stopped = false
   let finish: (delivery: ConsoleReport) => void
   const finished = new Promise<ConsoleReport>((resolve) => {
     finish = resolve
   })
 
-  function note(text: string): void {
+  function showNote(text: string): void {
     surface.note(wrap(line(visibleLine(text), 'dim'), surface.size().columns - 1))
   }
 
-  function see(observation: Observation): void {
+  /** Keeps the newest reply and schedules a repaint. Paints at once when the reply has settled. */
+  function onObservation(observation: Observation): void {
     const { reply } = observation
     if (newest === undefined) sawStart = isUntouched(reply)
     newest = reply
     if (stopped) return
-    if (observation.type === 'questionAsked') refusing?.questionAsked?.(observation)
-    if (observation.type === 'permissionAsked') refusing?.permissionAsked?.(observation)
-    delays.see(reply, clock.now())
+    if (observation.type === 'questionAsked') unattended?.questionAsked?.(observation)
+    if (observation.type === 'permissionAsked') unattended?.permissionAsked?.(observation)
+    delays.record(reply, clock.now())
     asking.update(reply)
-    if (reply.phase === 'settled') end()
+    if (reply.phase === 'settled') paintLastAndLeave()
     else schedule(live ? FRAME_MS : LOG_MS)
   }
 
   /** Schedules a repaint. The earlier time wins. Pictures that take long to compute are painted less often. */
   function schedule(wait: number): void {
     if (stopped) return
-    const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * costMs)
+    const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * paintMs)
     if (timer !== undefined && timer.at <= at) return
     timer?.cancel()
-    timer = { at, cancel: clock.after(at - clock.now(), frame) }
+    timer = { at, cancel: clock.after(at - clock.now(), paintAndReschedule) }
   }
 
-  function frame(): void {
+  /** Paints the newest reply, unless the stream is behind, and schedules the next repaint while it runs. */
+  function paintAndReschedule(): void {
     timer = undefined
     if (newest === undefined || stopped) return
     // The stream emits `drain` when it can take more. By then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
-    const wait = live ? TICK_MS : delays.waitMs(paintedAt)
+    const wait = live ? TICK_MS : delays.msUntilChange(paintedAt)
     if (wait !== undefined) schedule(wait)
   }
 
+  /** Writes blocks that became final, repaints the rest, and measures how long that takes. */
   function paint(reply: Reply, ended: boolean): void {
     paintedAt = clock.now()
     const size = surface.size()
@@ -193,43 +192,45 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
       region.draw(composition.picture)
       calls++
     }
-    for (const block of composition.committed) remember(block)
+    for (const block of composition.committed) recordBlock(block)
     if (composition.offered !== undefined) asking.offer(composition.offered)
-    costMs = clock.now() - paintedAt
+    paintMs = clock.now() - paintedAt
   }
 
-  function remember(block: Block): void {
+  /** Counts a block as written, or as refused if the stream is broken. */
+  function recordBlock(block: Block): void {
     shown.add(block)
     if (block.lines.length === 0) return
     if (surface.broken() === undefined) written++
-    else refused = [...refused, block.key]
+    else refusedKeys = [...refusedKeys, block.key]
   }
 
-  function end(): void {
+  function paintLastAndLeave(): void {
     timer?.cancel()
     timer = undefined
     if (newest !== undefined) paint(newest, true)
-    leave()
+    releaseAndReport()
   }
 
-  function leave(): void {
+  /** Releases the screen and the keyboard, and resolves `settled()` once the stream has taken everything. */
+  function releaseAndReport(): void {
     asking.stop()
     region.close()
-    release?.()
+    releaseKeyboard?.()
     stdout.write('', () => {
-      const undelivered = refused.map((key) => ({ key, reason: surface.broken() ?? 'the stream is closed' }))
+      const undelivered = refusedKeys.map((key) => ({ key, reason: surface.broken() ?? 'the stream is closed' }))
       finish({ shown: written, undelivered, doubtful: 0, calls, rateLimited: 0 })
     })
   }
 
   return {
-    ...observeAll(see),
+    ...observeAll(onObservation),
     settled: () => finished,
     async stop() {
       if (newest?.phase !== 'settled' && !stopped) {
         timer?.cancel()
         if (newest !== undefined) paint(newest, false)
-        leave()
+        releaseAndReport()
       }
       stopped = true
       await finished

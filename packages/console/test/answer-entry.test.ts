@@ -1,6 +1,6 @@
 import type { Ask } from '@reply/core'
 import { expect, test } from 'vitest'
-import { emptyEntry, failed, picked, press } from '../src/asks/answer-entry.ts'
+import { emptyEntry, pickedOptions, press, withSendFailure } from '../src/asks/answer-entry.ts'
 import { keysOf } from '../src/terminal/key.ts'
 import { permission, question } from './fixture/reply.ts'
 
@@ -53,7 +53,7 @@ test('a wrong answer says what to type, and the next key removes the note', () =
 test('arrows walk through the options', () => {
   expect(type(question(), '\u001b[B\u001b[B').entry.input).toBe('2')
   expect(type(question(), '\u001b[A').entry.input).toBe('3')
-  expect(picked(question(), type(question(), '\u001b[B').entry)).toEqual(['Postgres'])
+  expect(pickedOptions(question(), type(question(), '\u001b[B').entry)).toEqual(['Postgres'])
 })
 
 test('arrows walk through the options of a permission', () => {
@@ -77,5 +77,5 @@ test('a sent answer cannot be changed until sending failed', () => {
   const sent = type(permission(), '1\r')
   expect(sent.answer).toEqual({ type: 'permission', reply: 'once' })
   expect(type(permission(), '3\r', sent.entry).answer).toBeUndefined()
-  expect(type(permission(), '3\r', failed(sent.entry, 'not sent')).answer).toEqual({ type: 'reject' })
+  expect(type(permission(), '3\r', withSendFailure(sent.entry, 'not sent')).answer).toEqual({ type: 'reject' })
 })

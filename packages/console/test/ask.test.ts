@@ -1,6 +1,6 @@
 import { alwaysOffer, readPermissionAnswer, readQuestionAnswer } from '@reply/core'
 import { expect, test } from 'vitest'
-import { firstAnswer, offerOf, wrongAnswer, wrongPermission } from '../src/asks/ask.ts'
+import { answerError, firstAnswer, offerOf, permissionError } from '../src/asks/ask.ts'
 import { permission, question } from './fixture/reply.ts'
 
 const options = ['Postgres', 'SQLite', 'Redis, hosted'].map((label) => ({ label, description: '' }))
@@ -22,7 +22,7 @@ test.each([
   ['commas alone', several, ',', 'type 1 to 3, separate several with commas'],
 ])('says what to type instead of %s', (_, asked, typed, error) => {
   const read = readQuestionAnswer(typed, asked)
-  expect(read.type === 'error' && wrongAnswer(asked, read)).toBe(error)
+  expect(read.type === 'error' && answerError(asked, read)).toBe(error)
 })
 
 const seen = permission()
@@ -58,7 +58,7 @@ test.each([
   ['2', unseen, 'what it would run is not known, so it cannot be allowed: type 3. You can add a reason after the 3'],
 ])('%s for a permission: what is wrong with it', (typed, ask, error) => {
   const read = readPermissionAnswer(typed, { canAlways: alwaysOffer(ask).type === 'offered' })
-  expect(wrongPermission(read, offerOf(ask, { allowUnseen: false }), ask)).toBe(error)
+  expect(permissionError(read, offerOf(ask, { allowUnseen: false }), ask)).toBe(error)
 })
 
 test('without a person, the first option of each question is taken', () => {

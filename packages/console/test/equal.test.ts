@@ -1,6 +1,6 @@
 import { type PermissionAsk, ReplyError } from '@reply/core'
 import { expect, test } from 'vitest'
-import { unattended } from '../src/asks/unattended.ts'
+import { unattendedAskObserver } from '../src/asks/unattended.ts'
 import { fakeClock } from './fixture/clock.ts'
 import { picture } from './fixture/picture.ts'
 import { permission, replyOf, START, settledOf, tool } from './fixture/reply.ts'
@@ -81,8 +81,8 @@ test('without a person, both are rejected and one line says so', async () => {
     refused.push(requestID)
   }
   const opencode = { answer: async () => {}, reject }
-  const observer = unattended('reject', {
-    opencode,
+  const observer = unattendedAskObserver('reject', {
+    client: opencode,
     note: (text) => said.push(text),
     clock: fakeClock(),
     cure: 'use a terminal',

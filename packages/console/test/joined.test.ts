@@ -31,7 +31,7 @@ function start(joined: boolean) {
     toReadableStream: () => new ReadableStream<Change>(),
     ...none,
   }
-  const opencode: Parameters<typeof runPrompt>[0]['opencode'] = {
+  const opencode: Parameters<typeof runPrompt>[0]['client'] = {
     prompt: (_, options) => {
       observers = options?.observe?.(emptyReply('ses_root')) ?? []
       options?.signal?.addEventListener('abort', () => {
@@ -43,8 +43,11 @@ function start(joined: boolean) {
     answer: async () => void calls.push('answer'),
     reject: async (ask) => void calls.push(`reject ${ask.requestID}`),
   }
-  const output = createOutput(fake.io, {}, { prompt: false, opencode })
-  const code = runPrompt({ opencode, output, request: { text: 'Hi', sessionID: 'ses_root' }, asks: 'reject' }, fake.io)
+  const output = createOutput(fake.io, {}, { prompt: false, client: opencode })
+  const code = runPrompt(
+    { client: opencode, output, request: { text: 'Hi', sessionID: 'ses_root' }, asks: 'reject' },
+    fake.io,
+  )
   const ask = (): void => {
     const [first, second] = [permission(), question()]
     const reply = replyOf([], { phase: 'blocked', asks: [first, second] })

@@ -7,7 +7,7 @@ import { ReplyError } from '@reply/core'
 import { readRecording } from '@reply/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConsoleError } from '../src/cli/error.ts'
-import { EXIT, exitOf, exitOfError, sayError } from '../src/cli/exit-code.ts'
+import { EXIT, errorLine, exitCodeOf, exitCodeOfError } from '../src/cli/exit-code.ts'
 import { main } from '../src/cli/main.ts'
 import { parseDuration, parseListen, parseModel, parseSpeed } from '../src/cli/program.ts'
 import { fakeProcess } from './fixture/io.ts'
@@ -228,15 +228,15 @@ test('demo --list names the scenarios', async () => {
 
 test('the exit code depends on the outcome', () => {
   const outcomes = ['completed', 'failed', 'stopped', 'aborted', 'timed-out', 'lost'] as const
-  expect(outcomes.map(exitOf)).toEqual([0, 1, 1, 1, 3, 4])
-  expect(exitOfError(new ReplyError('invalid', ''))).toBe(2)
-  expect(exitOfError(new ReplyError('unreachable', ''))).toBe(1)
-  expect(exitOfError(new ConsoleError('unreadable', ''))).toBe(1)
+  expect(outcomes.map(exitCodeOf)).toEqual([0, 1, 1, 1, 3, 4])
+  expect(exitCodeOfError(new ReplyError('invalid', ''))).toBe(2)
+  expect(exitCodeOfError(new ReplyError('unreachable', ''))).toBe(1)
+  expect(exitCodeOfError(new ConsoleError('unreadable', ''))).toBe(1)
 })
 
 test('an error is one clean line without credentials', () => {
   const error = new Error('http://me:pw@host\n said \u001b[2J"geheim"')
-  expect(sayError(error, { OPENCODE_SERVER_PASSWORD: 'geheim' })).toBe('reply: http://***@host said "***"')
+  expect(errorLine(error, { OPENCODE_SERVER_PASSWORD: 'geheim' })).toBe('reply: http://***@host said "***"')
 })
 
 test('durations, speeds and models', () => {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { sayError } from '../src/cli/exit-code.ts'
+import { errorLine } from '../src/cli/exit-code.ts'
 import { addressOf, DEFAULT_URL } from '../src/cli/server-url.ts'
 
 let home: string
@@ -65,6 +65,6 @@ test.each([
 test('no error contains a password', async () => {
   await register(alive)
   const env = { HOME: home, OPENCODE_PASSWORD: 'secret-2', OPENCODE_SERVER_PASSWORD: 'secret-1' }
-  const said = sayError(new Error(`with ${password}, secret-1 and secret-2`), env)
+  const said = errorLine(new Error(`with ${password}, secret-1 and secret-2`), env)
   expect(said).toBe('reply: with ***, *** and ***')
 })

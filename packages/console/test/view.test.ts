@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { plain } from '../src/format/styled-line.ts'
-import { choose, createCommitted, layout } from '../src/view/blocks.ts'
+import { createCommitted, layout, splitCommittable } from '../src/view/blocks.ts'
 import { view } from '../src/view/view.ts'
 import { picture } from './fixture/picture.ts'
 import { childOf, permission, question, reasoning, replyOf, START, settledOf, text, tool } from './fixture/reply.ts'
@@ -122,7 +122,7 @@ test('a log prints an ask at once, even while a call above it runs', () => {
     delays: [],
     shown: createCommitted(),
   })
-  expect(layout(choose(blocks, false).commit, undefined).rows.map(plain)).toEqual([
+  expect(layout(splitCommittable(blocks, false).commit, undefined).rows.map(plain)).toEqual([
     '? Database',
     '  Which database?',
     '  1. Postgres — a server',

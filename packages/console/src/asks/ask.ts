@@ -28,7 +28,7 @@ export function howToAnswer(question: Question): string {
 }
 
 /** The error for a wrong answer to a question, with a hint. */
-export function wrongAnswer(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
+export function answerError(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
   const how = howToAnswer(question)
   switch (wrong.reason) {
     case 'empty':
@@ -87,7 +87,7 @@ export function howToPermit({ numbers }: Offer): string {
 }
 
 /** The error for a wrong answer to a permission. Undefined if the answer is offered. */
-export function wrongPermission(read: ReadPermissionAnswer, offer: Offer, ask: PermissionAsk): string | undefined {
+export function permissionError(read: ReadPermissionAnswer, offer: Offer, ask: PermissionAsk): string | undefined {
   const how = howToPermit(offer)
   if (read.type === 'error')
     return read.reason === 'unclear' ? how : `${whyNotAlways(ask) ?? '"always" is not offered here'}: ${how}`
@@ -120,7 +120,7 @@ export function summaryOf(ask: Ask): string {
 }
 
 /** The earlier pending ask that this one was merged with. People only saw the earlier one. */
-export function twinOf(ask: Ask, reply: Reply): Ask | undefined {
+export function earlierTwinOf(ask: Ask, reply: Reply): Ask | undefined {
   const came = ask.askedAt ?? Number.POSITIVE_INFINITY
   const earlier = reply.asks.slice(
     0,
@@ -136,6 +136,7 @@ function questionTitle(ask: QuestionAsk): string {
   return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
 }
 
+/** The command or title, after the permission's name unless it begins with it. */
 function permissionTitle(ask: PermissionAsk): string {
   const command = ask.call?.input.command
   const title = legibleLine(typeof command === 'string' ? command : ask.title)

@@ -2,7 +2,7 @@ import { type Ask, isEqualAsk, pendingAsks, type Reply } from '@reply/core'
 import { cleanLine } from '../format/sanitize.ts'
 import { clip, type Line, line, span } from '../format/styled-line.ts'
 import type { Focus, Keyboard } from '../terminal/keyboard.ts'
-import { type Entry, emptyEntry, failed, press, renewed } from './answer-entry.ts'
+import { type Entry, emptyEntry, press, resetAfterChange, withSendFailure } from './answer-entry.ts'
 import { type Answer, contentOf, summaryOf } from './ask.ts'
 import { askLines, inputLines } from './panel.ts'
 
@@ -15,7 +15,7 @@ export interface AskPort {
 }
 
 /** The ask on the screen, split so that the question can scroll away on a low screen. */
-export interface Asked {
+export interface AskRows {
   /** Changes with anything that the question shows. */
   readonly key: string
   readonly question: readonly Line[]
@@ -25,7 +25,7 @@ export interface Asked {
 export interface Asking {
   /** Switches to the oldest pending ask, and drops a closed one. */
   update(reply: Reply): void
-  lines(reply: Reply, width: number): Asked | undefined
+  lines(reply: Reply, width: number): AskRows | undefined
   /** Reports that the whole question with this key is on the screen or in its scrollback, so it can be answered. */
   offer(key: string): void
   stop(): void
@@ -34,11 +34,11 @@ export interface Asking {
 /** Shows asks one after another, and keeps the unfinished answer. Without a keyboard or a port, asks are only shown. */
 export function createAsking(options: {
   keyboard: Keyboard | undefined
-  opencode: AskPort | undefined
+  client: AskPort | undefined
   allowUnseen: boolean
   redraw: () => void
 }): Asking {
-  const { keyboard, opencode, allowUnseen, redraw } = options
+  const { keyboard, client, allowUnseen, redraw } = options
   let current: Ask | undefined
   let entry: Entry | undefined
   let focus: Focus | undefined
@@ -47,31 +47,34 @@ export function createAsking(options: {
   /** How often the content of a shown ask has changed. */
   let changes = 0
   /** Asks whose answer is in flight. An answer is sent to all asks with the same content, one after the other. */
-  const sending = new Set<string>()
+  const skipped = new Set<string>()
 
+  /** Applies a key to the current ask. A permission ignores Enter until all of it was on the screen. */
   function onKey(key: Parameters<typeof press>[1]): void {
     if (current === undefined || entry === undefined) return
     // Only a permission that was on the screen can be allowed.
-    if (key.type === 'enter' && current.type === 'permission' && offered !== keyOf(current, entry)) return redraw()
+    if (key.type === 'enter' && current.type === 'permission' && offered !== screenKeyOf(current, entry))
+      return redraw()
     const pressed = press(entry, key, { ask: current, allowUnseen })
     entry = pressed.entry
-    if (pressed.answer !== undefined) void send(current, pressed.answer)
+    if (pressed.answer !== undefined) void sendAnswer(current, pressed.answer)
     redraw()
   }
 
-  async function send(ask: Ask, answer: Answer): Promise<void> {
+  /** Skips asks with the same content meanwhile, because the client answers them too. A failure reopens the entry. */
+  async function sendAnswer(ask: Ask, answer: Answer): Promise<void> {
     const reply = newest
-    const twins = reply?.asks.filter((other) => isOther(other, ask) && isEqualAsk(ask, other)) ?? []
-    for (const { requestID } of twins) sending.add(requestID)
+    const twins = reply?.asks.filter((other) => isOtherPending(other, ask) && isEqualAsk(ask, other)) ?? []
+    for (const { requestID } of twins) skipped.add(requestID)
     try {
-      await deliver(ask, answer)
+      await answerOrReject(ask, answer)
     } catch (error) {
       if (entry?.requestID !== ask.requestID) return
       const reason = error instanceof Error ? error.message : String(error)
-      entry = failed(entry, `not sent: ${cleanLine(reason)}`)
+      entry = withSendFailure(entry, `not sent: ${cleanLine(reason)}`)
       redraw()
     } finally {
-      for (const { requestID } of twins) sending.delete(requestID)
+      for (const { requestID } of twins) skipped.delete(requestID)
       if (newest !== undefined && twins.length > 0) {
         update(newest)
         redraw()
@@ -79,15 +82,16 @@ export function createAsking(options: {
     }
   }
 
-  function deliver(ask: Ask, answer: Answer): Promise<unknown> | undefined {
-    if (answer.type === 'reject') return opencode?.reject(ask, answer.message)
-    return opencode?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
+  function answerOrReject(ask: Ask, answer: Answer): Promise<unknown> | undefined {
+    if (answer.type === 'reject') return client?.reject(ask, answer.message)
+    return client?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
   }
 
+  /** Switches to the oldest pending ask whose answer isn't being sent. New content restarts the entry. */
   function update(reply: Reply): void {
     newest = reply
     const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
-    const next = asks.find(({ requestID }) => !sending.has(requestID))
+    const next = asks.find(({ requestID }) => !skipped.has(requestID))
     if (next === undefined) {
       focus?.leave()
       focus = undefined
@@ -96,13 +100,14 @@ export function createAsking(options: {
       entry = emptyEntry(next)
     } else if (current !== undefined && contentOf(current) !== contentOf(next)) {
       changes += 1
-      entry = entry.sent ? entry : renewed(next, entry, 'the request changed: read it again')
+      entry = entry.sent ? entry : resetAfterChange(next, entry, 'the request changed: read it again')
     }
     current = next
-    if (next !== undefined && opencode !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
+    if (next !== undefined && client !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
   }
 
-  function keyOf(ask: Ask, { answers }: Entry): string {
+  /** Changes with the current question and with the ask's content. */
+  function screenKeyOf(ask: Ask, { answers }: Entry): string {
     return `ask:${ask.requestID}:full:${answers.length}:${changes}`
   }
 
@@ -117,12 +122,12 @@ export function createAsking(options: {
         const question = askLines(current, { width, reply, allowUnseen })
         return { key: `ask:${current.requestID}:full:${changes}`, question, input: [] }
       }
-      if (!focus.has()) {
+      if (!focus.hasKeys()) {
         const waiting = [span('? ', 'yellow'), ...line(`${summaryOf(current)} (next in line)`, 'dim')]
         return { key: `ask:${current.requestID}:waiting`, question: [], input: [clip(waiting, width)] }
       }
       return {
-        key: keyOf(current, entry),
+        key: screenKeyOf(current, entry),
         question: askLines(current, { width, reply, entry, allowUnseen }),
         input: inputLines(current, entry, { width, allowUnseen }),
       }
@@ -137,6 +142,6 @@ export function createAsking(options: {
   }
 }
 
-function isOther(other: Ask, ask: Ask): boolean {
+function isOtherPending(other: Ask, ask: Ask): boolean {
   return other.status === 'pending' && other.requestID !== ask.requestID
 }

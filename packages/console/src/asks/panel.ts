@@ -10,12 +10,12 @@ import {
   type Reply,
 } from '@reply/core'
 import { markdown } from '../format/markdown.ts'
-import { toned } from '../format/patch.ts'
+import { diffLine } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
 import { legibleLine, visibleLine } from '../format/sanitize.ts'
 import { chop, clip, type Line, line, type Span, span, widthOf, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
-import { currentQuestion, type Entry, picked } from './answer-entry.ts'
+import { currentQuestion, type Entry, pickedOptions } from './answer-entry.ts'
 import { howToAnswer, howToPermit, offerOf, summaryOf, whyNotAlways } from './ask.ts'
 
 export interface PanelView {
@@ -43,7 +43,7 @@ export function inputLines(
   const how = ask.type === 'permission' ? howToPermit(offerOf(ask, { allowUnseen })) : asked
   const note = entry.note === undefined ? line(`  ${how}`, 'dim') : line(`  ${entry.note}`, 'yellow')
   const cursor: Line = [...line('  › ', 'cyan'), span(entry.input), span('█', 'dim')]
-  return [...wrap(note, width, [], line('  ')), ...keepEnd(cursor, width)]
+  return [...wrap(note, width, [], line('  ')), ...lastInputRows(cursor, width)]
 }
 
 /** One line for a closed ask: the question and the result. */
@@ -65,19 +65,20 @@ export function closedLines(ask: Ask, width: number): readonly Line[] {
   })
 }
 
+/** With an entry, only its current question. */
 function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelView): readonly Line[] {
-  const marked = entry === undefined ? [] : picked(ask, entry)
+  const marked = entry === undefined ? [] : pickedOptions(ask, entry)
   const current = entry === undefined ? undefined : currentQuestion(ask, entry)
   const questions = current === undefined ? ask.questions : [current]
   return questions.flatMap((question) => {
     const count = ask.questions.length > 1 ? ` (${ask.questions.indexOf(question) + 1}/${ask.questions.length})` : ''
     const header = visibleLine(question.header) || 'Question'
-    const title: Line = [span('? ', 'yellow', 'bold'), span(`${header}${count}`, 'bold'), ...whoAsks(ask, reply)]
+    const title: Line = [span('? ', 'yellow', 'bold'), span(`${header}${count}`, 'bold'), ...askedByLine(ask, reply)]
     const several = question.multiple ? [line('  pick one or more', 'dim')] : []
     const own = question.custom && question.options.length > 0 ? [line('  or answer in your own words', 'dim')] : []
     return [
       clip(title, width),
-      ...indent(markdown(escapeInvisible(question.question), width - 2)),
+      ...indentRows(markdown(escapeInvisible(question.question), width - 2)),
       ...several,
       ...question.options.flatMap((option, index) =>
         optionLines({ number: index + 1, ...option, marked: marked.includes(option.label) }, width),
@@ -91,26 +92,29 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   const title: Line = [
     span('! ', 'yellow', 'bold'),
     span(`Allow this? ${askTitle(ask)}`, 'bold'),
-    ...whoAsks(ask, reply),
+    ...askedByLine(ask, reply),
   ]
   const { isKnown, numbers } = offerOf(ask, { allowUnseen })
   const why = isKnown || allowUnseen ? whyNotAlways(ask) : undefined
   const chosen = /^\d$/.test(entry?.input.trim() ?? '') ? Number(entry?.input) : 0
   const choices = {
     1: { label: 'once', description: 'this time only' },
-    2: { label: 'always', description: `${whatAlways(ask)}, for everyone who uses this server, until it is revoked` },
+    2: {
+      label: 'always',
+      description: `${alwaysScopeText(ask)}, for everyone who uses this server, until it is revoked`,
+    },
     3: { label: 'reject', description: 'add a reason if you like, and the agent takes it into account' },
   } as const
   return [
     ...chop(title, width, { lead: [], hang: line('  ↪ ', 'dim') }),
     ...(askDetails(ask) ?? []).flatMap((detail) => detailLines(detail, width)),
-    ...(isKnown ? [] : unknownLines(ask, width)),
+    ...(isKnown ? [] : unknownInputLines(ask, width)),
     ...(why === undefined ? [] : wrap(line(why, 'yellow'), width, line('  '), line('  '))),
     ...numbers.flatMap((number) => optionLines({ number, ...choices[number], marked: chosen === number }, width)),
   ]
 }
 
-function whatAlways(ask: PermissionAsk): string {
+function alwaysScopeText(ask: PermissionAsk): string {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return 'this command again'
   const names = reach.names.map(legibleLine).join(', ')
@@ -120,7 +124,7 @@ function whatAlways(ask: PermissionAsk): string {
 /** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
   const lines = text.replace(/\n$/, '').split('\n')
-  const tone = (row: string): Line => (format === 'diff' ? toned(row) : line(row, 'cyan'))
+  const tone = (row: string): Line => (format === 'diff' ? diffLine(row) : line(row, 'cyan'))
   const name = label === '' ? [] : [span(`${label}: `, 'dim')]
   const [only = ''] = lines
   if (lines.length === 1) return chop([...name, ...tone(only)], width, { lead: line('  '), hang: line('  ↪ ', 'dim') })
@@ -129,7 +133,7 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
 }
 
 /** The server's incomplete information, with a note. */
-function unknownLines(ask: PermissionAsk, width: number): readonly Line[] {
+function unknownInputLines(ask: PermissionAsk, width: number): readonly Line[] {
   const note =
     ask.callID === undefined ? 'The server does not say what it would run.' : 'Asking the server what it would run …'
   const patterns = legibleLine(ask.patterns.join(', '))
@@ -149,7 +153,7 @@ function optionLines(
 }
 
 /** The sub-agent that asks. Empty for the agent that was prompted. */
-function whoAsks(ask: Ask, reply: Reply): Line {
+function askedByLine(ask: Ask, reply: Reply): Line {
   let current = reply
   let name = ''
   for (const sessionID of ask.path.slice(1)) {
@@ -163,11 +167,11 @@ function whoAsks(ask: Ask, reply: Reply): Line {
   return name === '' ? [] : line(` · asked by ${name}`, 'dim')
 }
 
-function indent(rows: readonly Line[]): readonly Line[] {
+function indentRows(rows: readonly Line[]): readonly Line[] {
   return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
 }
 
 /** Shows only the last rows of a long input, where people type. */
-function keepEnd(input: Line, width: number): readonly Line[] {
+function lastInputRows(input: Line, width: number): readonly Line[] {
   return wrap(input, width, [], line('    ')).slice(-3)
 }

@@ -34,27 +34,29 @@ export async function openServer(
   let open = false
   const notice = createConnectionNotice({ clock: io.clock, note, isShowing, missed })
 
+  /** Drops failures before the connection is open, after `close`, and those that `onFailure` has reported. */
   function onError(error: ReplyError): void {
     if (!open || onFailure?.(error)) return
-    notice.onFailure(error, () => report(error))
+    notice.onFailure(error, () => noteOnce(error))
   }
 
-  function report(error: ReplyError): void {
-    const message = curedHere(error)
+  /** Notes each message once, and at most 20. */
+  function noteOnce(error: ReplyError): void {
+    const message = withCommandCure(error)
     if (reported.has(message) || reported.size >= 20) return
     reported.add(message)
     note(cleanLine(reasonIn(message)))
   }
 
   const { via, directory } = options
-  const settings = { onError, clock: io.clock, onFrame, onConnection: notice.onConnection }
-  const opencode =
+  const connectOptions = { onError, clock: io.clock, onFrame, onConnection: notice.onConnection }
+  const client =
     via === undefined
-      ? connect({ ...addressOf(options, io.env), ...settings, ...(directory !== undefined && { directory }) })
-      : await openAgent(via, { ...settings, directory }, io.env)
+      ? connect({ ...addressOf(options, io.env), ...connectOptions, ...(directory !== undefined && { directory }) })
+      : await openAgent(via, { ...connectOptions, directory }, io.env)
 
   /** Replaces options of `connect` in the core's messages with command options or environment variables. */
-  function curedHere({ type, message }: ReplyError): string {
+  function withCommandCure({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =
       "set OPENCODE_SERVER_PASSWORD to the server's password, and OPENCODE_SERVER_USERNAME if the server has one. For OpenCode 2, set OPENCODE_PASSWORD to the output of `opencode service get password`."
@@ -64,17 +66,17 @@ export async function openServer(
   async function close(): Promise<void> {
     open = false
     notice.stop()
-    await opencode.close()
+    await client.close()
   }
 
   try {
-    await opencode.ready
+    await client.ready
     open = true
-    return { ...opencode, close }
+    return { ...client, close }
   } catch (error) {
     await close()
     if (!(error instanceof ReplyError)) throw error
-    throw new ReplyError(error.type, curedHere(error), { cause: error })
+    throw new ReplyError(error.type, withCommandCure(error), { cause: error })
   }
 }
 
@@ -89,6 +91,7 @@ async function openAgent(via: string, options: DriveOptions, env: Environment): 
   return connectSource(source, { ...options, directory, connectTimeoutMs: startMs, firstFrameMs: startMs })
 }
 
+/** Throws `missing` if the package isn't installed. */
 async function loadAgents(): Promise<typeof import('@reply/agents')> {
   try {
     return await import('@reply/agents')
@@ -119,22 +122,23 @@ interface ConnectionNotice {
 /** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
 const graceMs = 1000
 
+/** Reports outages, and holds back failed calls that an outage may explain. */
 export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeSetup): ConnectionNotice {
   /** Cancels the reports of failures that an outage may explain. */
-  const held = new Set<() => void>()
-  let lost: { readonly at: number; readonly isMine: boolean } | undefined
+  const waiting = new Set<() => void>()
+  let outage: { readonly at: number; readonly isMine: boolean } | undefined
 
-  function lose(): void {
+  function onLost(): void {
     const isMine = !isShowing()
-    stop()
-    lost = { at: clock.now(), isMine }
+    dropWaiting()
+    outage = { at: clock.now(), isMine }
     if (isMine) note(texts.lostConnection)
   }
 
-  function restore(): void {
-    if (lost === undefined) return
-    const { at, isMine } = lost
-    lost = undefined
+  function onRestored(): void {
+    if (outage === undefined) return
+    const { at, isMine } = outage
+    outage = undefined
     const restored = `connection restored after ${duration(clock.now() - at)}`
     // Replies found after the reconnect don't know of the outage.
     if (isMine) return note(`${restored}${missed()}`)
@@ -142,28 +146,28 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     if (!isShowing()) note(restored)
   }
 
-  function covers({ type }: ReplyError): boolean {
-    return lost !== undefined && type === 'unreachable'
+  function isExplainedByOutage({ type }: ReplyError): boolean {
+    return outage !== undefined && type === 'unreachable'
   }
 
-  function onFailure(error: ReplyError, report: () => void): void {
-    if (covers(error)) return
+  function reportUnlessOutage(error: ReplyError, report: () => void): void {
+    if (isExplainedByOutage(error)) return
     if (error.type !== 'unreachable') return report()
     const cancel = clock.after(graceMs, () => {
-      held.delete(cancel)
+      waiting.delete(cancel)
       report()
     })
-    held.add(cancel)
+    waiting.add(cancel)
   }
 
-  function stop(): void {
-    for (const cancel of held) cancel()
-    held.clear()
+  function dropWaiting(): void {
+    for (const cancel of waiting) cancel()
+    waiting.clear()
   }
 
   return {
-    onConnection: (connection) => (connection === 'lost' ? lose() : restore()),
-    onFailure,
-    stop,
+    onConnection: (connection) => (connection === 'lost' ? onLost() : onRestored()),
+    onFailure: reportUnlessOutage,
+    stop: dropWaiting,
   }
 }

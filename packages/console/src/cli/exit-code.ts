@@ -18,7 +18,7 @@ export const EXIT = {
 } as const
 
 /** The exit code of an outcome: 0 for completed, 1 for failed, stopped and aborted, 3 for timed-out, 4 for lost. */
-export function exitOf(outcome: Outcome | undefined): number {
+export function exitCodeOf(outcome: Outcome | undefined): number {
   switch (outcome) {
     case 'completed':
       return EXIT.done
@@ -35,14 +35,15 @@ export function exitOf(outcome: Outcome | undefined): number {
   return outcome satisfies never
 }
 
-export function exitOfError(error: unknown): number {
+/** 2 for a usage error or an invalid value, and 1 for any other error. */
+export function exitCodeOfError(error: unknown): number {
   if (error instanceof ConsoleError && error.type === 'usage') return EXIT.usage
   if (error instanceof ReplyError && error.type === 'invalid') return EXIT.usage
   return EXIT.failed
 }
 
 /** One line for people. Never contains credentials, whatever the error's origin. */
-export function sayError(error: unknown, env: Environment): string {
+export function errorLine(error: unknown, env: Environment): string {
   const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without an error message'
   const hidden = passwordsOf(env).reduce((shown, password) => shown.replaceAll(password, '***'), text)
   return `reply: ${hidden.replace(/\/\/[^/\s@]+@/g, '//***@')}`

@@ -26,14 +26,14 @@ export function listenForExit(
   const code = new Promise<number>((resolve) => {
     leave = resolve
   })
-  const ask = (decide: () => number | undefined) => (): void => {
+  const leaveIf = (decide: () => number | undefined) => (): void => {
     const decided = decide()
     if (decided !== undefined) leave(decided)
   }
   const stops = [
-    io.onSignal('SIGINT', ask(interrupted)),
+    io.onSignal('SIGINT', leaveIf(interrupted)),
     io.onSignal('SIGTERM', () => leave(EXIT.terminated)),
-    io.onSignal('SIGHUP', ask(hungUp)),
+    io.onSignal('SIGHUP', leaveIf(hungUp)),
     io.onSignal('SIGPIPE', () => leave(readerLeft)),
   ]
   return {

@@ -10,35 +10,37 @@ import { createProgram } from './program.ts'
  * Runs the `reply` command with the arguments after its name, and returns its exit code. Reads and writes only through
  * the given terminal. `clock`: default the computer's.
  */
-export async function main(args: readonly string[], given: Terminal & { readonly clock?: Clock }): Promise<number> {
-  const stdout = watchStdout(given)
-  const clock = async (): Promise<Clock> => given.clock ?? (await import('@reply/core')).systemClock
-  const code = await run(args, stdout.io, clock)
+export async function main(args: readonly string[], terminal: Terminal & { readonly clock?: Clock }): Promise<number> {
+  const stdout = watchStdout(terminal)
+  const clock = async (): Promise<Clock> => terminal.clock ?? (await import('@reply/core')).systemClock
+  const code = await runCommand(args, stdout.io, clock)
   const failure = await stdout.failure()
-  return failure === undefined ? code : await sayFailure(failure, given)
+  return failure === undefined ? code : await writeFailure(failure, terminal)
 }
 
-async function run(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
+/** Returns the exit code. Writes a thrown error to standard error. */
+async function runCommand(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
   let code = 0
-  const ready = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
-  const program = createProgram({ io, ready, version: version(), exit: (value) => (code = value) })
+  const loadIO = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
+  /** `unknown` if package.json has none. */
+  const program = createProgram({ io, loadIO, packageVersion: version(), exit: (value) => (code = value) })
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
   } catch (error) {
-    if (!(error instanceof CommanderError)) return await sayFailure(error, io)
+    if (!(error instanceof CommanderError)) return await writeFailure(error, io)
     return error.exitCode === 0 ? 0 : (await import('./exit-code.ts')).EXIT.usage
   }
 }
 
-/** Loads the module late, because help texts don't need it. */
-async function sayFailure(error: unknown, { stderr, env }: Terminal): Promise<number> {
-  const { exitOfError, sayError } = await import('./exit-code.ts')
+/** Writes the error, and returns its exit code. Loads the module late, because help texts don't need it. */
+async function writeFailure(error: unknown, { stderr, env }: Terminal): Promise<number> {
+  const { exitCodeOfError: exitOfError, errorLine: sayError } = await import('./exit-code.ts')
   stderr.write(`${sayError(error, env)}\n`)
   return exitOfError(error)
 }
 
-/** The real process. */
+/** The streams, environment and signals of this process. */
 export function processIO(): Terminal {
   // A closed stderr must not end the process.
   process.stderr.on('error', () => {})

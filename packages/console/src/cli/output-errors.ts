@@ -32,6 +32,7 @@ export function watchStdout(io: Terminal): Stdout {
     for (const { signal, run } of [...listeners]) if (signal === raised) run()
   })
 
+  /** Also calls `run` if writing failed before. */
   function onSignal(signal: Signal, run: () => void): () => void {
     const listener = { signal, run }
     const stop = io.onSignal(signal, run)

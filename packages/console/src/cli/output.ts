@@ -33,7 +33,7 @@ export interface OutputOptions {
 export interface ShowOptions {
   /** Show the prompt above the reply. */
   readonly prompt: boolean
-  readonly opencode?: AskPort | undefined
+  readonly client?: AskPort | undefined
   readonly hint?: string | undefined
   readonly clock?: Clock | undefined
   /** Fields that each line of `--json` begins with. */
@@ -43,46 +43,48 @@ export interface ShowOptions {
 /** Where replies go: an interactive terminal view, plain text, or JSON lines. */
 export interface ReplyOutput {
   /** Whether standard output carries JSON lines only. */
-  readonly lines: boolean
+  readonly isJson: boolean
   /** Whether a person can answer here. */
   readonly interactive: boolean
   /** Sets the text at the end of the status line. */
-  hint(text: string): void
+  setHint(text: string): void
   /** Shows a note beside the replies, or on standard error if standard output carries JSON. */
   note(text: string): void
   observe(reply: Reply): readonly ReplyObserver[]
   /** Whether a reply is shown that has not settled. */
-  showing(): boolean
+  isShowing(): boolean
   /** Describes the text that open replies lack after an outage. */
-  missed(): string
+  missedText(): string
   /** Writes the line of `--json`. Called when the reply is complete. */
-  print(reply: Reply): void
+  printJson(reply: Reply): void
   /** Resolves when everything that settled is written. */
   settled(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Shows notes above the tails of replies, or on standard error if standard output carries JSON. */
-export function noteOn(io: ProcessIO, options: OutputOptions): (text: string) => void {
+export function noteWriter(io: ProcessIO, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = io
-  const surface = surfaceOf(writesLines(options) ? stderr : stdout, { live: repaints(io, options), env })
+  const surface = surfaceOf(isJsonOutput(options) ? stderr : stdout, { live: isRepainted(io, options), env })
   return (text) => {
     const indent = line(/^ */.exec(text)?.[0] ?? '')
     surface.note(wrap(line(cleanLine(text), 'dim'), surface.size().columns - 1, indent))
   }
 }
 
+/** `options` are the user's, and `show` the command's. */
 export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOptions): ReplyOutput {
   const { stdin, stdout, env } = io
   const sinks = new Set<ConsoleSink>()
   const label = createLabels()
-  const open = new Map<string, Reply>()
+  const openReplies = new Map<string, Reply>()
   let hint = show.hint ?? ''
-  const lines = writesLines(options)
-  const live = repaints(io, options)
-  const interactive = live && stdin.isTTY === true && show.opencode !== undefined
+  const isJson = isJsonOutput(options)
+  const live = isRepainted(io, options)
+  const interactive = live && stdin.isTTY === true && show.client !== undefined
 
-  function picture(): ConsoleSink {
+  /** A sink for one reply. It is kept until it has written everything. */
+  function addSink(): ConsoleSink {
     const sink = consoleSink({
       stdout,
       stdin,
@@ -94,7 +96,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
       prompt: show.prompt,
       label,
       // Without a person here, the command handles asks.
-      ...(interactive && show.opencode !== undefined ? { client: show.opencode } : {}),
+      ...(interactive && show.client !== undefined ? { client: show.client } : {}),
       allowUnseen: options.allowUnseen === true,
       hint: () => hint,
     })
@@ -104,26 +106,26 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
     return sink
   }
 
-  function changes(): ReplyObserver {
+  function changeObserver(): ReplyObserver {
     return observeAll(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
   }
 
-  const follow: ReplyObserver = observeAll(({ reply }) => {
-    if (reply.phase === 'settled') open.delete(reply.sessionID)
-    else open.set(reply.sessionID, reply)
+  const trackOpen: ReplyObserver = observeAll(({ reply }) => {
+    if (reply.phase === 'settled') openReplies.delete(reply.sessionID)
+    else openReplies.set(reply.sessionID, reply)
   })
 
   return {
-    lines,
+    isJson,
     interactive,
-    hint(text) {
+    setHint(text) {
       hint = text
     },
-    note: noteOn(io, options),
-    observe: () => [follow, ...(lines ? (options.changes === true ? [changes()] : []) : [picture()])],
-    showing: () => sinks.size > 0,
-    missed: () => ([...open.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
-    print(reply) {
+    note: noteWriter(io, options),
+    observe: () => [trackOpen, ...(isJson ? (options.changes === true ? [changeObserver()] : []) : [addSink()])],
+    isShowing: () => sinks.size > 0,
+    missedText: () => ([...openReplies.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
+    printJson(reply) {
       if (options.json === true) stdout.write(replyLine(reply, show.more))
     },
     async settled() {
@@ -135,12 +137,12 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
   }
 }
 
-function writesLines({ json, changes }: OutputOptions): boolean {
+function isJsonOutput({ json, changes }: OutputOptions): boolean {
   return json === true || changes === true
 }
 
-function repaints({ stdout, env }: ProcessIO, options: OutputOptions): boolean {
-  return !writesLines(options) && options.plain !== true && isLive(stdout, env)
+function isRepainted({ stdout, env }: ProcessIO, options: OutputOptions): boolean {
+  return !isJsonOutput(options) && options.plain !== true && isLive(stdout, env)
 }
 
 /** One line: the whole reply as JSON, with the fields of `more` first and its `text`, `answer` and `reasoning` last. */
@@ -160,6 +162,7 @@ function jsonLine(value: unknown): string {
   return `${cleanJson(JSON.stringify(value))}\n`
 }
 
+/** Leaves out the reply, wire events, texts that only grew, parts of messages and replies of children. */
 function shortChange(change: Change): Record<string, unknown> {
   // Observers get changes together with the reply. Neither the reply nor the wire event belongs in the line.
   const own: Record<string, unknown> = { ...change, reply: undefined, raw: undefined }
@@ -171,8 +174,8 @@ function shortChange(change: Change): Record<string, unknown> {
   return own
 }
 
-function shortPart(part: Part, grown: boolean): Record<string, unknown> {
-  return { ...part, raw: undefined, ...(grown ? { text: undefined } : {}) }
+function shortPart(part: Part, hasDelta: boolean): Record<string, unknown> {
+  return { ...part, raw: undefined, ...(hasDelta ? { text: undefined } : {}) }
 }
 
 function shortMessage({ parts: _, raw: __, error, ...message }: Message): Record<string, unknown> {

@@ -12,8 +12,8 @@ import { DEFAULT_URL } from './server-url.ts'
 export interface ProgramSetup {
   readonly io: Terminal
   /** Loads the process's IO for a command. */
-  readonly ready: () => Promise<ProcessIO>
-  readonly version: string
+  readonly loadIO: () => Promise<ProcessIO>
+  readonly packageVersion: string
   readonly exit: (code: number) => void
 }
 
@@ -36,30 +36,30 @@ Environment:
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
-export function createProgram({ io, ready, version, exit }: ProgramSetup): Command {
+export function createProgram({ io, loadIO, packageVersion: version, exit }: ProgramSetup): Command {
   const program = new Command('reply')
     .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
     .version(version)
     .addHelpText('after', EXITS)
 
-  withAsks(withOutput(withServer(command('watch'))))
+  withAskOptions(withOutputOptions(withServerOptions(addCommand('watch'))))
     .description(
       'show all replies on a server, including those of other clients, and answer their questions and permissions',
     )
     .option('--session <id>', 'only this session')
     .addHelpText(
       'after',
-      examples([
+      examplesText([
         'reply watch',
         'reply watch --url http://127.0.0.1:4096 --session ses_…',
         'reply watch --json | jq -r .answer',
       ]),
     )
     .action(async (options: WatchCommandOptions) =>
-      exit(await (await import('./commands/watch.ts')).watch(options, await ready())),
+      exit(await (await import('./commands/watch.ts')).watch(options, await loadIO())),
     )
 
-  withAsks(withOutput(withServer(command('prompt'))))
+  withAskOptions(withOutputOptions(withServerOptions(addCommand('prompt'))))
     .description('send a prompt and show the reply; the exit code says how it ended')
     .argument('<text>', 'the prompt; - reads it from standard input')
     .option(
@@ -69,20 +69,20 @@ export function createProgram({ io, ready, version, exit }: ProgramSetup): Comma
     .option('--session <id>', 'use this session instead of a new one')
     .option('--file <path>', 'attach a file (repeatable)', (path: string, all: string[] = []) => [...all, path])
     .option('--agent <name>', 'the agent to use')
-    .option('--model <provider/model>', 'the model to use', checked(parseModel))
+    .option('--model <provider/model>', 'the model to use', usageErrors(parseModel))
     .option(
       '--timeout <duration>',
       'abort after this long without progress, for example 90s or 5m. Waiting for an answer does not count, waiting for a retry does',
-      checked(parseDuration),
+      usageErrors(parseDuration),
     )
     .option(
       '--asks <what>',
       'what to do with asks without a terminal: wait for another client to answer, or reject',
-      checked(parseAsks),
+      usageErrors(parseAsks),
     )
     .addHelpText(
       'after',
-      examples([
+      examplesText([
         'reply prompt "Why does the build fail?"',
         'git diff | reply prompt -',
         'reply prompt "List the routes" --json | jq -r .answer',
@@ -92,63 +92,66 @@ export function createProgram({ io, ready, version, exit }: ProgramSetup): Comma
     )
     .action(async (text: string, { timeout, ...options }: PromptCommandOptions & { timeout?: number }) =>
       exit(
-        await (await import('./commands/prompt.ts')).prompt(text, { ...options, timeoutMs: timeout }, await ready()),
+        await (await import('./commands/prompt.ts')).prompt(text, { ...options, timeoutMs: timeout }, await loadIO()),
       ),
     )
 
-  withOutput(command('replay'))
+  withOutputOptions(addCommand('replay'))
     .description('show recordings: server-sent events or JSON lines, gzipped or not')
     .argument('<file...>', 'recordings; - reads standard input')
-    .option('--speed <factor>', 'replay speed: 1 is the recorded pace, 10 is ten times faster', checked(parseSpeed))
+    .option('--speed <factor>', 'replay speed: 1 is the recorded pace, 10 is ten times faster', usageErrors(parseSpeed))
     .addHelpText(
       'after',
-      examples([
+      examplesText([
         'reply replay session.sse',
         'reply replay --speed 1 session.sse.gz',
         'reply replay *.sse --json | jq -r .outcome',
       ]),
     )
     .action(async (files: string[], options: ReplayCommandOptions) =>
-      exit(await (await import('./commands/replay.ts')).replay(files, options, await ready())),
+      exit(await (await import('./commands/replay.ts')).replay(files, options, await loadIO())),
     )
 
-  withLines(withServer(command('record')))
+  withJsonOptions(withServerOptions(addCommand('record')))
     .description('record what a server sends to a file until Control-C, with secrets redacted')
     .argument('<file>', 'the file to write; - writes to standard output')
     .option('--force', 'overwrite an existing file')
-    .addHelpText('after', examples(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
+    .addHelpText('after', examplesText(['reply record session.sse', 'reply record - | gzip > session.sse.gz']))
     .action(async (file: string, options: RecordCommandOptions) =>
-      exit(await (await import('./commands/record.ts')).record(file, options, await ready())),
+      exit(await (await import('./commands/record.ts')).record(file, options, await loadIO())),
     )
 
-  withOutput(command('demo'))
+  withOutputOptions(addCommand('demo'))
     .description('run a real OpenCode server with a scripted model, without a key or a network')
     .argument('[scenario]', 'the scenario to play (see --list)')
     .option('--list', 'list the scenarios')
     .option('--url <url>', 'watch this server instead')
-    .addHelpText('after', examples(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']))
+    .addHelpText(
+      'after',
+      examplesText(['reply demo', 'reply demo permission', 'reply demo --url http://127.0.0.1:4096']),
+    )
     .action(async (scenario: string | undefined, options: DemoCommandOptions) =>
-      exit(await (await import('./commands/demo.ts')).demo(scenario, options, await ready())),
+      exit(await (await import('./commands/demo.ts')).demo(scenario, options, await loadIO())),
     )
 
-  const bridge = command('bridge')
+  const bridge = addCommand('bridge')
     .description('connect chats to your agents, so that people can prompt, answer and stop them there')
     .option(
       '--name <name>',
       'the name of the bridge. Its config is ~/.config/reply/<name>/reply.json',
-      checked(parseName),
+      usageErrors(parseName),
       'bridge',
     )
     .option('--config <path>', 'the path of the config if it is somewhere else')
     .option(
       '--listen <address>',
       'serve /webhooks/<channel>, /healthz, /readyz and /metrics on this port of localhost, or on host:port',
-      checked(parseListen),
+      usageErrors(parseListen),
     )
     .option(
       '--listen-health <address>',
       'serve /healthz, /readyz and /metrics here, and only /webhooks/<channel> at --listen',
-      checked(parseListen),
+      usageErrors(parseListen),
     )
     .option(
       '--allow-host <name>',
@@ -159,7 +162,7 @@ export function createProgram({ io, ready, version, exit }: ProgramSetup): Comma
     .option('--check', 'check the config, its tokens, servers and state, then exit')
     .addHelpText(
       'after',
-      examples([
+      examplesText([
         'reply bridge init',
         'reply bridge --check',
         'reply bridge failed',
@@ -170,47 +173,48 @@ export function createProgram({ io, ready, version, exit }: ProgramSetup): Comma
     )
     .action(async ({ check, ...options }: BridgeCommandOptions & { readonly check?: true }) => {
       const commands = await import('./commands/bridge.ts')
-      exit(await (check ? commands.checkConfig(options, await ready()) : commands.bridge(options, await ready())))
+      exit(await (check ? commands.checkConfig(options, await loadIO()) : commands.bridge(options, await loadIO())))
     })
 
   bridge.addCommand(
-    quiet(new Command('init'))
+    throwOnExit(new Command('init'))
       .description('ask for a server, a channel and the first person, check them and write the config')
       .option('--force', 'overwrite an existing config')
       .action(async (_: unknown, init: Command) =>
-        exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await ready())),
+        exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await loadIO())),
       ),
   )
 
   bridge.addCommand(
-    quiet(new Command('failed'))
+    throwOnExit(new Command('failed'))
       .description(
         'list permanent failures: answers that may not have arrived, prompts that may have run, and rows of the state that were set aside',
       )
       .option('--forget <key>', 'delete a row that was set aside')
       .addHelpText(
         'after',
-        examples([
+        examplesText([
           'reply bridge failed',
           'reply bridge failed --name work',
           'reply bridge failed --forget route/tg/7/',
         ]),
       )
       .action(async (_: unknown, failed: Command) =>
-        exit(await (await import('./commands/bridge.ts')).listFailures(failed.optsWithGlobals(), await ready())),
+        exit(await (await import('./commands/bridge.ts')).listFailures(failed.optsWithGlobals(), await loadIO())),
       ),
   )
 
   return program
 
-  function command(name: string): Command {
-    const added = quiet(new Command(name))
-    quiet(program).addCommand(added)
+  function addCommand(name: string): Command {
+    const added = throwOnExit(new Command(name))
+    throwOnExit(program).addCommand(added)
     return added
   }
 
-  function quiet(one: Command): Command {
-    return one
+  /** Makes a command throw instead of ending the process, and write through `io`. */
+  function throwOnExit(command: Command): Command {
+    return command
       .exitOverride()
       .configureOutput({
         writeOut: (text) => void io.stdout.write(text),
@@ -221,7 +225,7 @@ export function createProgram({ io, ready, version, exit }: ProgramSetup): Comma
   }
 }
 
-function withServer(command: Command): Command {
+function withServerOptions(command: Command): Command {
   return command
     .option(
       '--url <url>',
@@ -230,20 +234,20 @@ function withServer(command: Command): Command {
     .option('--directory <path>', "the project on the server (default: the server's own)")
 }
 
-function withOutput(command: Command): Command {
-  return withLines(command)
+function withOutputOptions(command: Command): Command {
+  return withJsonOptions(command)
     .option('--reasoning', "show the model's reasoning")
     .option('--plain', 'plain text, nothing repainted')
 }
 
-function withAsks(command: Command): Command {
+function withAskOptions(command: Command): Command {
   return command.option(
     '--allow-unseen',
     'let you allow a permission even if the server does not say what it would run',
   )
 }
 
-function withLines(command: Command): Command {
+function withJsonOptions(command: Command): Command {
   return command
     .option(
       '--json',
@@ -252,12 +256,12 @@ function withLines(command: Command): Command {
     .option('--changes', 'write only JSON lines to standard output, one for each change, without wire events')
 }
 
-function examples(lines: readonly string[]): string {
+function examplesText(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
 /** Turns a parser's error into a usage error that names the option. */
-function checked<T>(parse: (text: string) => T): (text: string) => T {
+function usageErrors<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
       return parse(text)

@@ -1,12 +1,12 @@
 import type { Client, Reply } from '@reply/core'
-import { type Unattended, unattended } from '../asks/unattended.ts'
-import { EXIT, exitOf } from './exit-code.ts'
+import { type Unattended, unattendedAskObserver } from '../asks/unattended.ts'
+import { EXIT, exitCodeOf } from './exit-code.ts'
 import { listenForExit } from './exit-signals.ts'
 import type { ReplyOutput } from './output.ts'
 import type { ProcessIO } from './process-io.ts'
 
 export interface PromptRun {
-  readonly opencode: Pick<Client, 'prompt' | 'answer' | 'reject'>
+  readonly client: Pick<Client, 'prompt' | 'answer' | 'reject'>
   readonly output: ReplyOutput
   readonly request: Parameters<Client['prompt']>[0]
   readonly timeoutMs?: number | undefined
@@ -27,53 +27,55 @@ const LEAVE_MS = 5_000
  * how it ended. The second exits at once. SIGTERM, SIGHUP and a closed pipe abort it, then exit. A run that another
  * client started continues.
  */
-export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise<number> {
-  const { opencode, output, request, timeoutMs, asks } = conversation
+export async function runPrompt(run: PromptRun, io: ProcessIO): Promise<number> {
+  const { client, output, request, timeoutMs, asks } = run
   let aborting = false
   const leaving = new AbortController()
   const observers =
     asks === undefined
       ? []
       : [
-          unattended(asks, {
-            opencode,
+          unattendedAskObserver(asks, {
+            client,
             note: output.note,
             clock: io.clock,
             cure: 'use a terminal, or --asks wait',
             isOwn: () => stream.joined !== true,
           }),
         ]
-  const left = listenForExit(io, {
+  const exit = listenForExit(io, {
     interrupted: () => {
       if (aborting) return EXIT.interrupted
-      output.hint('aborting, ctrl-c again exits')
+      output.setHint('aborting, ctrl-c again exits')
       abort()
       return undefined
     },
     readerLeft: EXIT.readerLeft,
   })
-  const stream = opencode.prompt(request, {
+  const stream = client.prompt(request, {
     observe: (reply: Reply) => [...output.observe(reply), ...observers],
     signal: leaving.signal,
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   })
 
+  /** Aborts the reply once. A failure is noted. */
   function abort(): void {
     if (aborting) return
     aborting = true
     stream.abort().catch((error: unknown) => output.note(error instanceof Error ? error.message : String(error)))
   }
 
-  async function ended(): Promise<number> {
+  /** Returns the exit code once the settled reply is shown. */
+  async function showToEnd(): Promise<number> {
     const reply = await stream.result
     await output.settled()
-    output.print(reply)
-    conversation.onEnd?.(reply)
-    return exitOf(reply.outcome)
+    output.printJson(reply)
+    run.onEnd?.(reply)
+    return exitCodeOf(reply.outcome)
   }
 
-  /** Ends the run, unless another client began it, and waits until the server has stopped. */
-  async function stopped(waitMs: number): Promise<void> {
+  /** Aborts the run, unless another client began it, and waits at most `waitMs` for its end. */
+  async function stopRun(waitMs: number): Promise<void> {
     if (!aborting) leaving.abort()
     if (!aborting && stream.joined) return output.note('Left the run. It continues, because another client started it.')
     let cancel = (): void => {}
@@ -86,11 +88,11 @@ export async function runPrompt(conversation: PromptRun, io: ProcessIO): Promise
   }
 
   try {
-    const code = await Promise.race([ended(), left.code])
-    if (code >= 128) await stopped(code === EXIT.interrupted ? LEAVE_AT_ONCE_MS : LEAVE_MS)
+    const code = await Promise.race([showToEnd(), exit.code])
+    if (code >= 128) await stopRun(code === EXIT.interrupted ? LEAVE_AT_ONCE_MS : LEAVE_MS)
     return code
   } finally {
-    left.stop()
+    exit.stop()
     await output.stop()
   }
 }

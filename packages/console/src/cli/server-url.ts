@@ -24,9 +24,9 @@ export interface ServerAddress {
  * The server's address. Credentials in the URL take precedence. The service's password is only sent to the service, and
  * the environment's to any other server.
  */
-export function addressOf({ url: given }: ServerOptions, env: Environment): ServerAddress {
+export function addressOf({ url: option }: ServerOptions, env: Environment): ServerAddress {
   const service = managedService(env)
-  const url = given ?? (env.OPENCODE_URL || (service?.url ?? DEFAULT_URL))
+  const url = option ?? (env.OPENCODE_URL || (service?.url ?? DEFAULT_URL))
   if (URL.canParse(url) && new URL(url).password !== '') return { url }
   if (service && isSameServer(url, service.url)) return { url, password: service.password }
   const { OPENCODE_SERVER_USERNAME: username } = env
@@ -75,6 +75,7 @@ function registrationOf({ XDG_STATE_HOME, HOME, USERPROFILE }: Environment): str
   return state ? join(state, 'opencode', 'service.json') : undefined
 }
 
+/** Whether a process with this id runs, also as another user. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,10 +1,10 @@
 import { knownTokens, lex, type Token } from '@reply/sink/internal'
 import { clip, type Line, line, type Span, span, type Tone, widthOf, wrap } from './styled-line.ts'
 
-type Of<T extends Token['type']> = Extract<Token, { readonly type: T }>
+type TokenOf<T extends Token['type']> = Extract<Token, { readonly type: T }>
 
 /** The lexer's type of nested tokens. */
-type Inside = Parameters<typeof knownTokens>[0]
+type NestedTokens = Parameters<typeof knownTokens>[0]
 
 /**
  * Cuts Markdown at its top-level blocks. The concatenated pieces are the source.
@@ -59,22 +59,23 @@ export function markdown(source: string, width: number): readonly Line[] {
 function endOf(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
   let left = 0
-  for (let at = 0; at < raw.length; at++) if (!isSpace(raw, at)) left++
+  for (let at = 0; at < raw.length; at++) if (!isSpaceAt(raw, at)) left++
   let end = start
   for (; end < source.length; end++) {
-    if (isSpace(source, end)) continue
+    if (isSpaceAt(source, end)) continue
     if (left === 0) break
     left--
   }
   return end
 }
 
-function isSpace(text: string, at: number): boolean {
+function isSpaceAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(at))
 }
 
-function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): readonly Line[] {
+/** The rows of blocks, with a blank row where the source has blank lines. */
+function blockLines(tokens: NestedTokens, width: number, tones: readonly Tone[]): readonly Line[] {
   const rows: Line[] = []
   let gap = false
   for (const token of knownTokens(tokens)) {
@@ -82,7 +83,7 @@ function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): read
       gap = rows.length > 0
       continue
     }
-    const block = blockOf(token, width, tones)
+    const block = blockTokenLines(token, width, tones)
     if (block.length === 0) continue
     if (gap) rows.push([])
     gap = false
@@ -91,14 +92,14 @@ function blockLines(tokens: Inside, width: number, tones: readonly Tone[]): read
   return rows
 }
 
-function blockOf(token: Token, width: number, tones: readonly Tone[]): readonly Line[] {
+function blockTokenLines(token: Token, width: number, tones: readonly Tone[]): readonly Line[] {
   switch (token.type) {
     case 'heading':
-      return wrap(inline(token.tokens, headingTones(token.depth)), width)
+      return wrap(inlineSpans(token.tokens, headingTones(token.depth)), width)
     case 'paragraph':
-      return wrap(inline(token.tokens, tones), width)
+      return wrap(inlineSpans(token.tokens, tones), width)
     case 'text':
-      return wrap(token.tokens ? inline(token.tokens, tones) : inlineToken(token, tones), width)
+      return wrap(token.tokens ? inlineSpans(token.tokens, tones) : inlineTokenSpans(token, tones), width)
     case 'code':
       return codeLines(token, width)
     case 'blockquote':
@@ -107,7 +108,11 @@ function blockOf(token: Token, width: number, tones: readonly Tone[]): readonly 
       return listLines(token, width, tones)
     case 'table':
       return tableLines(
-        { align: token.align, header: cellsOf(token.header, true), rows: token.rows.map((row) => cellsOf(row, false)) },
+        {
+          align: token.align,
+          header: cellLines(token.header, true),
+          rows: token.rows.map((row) => cellLines(row, false)),
+        },
         width,
       )
     case 'hr':
@@ -128,7 +133,7 @@ function blockOf(token: Token, width: number, tones: readonly Tone[]): readonly 
     case 'image':
     case 'link':
     case 'strong':
-      return wrap(inlineToken(token, tones), width)
+      return wrap(inlineTokenSpans(token, tones), width)
   }
   return token satisfies never
 }
@@ -139,12 +144,12 @@ function headingTones(depth: number): readonly Tone[] {
   return ['bold']
 }
 
-function codeLines(token: Of<'code'>, width: number): readonly Line[] {
+function codeLines(token: TokenOf<'code'>, width: number): readonly Line[] {
   const label = token.lang === undefined || token.lang === '' ? [] : [clip(line(`  ${token.lang}`, 'dim'), width)]
   return [...label, ...wrap(line(token.text, 'cyan'), width, line('  '))]
 }
 
-function listLines(token: Of<'list'>, width: number, tones: readonly Tone[]): readonly Line[] {
+function listLines(token: TokenOf<'list'>, width: number, tones: readonly Tone[]): readonly Line[] {
   const first = token.start === '' ? 1 : token.start
   const digits = String(first + token.items.length - 1).length
   return token.items.flatMap((item, index) => {
@@ -166,28 +171,28 @@ const CHECKED = span('[x] ', 'dim')
 const UNCHECKED = span('[ ] ', 'dim')
 
 /** Removes the checkbox, because the item's bullet shows it. In a loose item it is inside the first paragraph. */
-function withoutCheckbox(tokens: Inside): Inside {
+function withoutCheckbox(tokens: NestedTokens): NestedTokens {
   return knownTokens(tokens).filter((token) => token.type !== 'checkbox')
 }
 
-function cellsOf(cells: Of<'table'>['header'], header: boolean): readonly Line[] {
-  return cells.map((cell) => inline(cell.tokens, header ? ['bold'] : []))
+function cellLines(cells: TokenOf<'table'>['header'], header: boolean): readonly Line[] {
+  return cells.map((cell) => inlineSpans(cell.tokens, header ? ['bold'] : []))
 }
 
-function inline(tokens: Inside, tones: readonly Tone[]): Span[] {
+function inlineSpans(tokens: NestedTokens, tones: readonly Tone[]): Span[] {
   const known = knownTokens(tokens)
   const only = known.length === 1 ? known[0] : undefined
-  return only ? inlineToken(only, tones) : known.flatMap((token) => inlineToken(token, tones))
+  return only ? inlineTokenSpans(only, tones) : known.flatMap((token) => inlineTokenSpans(token, tones))
 }
 
-function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
+function inlineTokenSpans(token: Token, tones: readonly Tone[]): Span[] {
   switch (token.type) {
     case 'strong':
-      return inline(token.tokens, [...tones, 'bold'])
+      return inlineSpans(token.tokens, [...tones, 'bold'])
     case 'em':
-      return inline(token.tokens, [...tones, 'italic'])
+      return inlineSpans(token.tokens, [...tones, 'italic'])
     case 'del':
-      return inline(token.tokens, [...tones, 'strikethrough'])
+      return inlineSpans(token.tokens, [...tones, 'strikethrough'])
     case 'codespan':
       return [span(token.text, ...tones, 'cyan')]
     case 'br':
@@ -199,7 +204,7 @@ function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
     case 'escape':
       return [span(token.text, ...tones)]
     case 'text':
-      return token.tokens ? inline(token.tokens, tones) : [span(plainEntities(token.text), ...tones)]
+      return token.tokens ? inlineSpans(token.tokens, tones) : [span(decodeEntities(token.text), ...tones)]
     case 'checkbox':
       return []
     case 'html':
@@ -211,15 +216,15 @@ function inlineToken(token: Token, tones: readonly Tone[]): Span[] {
 }
 
 /** Prints the address unless the text already shows it: terminals can't be trusted with hidden link targets. */
-function linkSpans(token: Of<'link'>, tones: readonly Tone[]): Span[] {
-  const text = inline(token.tokens, [...tones, 'underline', 'blue'])
+function linkSpans(token: TokenOf<'link'>, tones: readonly Tone[]): Span[] {
+  const text = inlineSpans(token.tokens, [...tones, 'underline', 'blue'])
   const shown = text.map((part) => part.text).join('')
   if (shown === token.href || `mailto:${shown}` === token.href || `http://${shown}` === token.href) return text
   return [...text, span(` (${token.href})`, ...tones, 'dim')]
 }
 
 /** The address of a picture, unless it takes the place of its text. */
-function addressOf({ text, href }: Of<'image'>, tones: readonly Tone[]): Span[] {
+function addressOf({ text, href }: TokenOf<'image'>, tones: readonly Tone[]): Span[] {
   return text === '' || text === href ? [] : [span(` (${href})`, ...tones, 'dim')]
 }
 
@@ -232,7 +237,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',
 }
 
-function plainEntities(text: string): string {
+function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
 }
@@ -244,31 +249,33 @@ interface Table {
 }
 
 const RULE = span(' │ ', 'dim')
-const LEAST = 6
+const minColumnWidth = 6
 
 /** Columns share the width by need, and cells wrap. With less than six columns' width for each, rows become lists. */
 function tableLines(table: Table, width: number): readonly Line[] {
   const count = table.header.length
   const room = width - widthOf([RULE]) * (count - 1)
   const wanted = table.header.map((head, column) =>
-    Math.max(1, longest(head), ...table.rows.map((row) => longest(row[column] ?? []))),
+    Math.max(1, longestRowWidth(head), ...table.rows.map((row) => longestRowWidth(row[column] ?? []))),
   )
-  const widths = share(wanted, room)
+  const widths = shareWidth(wanted, room)
   if (widths === undefined) return fieldLines(table, width)
   const under = widths.map((column) => '─'.repeat(column)).join('─┼─')
   return [
-    ...rowLines(table.header, table, widths),
+    ...tableRowLines(table.header, table, widths),
     [span(under, 'dim')],
-    ...table.rows.flatMap((row) => rowLines(row, table, widths)),
+    ...table.rows.flatMap((row) => tableRowLines(row, table, widths)),
   ]
 }
 
-function longest(cell: Line): number {
+function longestRowWidth(cell: Line): number {
   return Math.max(0, ...wrap(cell, Number.POSITIVE_INFINITY).map(widthOf))
 }
 
-/** Narrow columns get their full width. Wide ones share the rest evenly. */
-function share(wanted: readonly number[], room: number): readonly number[] | undefined {
+/**
+ * Narrow columns get their full width. Wide ones share the rest evenly. Undefined if that is less than six for each.
+ */
+function shareWidth(wanted: readonly number[], room: number): readonly number[] | undefined {
   const widths = wanted.map(() => 0)
   let left = room
   let open = wanted.map((_, column) => column)
@@ -276,7 +283,7 @@ function share(wanted: readonly number[], room: number): readonly number[] | und
     const even = Math.floor(left / open.length)
     const fitting = open.filter((column) => (wanted[column] ?? 0) <= even)
     if (fitting.length === 0) {
-      if (even < LEAST) return undefined
+      if (even < minColumnWidth) return undefined
       for (const column of open) widths[column] = even
       return widths
     }
@@ -289,24 +296,25 @@ function share(wanted: readonly number[], room: number): readonly number[] | und
   return widths
 }
 
-function rowLines(cells: readonly Line[], table: Table, widths: readonly number[]): readonly Line[] {
+function tableRowLines(cells: readonly Line[], table: Table, widths: readonly number[]): readonly Line[] {
   const columns = widths.map((width, column) => wrap(cells[column] ?? [], width))
   const height = Math.max(1, ...columns.map((rows) => rows.length))
   return Array.from({ length: height }, (_, row) =>
     widths.flatMap((width, column): Line => {
-      const cell = pad(columns[column]?.[row] ?? [], width, table.align[column] ?? null)
+      const cell = padCell(columns[column]?.[row] ?? [], width, table.align[column] ?? null)
       return column === 0 ? cell : [RULE, ...cell]
     }),
   )
 }
 
-function pad(cell: Line, width: number, align: Table['align'][number]): Line {
+function padCell(cell: Line, width: number, align: Table['align'][number]): Line {
   const spare = Math.max(0, width - widthOf(cell))
   if (spare === 0) return cell
   const before = align === 'right' ? spare : align === 'center' ? Math.floor(spare / 2) : 0
   return [span(' '.repeat(before)), ...cell, span(' '.repeat(spare - before))]
 }
 
+/** Lists a row's cells below each other, each after its heading. A blank row precedes the next table row. */
 function fieldLines(table: Table, width: number): readonly Line[] {
   return table.rows.flatMap((row, index) => {
     const lines = table.header.flatMap((head, column) =>

@@ -2,13 +2,14 @@ import { type Line, line } from './styled-line.ts'
 
 /** How many lines a diff adds and removes: `+3 −1`. Empty if it is not a diff. */
 export function patchCount(diff: unknown): string {
-  const lines = changedLines(diff)
+  const lines = hunkLines(diff)
   const added = lines.filter((text) => text.startsWith('+')).length
   const removed = lines.filter((text) => text.startsWith('-')).length
   return added + removed === 0 ? '' : `+${added} −${removed}`
 }
 
-function changedLines(diff: unknown): readonly string[] {
+/** The lines of the hunks, context included. Empty if it is not a diff. */
+function hunkLines(diff: unknown): readonly string[] {
   if (typeof diff !== 'string') return []
   const lines = diff.split('\n')
   const start = lines.findIndex((text) => text.startsWith('@@'))
@@ -17,7 +18,7 @@ function changedLines(diff: unknown): readonly string[] {
 }
 
 /** A line of a diff in its colour. */
-export function toned(text: string): Line {
+export function diffLine(text: string): Line {
   if (text.startsWith('@@')) return line(text, 'dim')
   if (text.startsWith('+')) return line(text, 'green')
   return text.startsWith('-') ? line(text, 'red') : line(text)

@@ -2,14 +2,14 @@ import type { Reply } from '@reply/core'
 import { cleanLine } from './sanitize.ts'
 
 const MAX_LENGTH = 40
-const REMEMBERED = 500
+const MOST_LABELS = 500
 
 // OpenCode's placeholder until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
 const PLACEHOLDER = /^(?:New|Child) session - \d{4}-\d\d-\d\d/
 
 /** The label of a reply: its session's title, else the beginning of its prompt, else the session's id. */
 export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'prompt' | 'sessionID'>): string {
-  return givenTitle(title) ?? beginningOf(prompt?.text ?? '') ?? cleanLine(sessionID)
+  return givenTitle(title) ?? shortenedLine(prompt?.text ?? '') ?? cleanLine(sessionID)
 }
 
 /** A real title, not OpenCode's placeholder, in one line. */
@@ -27,13 +27,14 @@ export function createLabels(): (reply: Reply) => string {
     labels.delete(sessionID)
     labels.set(sessionID, label)
     const [oldest] = labels.keys()
-    if (oldest !== undefined && labels.size > REMEMBERED) labels.delete(oldest)
+    if (oldest !== undefined && labels.size > MOST_LABELS) labels.delete(oldest)
     const isShared = [...labels].some(([other, own]) => other !== sessionID && own === label)
     return isShared ? `${label} (…${cleanLine(sessionID).slice(-5)})` : label
   }
 }
 
-function beginningOf(text: string): string | undefined {
+/** One line of at most 40 characters, cut at a word. Undefined if it is blank. */
+function shortenedLine(text: string): string | undefined {
   const line = cleanLine(text)
   if (line.length <= MAX_LENGTH) return line === '' ? undefined : line
   const cut = line.slice(0, MAX_LENGTH)

@@ -25,11 +25,13 @@ export interface Span {
 /** One terminal row, or, before `wrap`, any number of them separated by line feeds. */
 export type Line = readonly Span[]
 
+/** Text without escape sequences, and with tabs as four spaces. */
 export function span(text: string, ...tones: readonly Tone[]): Span {
   const cleaned = clean(text)
   return { text: cleaned.includes('\t') ? cleaned.replaceAll('\t', '    ') : cleaned, tones }
 }
 
+/** A line of one span. */
 export function line(text: string, ...tones: readonly Tone[]): Line {
   return [span(text, ...tones)]
 }
@@ -43,16 +45,16 @@ export function widthOf(spans: Line): number {
 
 /** The text without style. */
 export function plain(spans: Line): string {
-  return spans.map(({ text }) => oneRow(text)).join('')
+  return spans.map(({ text }) => cleanRow(text)).join('')
 }
 
 /** The only place that produces terminal escapes: the text is cleaned once more, and only SGR is added. */
 export function ansi(spans: Line): string {
   let out = ''
   for (const { text, tones } of spans) {
-    const row = oneRow(text)
+    const row = cleanRow(text)
     if (row === '') continue
-    out += tones.length === 0 ? row : styled(row, tones)
+    out += tones.length === 0 ? row : withEscapes(row, tones)
   }
   return out
 }
@@ -60,7 +62,7 @@ export function ansi(spans: Line): string {
 /** The escapes before and after a text in these tones. */
 const escapes = new Map<string, readonly [string, string]>()
 
-function styled(text: string, tones: readonly Tone[]): string {
+function withEscapes(text: string, tones: readonly Tone[]): string {
   const key = tones.join()
   let around = escapes.get(key)
   if (around === undefined) {
@@ -82,7 +84,7 @@ export function clip(spans: Line, width: number): Line {
     used += cell.width
     cells.push(cell)
   }
-  return width < 1 ? [] : [...spansOf(cells), { text: '…', tones: ['dim'] }]
+  return width < 1 ? [] : [...trimmedSpans(cells), { text: '…', tones: ['dim'] }]
 }
 
 /** The row, cut to make room for an end that must be visible. If there is hardly any room, the end is dropped. */
@@ -101,12 +103,12 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
   const whole = wholeRow(spans, width - widthOf(lead))
   if (whole) return [[...lead, ...whole]]
   const rows: Line[] = []
-  for (const cells of linesOf(cellsOf(spans))) {
+  for (const cells of splitAtLineFeeds(cellsOf(spans))) {
     let start = 0
     do {
       const before = rows.length === 0 ? lead : hang
-      const end = breakOf(cells, start, Math.max(1, width - widthOf(before)))
-      rows.push([...before, ...spansOf(cells, start, end)])
+      const end = endOfRow(cells, start, Math.max(1, width - widthOf(before)))
+      rows.push([...before, ...trimmedSpans(cells, start, end)])
       start = end
       // Spaces at a break belong to neither row. Those at the start of a line are indentation and stay.
       while (cells[start]?.text === ' ') start++
@@ -150,7 +152,7 @@ export function chop(spans: Line, width: number, { lead, hang }: { readonly lead
       used += cells[end]?.width ?? 0
       if (used > room && end > start) break
     }
-    rows.push([...before, ...joinedCells(cells.slice(start, end))])
+    rows.push([...before, ...mergedSpans(cells.slice(start, end))])
     start = end
   } while (start < cells.length)
   return rows
@@ -172,7 +174,7 @@ function cellsOf(spans: Line): Cell[] {
   return cells
 }
 
-function linesOf(cells: readonly Cell[]): Cell[][] {
+function splitAtLineFeeds(cells: readonly Cell[]): Cell[][] {
   const lines: Cell[][] = [[]]
   for (const cell of cells) {
     if (cell.text === '\n') lines.push([])
@@ -182,7 +184,7 @@ function linesOf(cells: readonly Cell[]): Cell[][] {
 }
 
 /** Where the row that begins at `start` ends. At least one cell further. */
-function breakOf(cells: readonly Cell[], start: number, width: number): number {
+function endOfRow(cells: readonly Cell[], start: number, width: number): number {
   let used = 0
   let opportunity = start
   let inked = false
@@ -200,13 +202,14 @@ function breakOf(cells: readonly Cell[], start: number, width: number): number {
 }
 
 /** The cells from `start` to `end` without trailing spaces, as spans of one style each. */
-function spansOf(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
+function trimmedSpans(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
   let last = end
   while (last > start && cells[last - 1]?.text === ' ') last--
-  return joinedCells(cells.slice(start, last))
+  return mergedSpans(cells.slice(start, last))
 }
 
-function joinedCells(cells: readonly Cell[]): Span[] {
+/** One span for neighbouring cells with the same tones. */
+function mergedSpans(cells: readonly Cell[]): Span[] {
   const spans: Span[] = []
   let text = ''
   for (const [index, cell] of cells.entries()) {
@@ -218,7 +221,7 @@ function joinedCells(cells: readonly Cell[]): Span[] {
   return spans
 }
 
-function oneRow(text: string): string {
+function cleanRow(text: string): string {
   return clean(text).replace(/[\n\t]/g, ' ')
 }
 
@@ -243,13 +246,13 @@ export function columnsOf(text: string): number {
   if (ACCENTED.test(text)) return text.replace(ACCENTS, '').length
   const known = rowWidths.get(text)
   if (known !== undefined) return known
-  const columns = columnsOfCharacters(text)
+  const columns = measureCharacters(text)
   if (rowWidths.size >= mostRows) rowWidths.clear()
   if (text.length <= longestRow) rowWidths.set(text, columns)
   return columns
 }
 
-function columnsOfCharacters(text: string): number {
+function measureCharacters(text: string): number {
   let columns = 0
   // A line feed before `wrap` has no width.
   for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)

@@ -15,13 +15,13 @@ export interface Keyboard {
   /**
    * Stops the terminal from echoing keys. Control-C calls `interrupt`. Returns a function that releases the keyboard.
    */
-  hold(interrupt: () => void): () => void
+  enterRawMode(interrupt: () => void): () => void
   /** Queues for the keys. `onFocus` is called when it gets them. */
   focus(listener: { onKey: (key: Key) => void; onFocus: () => void }): Focus
 }
 
 export interface Focus {
-  has(): boolean
+  hasKeys(): boolean
   leave(): void
 }
 
@@ -41,12 +41,14 @@ interface KeyListener {
   readonly onFocus: () => void
 }
 
+/** Reads the stream only while someone is in raw mode. */
 function createKeyboard(stdin: Input): Keyboard {
   const queue: KeyListener[] = []
   const holders = new Set<{ interrupt: () => void }>()
   let decoder = new StringDecoder('utf8')
 
-  function read(chunk: Buffer | string): void {
+  /** Gives keys to the first listener in the queue, and Control-C to everyone in raw mode. */
+  function dispatchKeys(chunk: Buffer | string): void {
     const text = typeof chunk === 'string' ? chunk : decoder.write(chunk)
     for (const key of keysOf(text)) {
       if (key.type === 'interrupt') for (const { interrupt } of [...holders]) interrupt()
@@ -55,18 +57,18 @@ function createKeyboard(stdin: Input): Keyboard {
   }
 
   return {
-    hold(interrupt) {
+    enterRawMode(interrupt) {
       const holder = { interrupt }
       if (holders.size === 0) {
         decoder = new StringDecoder('utf8')
         stdin.setRawMode?.(true)
-        stdin.on('data', read)
+        stdin.on('data', dispatchKeys)
         stdin.resume()
       }
       holders.add(holder)
       return () => {
         if (!holders.delete(holder) || holders.size > 0) return
-        stdin.off('data', read)
+        stdin.off('data', dispatchKeys)
         stdin.pause()
         stdin.setRawMode?.(false)
       }
@@ -75,7 +77,7 @@ function createKeyboard(stdin: Input): Keyboard {
       queue.push(listener)
       if (queue[0] === listener) listener.onFocus()
       return {
-        has: () => queue[0] === listener,
+        hasKeys: () => queue[0] === listener,
         leave() {
           const at = queue.indexOf(listener)
           if (at < 0) return

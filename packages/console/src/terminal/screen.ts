@@ -31,10 +31,12 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     failure ??= error.message
   })
 
+  /** The terminal's size. At least 20 columns and 4 rows, so that something fits. */
   function size(): Size {
     return { columns: Math.max(20, stdout.columns ?? 80), rows: Math.max(4, stdout.rows ?? 24) }
   }
 
+  /** Writes the committed rows, and repaints the tail below them. */
   function paint(commit: readonly Line[]): void {
     const { columns, rows } = size()
     const tail = tailOf([...slots], rows).map((row) => clip(row, columns - 1))
@@ -43,7 +45,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
     if (tail.length === 0) out += ERASE_BELOW + SHOW
     else
-      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${up(park === 'first' ? tail.length - 1 : 0)}`
+      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${cursorUp(park === 'first' ? tail.length - 1 : 0)}`
     painted = tail.map(widthOf)
     stdout.write(out)
   }
@@ -54,7 +56,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     const { columns, rows } = size()
     // Rows painted in a wider terminal have wrapped.
     const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
-    return `\r${up(Math.min(above, rows - 1))}`
+    return `\r${cursorUp(Math.min(above, rows - 1))}`
   }
 
   function redrawAll(): void {
@@ -66,7 +68,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
   }
 
-  function listen(on: boolean): void {
+  function setListening(on: boolean): void {
     const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)
     change('drain', redrawAll)
@@ -84,7 +86,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     note: paint,
     region(redraw) {
       const slot: Slot = { redraw, picture: { commit: [], body: [], footer: [] } }
-      if (slots.size === 0) listen(true)
+      if (slots.size === 0) setListening(true)
       slots.add(slot)
       return {
         draw(picture) {
@@ -95,7 +97,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
         interrupted: () => lastCommitter !== undefined && lastCommitter !== slot,
         close() {
           if (!slots.delete(slot)) return
-          if (slots.size === 0) listen(false)
+          if (slots.size === 0) setListening(false)
           paint([])
         },
       }
@@ -103,7 +105,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
   }
 }
 
-function up(rows: number): string {
+function cursorUp(rows: number): string {
   return rows > 0 ? `\u001b[${rows}A` : ''
 }
 
@@ -115,8 +117,8 @@ function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
   let body = Math.max(0, most - footer)
   const tail: Line[] = []
   for (const { picture } of slots.toReversed()) {
-    const feet = last(picture.footer, footer)
-    const bodies = last(picture.body, body)
+    const feet = lastRows(picture.footer, footer)
+    const bodies = lastRows(picture.body, body)
     footer -= feet.length
     body -= bodies.length
     tail.unshift(...bodies, ...feet)
@@ -124,6 +126,6 @@ function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
   return tail
 }
 
-function last<T>(rows: readonly T[], count: number): readonly T[] {
+function lastRows<T>(rows: readonly T[], count: number): readonly T[] {
   return count <= 0 ? [] : rows.slice(-count)
 }

@@ -68,7 +68,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Whether to repaint and colour: a terminal, not `TERM=dumb`, not in CI, and without `NO_COLOR`. */
 export function isLive(stdout: Output, env: Environment): boolean {
-  return stdout.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI) && !isSet(env.NO_COLOR)
+  return stdout.isTTY === true && env.TERM !== 'dumb' && !isEnabled(env.CI) && !isEnabled(env.NO_COLOR)
 }
 
 /**
@@ -79,13 +79,14 @@ export function isLive(stdout: Output, env: Environment): boolean {
  * cursor down by the rows that wrapped below it. With nothing below it, the wrapped rows above can be counted.
  */
 export function parkOf(env: Environment): Park {
-  const first = isSet(env.TMUX) || isSet(env.XTERM_VERSION) || isSet(env.STY) || env.TERM === 'linux'
+  const first = isEnabled(env.TMUX) || isEnabled(env.XTERM_VERSION) || isEnabled(env.STY) || env.TERM === 'linux'
   return first ? 'first' : 'last'
 }
 
 export type Park = 'first' | 'last'
 
-function isSet(value: string | undefined): boolean {
+/** Whether a variable is set to anything but an empty text, `0` or `false`. */
+function isEnabled(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
@@ -98,7 +99,7 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     failure ??= error.message
   })
 
-  function write(rows: readonly Line[]): void {
+  function writePlain(rows: readonly Line[]): void {
     if (rows.length > 0) stdout.write(rows.map((row) => `${plain(row)}\n`).join(''))
   }
 
@@ -112,14 +113,14 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     congested: () => stdout.writableNeedDrain,
     shared: () => redraws.size > 1,
     broken: () => failure,
-    note: write,
+    note: writePlain,
     region(redraw) {
       if (redraws.size === 0) stdout.on('drain', redrawAll)
       redraws.add(redraw)
       return {
         draw({ commit }) {
           if (commit.length > 0) lastCommitter = redraw
-          write(commit)
+          writePlain(commit)
         },
         interrupted: () => lastCommitter !== undefined && lastCommitter !== redraw,
         close() {

@@ -43,10 +43,10 @@ export function createCommitted(): Committed & { add(block: Block): void } {
 export type Above = Block['kind'] | undefined
 
 /**
- * Which blocks may be committed now: the final ones up to the first that isn't, and the urgent ones. At the end of a
- * reply, all of them.
+ * Splits off the blocks that may be committed now: the final ones up to the first that isn't, and the urgent ones. At
+ * the end of a reply, all of them.
  */
-export function choose(
+export function splitCommittable(
   blocks: readonly Block[],
   ended: boolean,
 ): { readonly commit: readonly Block[]; readonly rest: readonly Block[] } {
@@ -54,8 +54,8 @@ export function choose(
   const commit: Block[] = []
   const rest: Block[] = []
   for (const block of blocks) {
-    const free = block.final && rest.every(({ final }) => final)
-    if (free || block.urgent) commit.push(block)
+    const isCommittable = block.final && rest.every(({ final }) => final)
+    if (isCommittable || block.urgent) commit.push(block)
     else rest.push(block)
   }
   return { commit, rest }

@@ -1,17 +1,17 @@
 import type { Reply } from '@reply/core'
-import type { Asked } from '../asks/asking.ts'
+import type { AskRows } from '../asks/asking.ts'
 import { line } from '../format/styled-line.ts'
 import type { Picture, Size } from '../terminal/surface.ts'
 import type { Block } from './blocks.ts'
-import { type Above, choose, layout } from './blocks.ts'
-import { footerLines, placed } from './footer.ts'
+import { type Above, layout, splitCommittable } from './blocks.ts'
+import { footerLines, placeAsk } from './footer.ts'
 import { type ViewOptions, view } from './view.ts'
 
 export interface ComposeOptions extends ViewOptions {
   readonly size: Size
   /** Whether this is the last picture, in which everything is committed. */
   readonly ended: boolean
-  readonly asked: Asked | undefined
+  readonly asked: AskRows | undefined
   readonly above: Above
   /** Whether another reply's rows are above. */
   readonly interrupted: boolean
@@ -35,24 +35,24 @@ export interface Composition {
 /** Divides everything that is not shown yet into rows to commit and rows to repaint. */
 export function compose(reply: Reply, options: ComposeOptions): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
-  const { commit, rest } = choose(view(reply, options), ended)
+  const { commit, rest } = splitCommittable(view(reply, options), ended)
   // Text before a question comes first, even if the server asks before it has sealed the text.
-  const speaking = rest.some(({ kind }) => kind === 'text')
+  const isTextOpen = rest.some(({ kind }) => kind === 'text')
   const isShown = (key: string): boolean => shown.keys.has(key)
-  const place = placed(live ? asked : undefined, { rows: size.rows, shared: options.shared, speaking, isShown })
-  const committed = [...commit, ...place.spill]
-  const parted = interrupted && committed.some(({ lines }) => lines.length > 0)
-  const finished = layout(committed, parted ? undefined : options.above)
-  const rows = parted ? [[], line(`── ${label} ──`, 'dim'), ...finished.rows] : finished.rows
+  const placement = placeAsk(live ? asked : undefined, { rows: size.rows, shared: options.shared, isTextOpen, isShown })
+  const committed = [...commit, ...placement.spill]
+  const needsHeading = interrupted && committed.some(({ lines }) => lines.length > 0)
+  const finished = layout(committed, needsHeading ? undefined : options.above)
+  const rows = needsHeading ? [[], line(`── ${label} ──`, 'dim'), ...finished.rows] : finished.rows
   const { above } = finished
-  const { offered } = place
+  const { offered } = placement
   if (!live) return { picture: { commit: rows, body: [], footer: [] }, committed, above, offered }
   const unfinished = layout(rest, above).rows
-  const body = interrupted && !parted && unfinished[0]?.length ? [[], ...unfinished] : unfinished
+  const body = interrupted && !needsHeading && unfinished[0]?.length ? [[], ...unfinished] : unfinished
   const gap = above !== undefined || body.length > 0
   const named = options.shared ? label : undefined
   const footer = ended
     ? []
-    : footerLines(reply, { now, width, rows: size.rows, asked: place.footer, gap, label: named, hint })
+    : footerLines(reply, { now, width, rows: size.rows, asked: placement.footer, gap, label: named, hint })
   return { picture: { commit: rows, body, footer }, committed, above, offered }
 }

@@ -24,10 +24,10 @@ export interface Delay {
  * with the time at which it was seen.
  */
 export interface Delays {
-  see(reply: Reply, now: number): void
+  record(reply: Reply, now: number): void
   list(now: number): readonly Delay[]
   /** How long until the list changes without a new event, in ms. Absent if it won't. */
-  waitMs(now: number): number | undefined
+  msUntilChange(now: number): number | undefined
 }
 
 // The core checks again two seconds after a reconnect, and a second apart while work has no end.
@@ -38,53 +38,54 @@ export function createDelays(): Delays {
   let lostAt: number | undefined
   let outages = 0
   /** The connection is back, but it is not yet certain whether something was missed. */
-  let back: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
+  let reconnect: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
 
-  function add(delay: Delay): void {
+  function addOnce(delay: Delay): void {
     if (!delays.has(delay.key)) delays.set(delay.key, delay)
   }
 
-  function see(reply: Reply, now: number): void {
+  /** Adds each delay once: retries, a stalled model, a lost and a restored connection. */
+  function record(reply: Reply, now: number): void {
     const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
     const added = { tone: 'yellow', ahead: false, after } as const
     if (reply.retry !== undefined) {
       const { attempt, message, nextAt } = reply.retry
       const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
-      add({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, texts }))}`, passing: false })
+      addOnce({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, texts }))}`, passing: false })
     }
     if (reply.stalled) {
-      add({ ...added, key: `stalled:${reply.messages.length}`, text: `! ${texts.stalled}`, passing: true })
+      addOnce({ ...added, key: `stalled:${reply.messages.length}`, text: `! ${texts.stalled}`, passing: true })
     }
     if (reply.connection === 'lost' && lostAt === undefined && reply.phase !== 'settled') {
-      restored('')
+      addRestored('')
       lostAt = now
       outages++
-      add({ ...added, key: `lost:${outages}`, text: `! ${texts.lostConnection}`, passing: true })
-    } else if (lostAt !== undefined && isBack(reply)) {
-      back = { at: now, lasted: duration(now - lostAt), after }
+      addOnce({ ...added, key: `lost:${outages}`, text: `! ${texts.lostConnection}`, passing: true })
+    } else if (lostAt !== undefined && isReconnected(reply)) {
+      reconnect = { at: now, lasted: duration(now - lostAt), after }
       lostAt = undefined
-      if (hasHole(reply)) restored(TEXT_FOLLOWS, true)
+      if (hasHole(reply)) addRestored(TEXT_FOLLOWS, true)
     }
-    if (reply.phase === 'settled') restored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
+    if (reply.phase === 'settled') addRestored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
   }
 
-  /** With `ahead`, the announced text comes after the note, so the note doesn't wait for the text above it. */
-  function restored(missed: string, ahead = false): void {
-    if (back === undefined) return
-    const text = `✓ connection restored after ${back.lasted}${missed}`
-    add({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, after: back.after })
-    back = undefined
+  /** Adds the pending note about the reconnect. With `ahead`, it doesn't wait for the text above it. */
+  function addRestored(missed: string, ahead = false): void {
+    if (reconnect === undefined) return
+    const text = `✓ connection restored after ${reconnect.lasted}${missed}`
+    addOnce({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, after: reconnect.after })
+    reconnect = undefined
   }
 
-  function waitMs(now: number): number | undefined {
-    return back === undefined ? undefined : Math.max(0, back.at + SURE_MS - now)
+  function msUntilChange(now: number): number | undefined {
+    return reconnect === undefined ? undefined : Math.max(0, reconnect.at + SURE_MS - now)
   }
 
   return {
-    see,
-    waitMs,
+    record,
+    msUntilChange,
     list(now) {
-      if (waitMs(now) === 0) restored(NOTHING_MISSED)
+      if (msUntilChange(now) === 0) addRestored(NOTHING_MISSED)
       return [...delays.values()]
     },
   }
@@ -100,7 +101,7 @@ export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Bl
 }
 
 /** These outcomes come from the server, so the connection was back even if the reply never saw `live`. */
-function isBack({ connection, outcome }: Reply): boolean {
+function isReconnected({ connection, outcome }: Reply): boolean {
   return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
 }
 

@@ -2,7 +2,7 @@ import { ownTodosOf, pendingAsks, type Reply } from '@reply/core'
 import { contextPercent } from '@reply/core/show'
 import { texts } from '@reply/sink'
 import { statusFacts } from '@reply/sink/internal'
-import type { Asked } from '../asks/asking.ts'
+import type { AskRows } from '../asks/asking.ts'
 import { cleanLine } from '../format/sanitize.ts'
 import { fit, type Line, line, type Span, span, widthOf } from '../format/styled-line.ts'
 import { spinner } from '../format/symbols.ts'
@@ -13,7 +13,7 @@ export interface FooterOptions {
   readonly now: number
   readonly width: number
   readonly rows: number
-  readonly asked: Placed | undefined
+  readonly asked: PlacedAsk | undefined
   /** Whether there are rows above the footer. */
   readonly gap: boolean
   readonly label: string | undefined
@@ -41,25 +41,26 @@ function statusLine(
   reply: Reply,
   { now, width, label, hint }: Pick<FooterOptions, 'now' | 'width' | 'label' | 'hint'>,
 ): Line {
-  const head = [markOf(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
+  const head = [statusMark(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
   const { activity, elapsed, step, context } = statusFacts(reply, { now, texts })
   const row = [...head, ...activityLine(reply, cleanLine(activity))]
   const facts = [
-    dim(elapsed),
-    dim(step),
+    dimLine(elapsed),
+    dimLine(step),
     context === undefined ? [] : line(context, contextTone(reply)),
-    dim(hint || undefined),
+    dimLine(hint || undefined),
   ]
   const shown = facts.filter((fact) => fact.length > 0)
-  while (shown.length > 1 && Math.min(widthOf(row), 24) + widthOf(joined(shown)) > width) shown.pop()
-  return fit(row, joined(shown), width)
+  while (shown.length > 1 && Math.min(widthOf(row), 24) + widthOf(withSeparators(shown)) > width) shown.pop()
+  return fit(row, withSeparators(shown), width)
 }
 
-function markOf(reply: Reply, now: number): Span {
+function statusMark(reply: Reply, now: number): Span {
   if (reply.connection === 'lost') return span('! ', 'red')
   return reply.phase === 'blocked' ? span('? ', 'yellow') : spinner(now)
 }
 
+/** The activity in its colour. While blocked, the number of answers it waits for. */
 function activityLine(reply: Reply, activity: string): Line {
   if (reply.connection === 'lost') return line(activity, 'red')
   if (reply.phase !== 'blocked') return reply.retry || reply.stalled ? line(activity, 'yellow') : line(activity)
@@ -73,21 +74,21 @@ function contextTone(reply: Reply): 'red' | 'yellow' | 'dim' {
   return percent >= 60 ? 'yellow' : 'dim'
 }
 
-function dim(text: string | undefined): Line {
+function dimLine(text: string | undefined): Line {
   return text === undefined ? [] : line(text, 'dim')
 }
 
-function joined(facts: readonly Line[]): Line {
+function withSeparators(facts: readonly Line[]): Line {
   return facts.flatMap((fact) => [span(' · ', 'dim'), ...fact])
 }
 
 /** The part of an ask that stays in view. */
-export type Placed = Pick<Asked, 'question' | 'input'>
+export type PlacedAsk = Pick<AskRows, 'question' | 'input'>
 
-export interface Placing {
+export interface AskPlacement {
   /** Rows to commit, so that they can be read by scrolling. */
   readonly spill: readonly Block[]
-  readonly footer: Placed | undefined
+  readonly footer: PlacedAsk | undefined
   /** The key of the question that can be read completely, here or by scrolling. */
   readonly offered: string | undefined
 }
@@ -96,27 +97,27 @@ export interface Placing {
  * Places a question. One that is too tall for the screen, or that shares it with other replies' rows, is committed, and
  * the input is offered after it. It waits while text is being written above.
  */
-export function placed(
-  asked: Asked | undefined,
+export function placeAsk(
+  asked: AskRows | undefined,
   options: {
     readonly rows: number
     readonly shared: boolean
-    readonly speaking: boolean
+    readonly isTextOpen: boolean
     readonly isShown: (key: string) => boolean
   },
-): Placing {
-  const { rows, shared, speaking, isShown } = options
+): AskPlacement {
+  const { rows, shared, isTextOpen, isShown } = options
   if (asked === undefined) return { spill: [], footer: undefined, offered: undefined }
   const { key, question, input } = asked
   const isWhole = !isTall(asked, rows) && !(shared && question.length > 0)
   if (isWhole) return { spill: [], footer: asked, offered: key }
   if (isShown(key)) return { spill: [], footer: { question: [], input }, offered: key }
-  if (speaking) return { spill: [], footer: undefined, offered: undefined }
+  if (isTextOpen) return { spill: [], footer: undefined, offered: undefined }
   const block: Block = { key, final: true, gap: 'always', kind: 'note', lines: question }
   return { spill: [block], footer: { question: [], input }, offered: key }
 }
 
 /** The rows besides the question: the input, the status, and a row of text above. */
-function isTall({ question, input }: Asked, rows: number): boolean {
+function isTall({ question, input }: AskRows, rows: number): boolean {
   return question.length + input.length + 3 > rows
 }

@@ -13,10 +13,10 @@ export function outcomeLines(reply: Reply, width: number): readonly Line[] {
   const isPartial = ending.type === 'completed' && ending.isCutOff
   const first: Line = [
     mark,
-    span(textOfEnding(ending, reply.error), isPartial ? 'yellow' : tone),
-    ...line(factsOf(reply), 'dim'),
+    span(endingText(ending, reply.error), isPartial ? 'yellow' : tone),
+    ...line(runFacts(reply), 'dim'),
   ]
-  const notes = notesOf(ending, reply.error)
+  const notes = endingNotes(ending, reply.error)
   return [...wrap(first, width, [], line('  ')), ...notes.flatMap((note) => wrap(line(note), width, line('  ')))]
 }
 
@@ -29,7 +29,7 @@ const marks: Readonly<Record<Ending['type'], readonly [Line[number], 'green' | '
   lost: [SYMBOLS.failed, 'red'],
 }
 
-function textOfEnding(ending: Ending, error: ReplyFailure | undefined): string {
+function endingText(ending: Ending, error: ReplyFailure | undefined): string {
   switch (ending.type) {
     case 'completed':
       return ending.isCutOff ? "completed, cut off at the model's output limit" : 'completed'
@@ -49,12 +49,13 @@ function textOfEnding(ending: Ending, error: ReplyFailure | undefined): string {
 
 /** Why a reply failed, in one line. */
 export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, error: ReplyFailure | undefined): string {
-  const unknown = unknownSession(error)
+  const unknown = unknownSessionID(error)
   if (unknown !== undefined) return `no session ${unknown} on this server`
   return reason === undefined ? 'no reason given' : cleanLine(reason)
 }
 
-function notesOf(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
+/** What to do next, or what is missing, one row each. */
+function endingNotes(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
   switch (ending.type) {
     case 'completed':
       // Without this note, people would wait for more.
@@ -62,7 +63,7 @@ function notesOf(ending: Ending, error: ReplyFailure | undefined): readonly stri
     case 'stopped':
       return ['Send another prompt to continue.']
     case 'failed':
-      if (unknownSession(error) !== undefined) return [sessionsCure]
+      if (unknownSessionID(error) !== undefined) return [sessionsCure]
       return ending.cure ? [texts.cures[ending.cure]] : []
     case 'timed-out':
       return ['The run was aborted after too long without progress.']
@@ -82,11 +83,12 @@ export function sessionNotFound(message: string): string | undefined {
   return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
 }
 
-function unknownSession(error: ReplyFailure | undefined): string | undefined {
+function unknownSessionID(error: ReplyFailure | undefined): string | undefined {
   return error?.name === 'gone' ? sessionNotFound(error.message) : undefined
 }
 
-function factsOf(reply: Reply): string {
+/** Duration, steps, tokens, cost and context, each after a ` · `. Empty if none is known. */
+function runFacts(reply: Reply): string {
   const { startedAt, settledAt } = reply
   const usage = totalUsage(reply)
   const tokens = usage.input + usage.output + usage.reasoning + usage.cacheRead + usage.cacheWrite

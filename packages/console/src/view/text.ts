@@ -4,7 +4,7 @@ import { clean } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import type { Block, Committed } from './blocks.ts'
 
-interface Options {
+interface TextView {
   readonly shown: Committed
   readonly width: number
   /** Whether to render rows for a terminal. Otherwise the Markdown source is shown. */
@@ -17,35 +17,36 @@ interface Options {
  *
  * If the text no longer begins with the shown text, a note is added and the whole text follows.
  */
-export function textBlocks(part: TextPart | ReasoningPart, options: Options): readonly Block[] {
+export function textBlocks(part: TextPart | ReasoningPart, options: TextView): readonly Block[] {
   const { shown } = options
   const before = shown.texts.get(part.id) ?? ''
-  if (part.status === 'abandoned') return before === '' ? [] : [takenBack(part.id, 'abandoned')]
-  if (part.text.startsWith(before)) return sliceBlocks(part, before, options)
+  if (part.status === 'abandoned') return before === '' ? [] : [retraction(part.id, 'abandoned')]
+  if (part.text.startsWith(before)) return blocksAfter(part, before, options)
   // While the text has a hole, its final version may still restore what was shown.
   if (part.status === 'open') return []
-  return [takenBack(part.id, 'changed'), ...sliceBlocks(part, '', options)]
+  return [retraction(part.id, 'changed'), ...blocksAfter(part, '', options)]
 }
 
-const WHY = {
+const retractionTexts = {
   abandoned: 'the model was interrupted and started over: ignore its unfinished text above',
   changed: 'the text above has changed: the new version follows',
   removed: 'the text above was removed from the session',
 } as const
 
 /** A note that invalidates the text shown before. */
-export function takenBack(partID: string, why: keyof typeof WHY): Block {
+export function retraction(partID: string, why: keyof typeof retractionTexts): Block {
   return {
     key: `${partID}:${why}`,
     final: true,
     gap: 'always',
     kind: 'note',
-    lines: [line(`↺ ${WHY[why]}`, 'yellow')],
+    lines: [line(`↺ ${retractionTexts[why]}`, 'yellow')],
     slice: { partID, start: 0, source: '' },
   }
 }
 
-function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Options): readonly Block[] {
+/** The blocks of the text that follows `before`. A terminal gets only the end of a long block that still grows. */
+function blocksAfter(part: TextPart | ReasoningPart, before: string, options: TextView): readonly Block[] {
   const blocks: Block[] = []
   let start = before.length
   const growing = part.status === 'open'
@@ -58,7 +59,7 @@ function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Op
       final: part.status === 'sealed' || (!last && part.hole === undefined),
       gap: blank ? 'always' : 'never',
       kind: 'text',
-      lines: rowsOf(
+      lines: textRows(
         part.type,
         growing && last && options.live ? closeTable(endOfBlock(source, options.width)) : source,
         options,
@@ -70,7 +71,8 @@ function sliceBlocks(part: TextPart | ReasoningPart, before: string, options: Op
   return blocks.filter(({ lines, final }) => lines.length > 0 || final)
 }
 
-function rowsOf(type: 'text' | 'reasoning', source: string, { live, width }: Options): readonly Line[] {
+/** Reasoning behind a bar, Markdown as rows for a terminal, or its source for a log. */
+function textRows(type: 'text' | 'reasoning', source: string, { live, width }: TextView): readonly Line[] {
   if (type === 'reasoning') return wrap(line(source.trim(), 'dim', 'italic'), width, [span('│ ', 'dim')])
   if (live) return markdown(source, width)
   return trimBlank(clean(source))

@@ -4,7 +4,7 @@ import { clip, type Line, line, type Span, span } from '../format/styled-line.ts
 
 /** The whole checklist, one row each. */
 export function todoLines(todos: readonly Todo[], width: number): readonly Line[] {
-  return todos.map((todo) => clip([boxOf(todo), contentOf(todo)], width))
+  return todos.map((todo) => clip([checkbox(todo), todoSpan(todo)], width))
 }
 
 /** At most `most` rows: those around the first one that is not done, and the number left out. */
@@ -27,13 +27,13 @@ function isClosed(todo: Todo): boolean {
   return todo.status === 'completed' || todo.status === 'cancelled'
 }
 
-function boxOf(todo: Todo): Span {
+function checkbox(todo: Todo): Span {
   if (todo.status === 'completed') return span('[x] ', 'green')
   if (todo.status === 'in_progress') return span('[>] ', 'cyan')
   return todo.status === 'cancelled' ? span('[-] ', 'dim') : span('[ ] ', 'dim')
 }
 
-function contentOf(todo: Todo): Span {
+function todoSpan(todo: Todo): Span {
   const content = cleanLine(todo.content)
   if (todo.status === 'cancelled') return span(content, 'dim', 'strikethrough')
   if (todo.status === 'completed') return span(content, 'dim')

@@ -1,6 +1,6 @@
 import { type Ask, type Child, isTodoTool, type Reply, type ToolPart } from '@reply/core'
 import { counted, duration, elapsed, endingOf, type ToolEnd, toolFacts } from '@reply/core/show'
-import { contentOf, twinOf } from '../asks/ask.ts'
+import { contentOf, earlierTwinOf } from '../asks/ask.ts'
 import { askLines, closedLines } from '../asks/panel.ts'
 import { patchCount } from '../format/patch.ts'
 import { givenTitle } from '../format/reply-label.ts'
@@ -28,7 +28,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): 
   const child = reply.children.find((candidate) => candidate.callID === part.callID)
   if (child) return [...before, ...childBlocks(child, part, reply, options)]
   if (isShownElsewhere(part, asks)) return before
-  return [...before, row(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
+  return [...before, rowBlock(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
 }
 
 /** Sub-agents whose call is not in the reply, and the ends of those that run in the background. */
@@ -37,8 +37,10 @@ export function strayChildren(reply: Reply, options: TreeOptions): readonly Bloc
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
   )
   return reply.children.flatMap((child) => {
-    if (child.background) return child.reply.phase === 'settled' ? [endRow(child, undefined, options)] : []
-    return calls.has(child.callID ?? '') ? [] : childBlocks(child, undefined, reply, options).map(held(reply))
+    if (child.background) return child.reply.phase === 'settled' ? [childStateRow(child, undefined, options)] : []
+    return calls.has(child.callID ?? '')
+      ? []
+      : childBlocks(child, undefined, reply, options).map(unfinishedUntilSettled(reply))
   })
 }
 
@@ -51,14 +53,14 @@ export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] 
     .filter((ask) => ask.sessionID === reply.sessionID && !calls.has(ask.callID ?? ''))
     .flatMap((ask) => {
       const blocks = askBlocks(ask, reply, options)
-      return ask.callID === undefined ? blocks : blocks.map(held(reply))
+      return ask.callID === undefined ? blocks : blocks.map(unfinishedUntilSettled(reply))
     })
 }
 
 /**
  * Servers up to 1.2 report a child or an ask before the call that it belongs to, so its place is not known at first.
  */
-function held(reply: Reply): (block: Block) => Block {
+function unfinishedUntilSettled(reply: Reply): (block: Block) => Block {
   return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
 }
 
@@ -69,70 +71,77 @@ function isShownElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
   return false
 }
 
+/** An ask that a log prints when it is asked, and its result. A terminal shows a pending ask in its footer. */
 function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): readonly Block[] {
   const key = `ask:${ask.requestID}`
   const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
-  const twin = twinOf(ask, root)
+  const twin = earlierTwinOf(ask, root)
   // A terminal shows a pending ask in its footer. A log must print it at once.
   const asked: readonly Block[] =
     live || twin !== undefined
       ? []
-      : [{ ...row(`${key}:asked:${contentOf(ask)}`, true, []), urgent: true, gap: 'always', lines: asking() }]
+      : [{ ...rowBlock(`${key}:asked:${contentOf(ask)}`, true, []), urgent: true, gap: 'always', lines: asking() }]
   const open = ask.status === 'pending' || twin?.status === 'pending'
-  const isShown = open || (twin !== undefined && isSameEnd(ask, twin))
-  return [...asked, { ...row(key, !open, []), lines: isShown ? [] : closedLines(ask, width) }]
+  const isShown = open || (twin !== undefined && hasSameAnswer(ask, twin))
+  return [...asked, { ...rowBlock(key, !open, []), lines: isShown ? [] : closedLines(ask, width) }]
 }
 
 /** An answer given to both asks is shown once. */
-function isSameEnd(ask: Ask, twin: Ask): boolean {
+function hasSameAnswer(ask: Ask, twin: Ask): boolean {
   if (ask.type !== 'permission' || twin.type !== 'permission') return false
   return ask.status === twin.status && ask.reply === twin.reply
 }
 
+/** A sub-agent's title, its indented calls and asks, and its end. Only the title if it runs in the background. */
 function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {
   const inner = { ...options, width: options.width - 2 }
   const suffix = child.background ? line(' · in the background', 'dim') : []
-  const start = row(keyOf(child), true, fit([span('▸ ', 'magenta'), ...nameOf(child)], suffix, options.width))
+  const start = rowBlock(
+    childKey(child),
+    true,
+    fit([span('▸ ', 'magenta'), ...childName(child)], suffix, options.width),
+  )
   if (child.background) return [start]
   const calls = child.reply.messages.flatMap(({ parts }) =>
     parts.flatMap((own) => (own.type === 'tool' ? toolBlocks(own, child.reply, inner) : [])),
   )
   const rest = [...strayAsks(child.reply, inner), ...strayChildren(child.reply, inner)]
-  return [start, ...[...calls, ...rest].map(indented), indented(endRow(child, { part, reply }, inner))]
+  return [start, ...[...calls, ...rest].map(indentedBlock), indentedBlock(childStateRow(child, { part, reply }, inner))]
 }
 
 /** The call that started a child, and its reply. */
-interface Call {
+interface StartingCall {
   readonly part: ToolPart | undefined
   readonly reply: Reply
 }
 
-function endRow(child: Child, call: Call | undefined, options: TreeOptions): Block {
+/** A row with the sub-agent's result, or `working`, its number of calls and its time. */
+function childStateRow(child: Child, call: StartingCall | undefined, options: TreeOptions): Block {
   const { now, width } = options
   const { reply } = child
-  const over = reply.phase === 'settled' || hasGoneOn(call)
+  const isOver = reply.phase === 'settled' || hasContinuedAfter(call)
   const calls = reply.messages.reduce((sum, { parts }) => sum + parts.filter(({ type }) => type === 'tool').length, 0)
-  const name = call === undefined ? nameOf(child) : []
+  const name = call === undefined ? childName(child) : []
   const facts = [
-    over ? childEndText(child, call?.part) : 'working',
+    isOver ? childEndText(child, call?.part) : 'working',
     ...(calls > 0 ? [counted(calls, 'call')] : []),
-    ...timeText(reply, over ? undefined : now),
+    ...childTime(reply, isOver ? undefined : now),
   ]
   const text = span(`${name.length > 0 ? ' · ' : ''}${facts.join(' · ')}`, 'dim')
-  return row(
-    `${keyOf(child)}:end`,
-    over,
-    fit([over ? markOfChild(child, call?.part) : spinner(now), ...name], [text], width),
+  return rowBlock(
+    `${childKey(child)}:end`,
+    isOver,
+    fit([isOver ? childMark(child, call?.part) : spinner(now), ...name], [text], width),
   )
 }
 
 /** A call's end may arrive before the end of its child. Once the next step has begun, the child has ended, too. */
-function hasGoneOn(call: Call | undefined): boolean {
+function hasContinuedAfter(call: StartingCall | undefined): boolean {
   if (call?.part === undefined || call.part.status === 'open') return false
   return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
-function markOfChild(child: Child, part: ToolPart | undefined): Line[number] {
+function childMark(child: Child, part: ToolPart | undefined): Line[number] {
   const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
   if (outcome === 'completed') return SYMBOLS.done
   return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
@@ -145,27 +154,28 @@ function childEndText({ reply }: Child, part: ToolPart | undefined): string {
   return ending.type === 'completed' ? 'done' : ending.type
 }
 
-function timeText(reply: Reply, now: number | undefined): readonly string[] {
+/** The time so far if `now` is given, or else the total. Empty if it is unknown. */
+function childTime(reply: Reply, now: number | undefined): readonly string[] {
   if (reply.startedAt === undefined) return []
   if (now !== undefined) return [elapsed(now - reply.startedAt)]
   return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
 }
 
 /** Asking a sub-agent again starts another child in the same session. */
-function keyOf({ callID, reply }: Child): string {
+function childKey({ callID, reply }: Child): string {
   return `child:${callID ?? `${reply.sessionID}:${reply.promptIDs[0] ?? ''}`}`
 }
 
-function nameOf(child: Child): Line {
+function childName(child: Child): Line {
   const title = (givenTitle(child.title) ?? '').replace(/ \(@\S+ subagent\)$/, '')
   return [span(visibleLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
 }
 
-function row(key: string, final: boolean, only: Line): Block {
-  return { key, final, gap: 'between', kind: 'row', lines: [only] }
+function rowBlock(key: string, final: boolean, line: Line): Block {
+  return { key, final, gap: 'between', kind: 'row', lines: [line] }
 }
 
-function indented(block: Block): Block {
+function indentedBlock(block: Block): Block {
   return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
 }
 
@@ -174,16 +184,16 @@ function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: n
   const { reply, now, width } = options
   const { name, subject, end } = toolFacts(part, reply)
   const row = [
-    end || part.state.status === 'completed' ? markOfEnd(end) : spinner(now),
+    end || part.state.status === 'completed' ? toolMark(end) : spinner(now),
     span(visibleLine(name), 'bold'),
     ...(subject === undefined ? [] : [span(' '), span(visibleLine(subject))]),
-    ...(end ? endText(end) : changesOf(part)),
+    ...(end ? toolEndText(end) : diffCount(part)),
   ]
-  const time = timeOf(part, reply, now)
+  const time = toolTime(part, reply, now)
   return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
 }
 
-function markOfEnd(end: ToolEnd | undefined): Span {
+function toolMark(end: ToolEnd | undefined): Span {
   switch (end?.type) {
     case undefined:
       return SYMBOLS.done
@@ -202,7 +212,7 @@ function markOfEnd(end: ToolEnd | undefined): Span {
 
 const longestReason = 300
 
-function endText(end: ToolEnd): Line {
+function toolEndText(end: ToolEnd): Line {
   switch (end.type) {
     case 'interrupted':
       return line(' · interrupted', 'yellow')
@@ -219,7 +229,7 @@ function endText(end: ToolEnd): Line {
   }
 }
 
-function changesOf({ state }: ToolPart): Line {
+function diffCount({ state }: ToolPart): Line {
   const changed = patchCount(state.metadata?.diff)
   return changed === '' ? [] : line(` ${changed}`, 'dim')
 }
@@ -230,7 +240,8 @@ function rejectionOf(part: ToolPart, reply: Reply): Ask | undefined {
   return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
-function timeOf(part: ToolPart, reply: Reply, now: number): Line {
+/** The time so far, or the duration from 50 ms on. Empty otherwise. */
+function toolTime(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []
   if (endedAt === undefined) return part.status === 'open' ? line(` ${elapsed(now - startedAt)}`, 'dim') : []

@@ -5,7 +5,7 @@ import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import type { Block, Committed } from './blocks.ts'
 import { type Delay, delayBlock } from './delays.ts'
 import { outcomeLines } from './outcome.ts'
-import { takenBack, textBlocks } from './text.ts'
+import { retraction, textBlocks } from './text.ts'
 import { todoLines } from './todos.ts'
 import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
 
@@ -34,12 +34,12 @@ export function view(reply: Reply, options: ViewOptions): readonly Block[] {
   const { shown } = options
   const blocks = [
     ...promptBlocks(reply, options),
-    ...vanished(reply, shown),
+    ...removedTextNotes(reply, shown),
     ...messageBlocks(reply, options),
     ...strayAsks(reply, { ...options, root: reply }),
     ...strayChildren(reply, { ...options, root: reply }),
     ...todoBlocks(reply, options),
-    ...endBlocks(reply, options),
+    ...outcomeBlocks(reply, options),
   ]
   return blocks.filter((block) => block.slice !== undefined || !shown.keys.has(block.key))
 }
@@ -55,24 +55,25 @@ function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Bl
   return [{ key: 'prompt', final: true, gap: 'always', kind: 'note', lines: rows }]
 }
 
+/** Parts in order. A delay follows the part after which it began, and the compaction precedes the message after it. */
 function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
   const delays = options.delays.filter(({ passing }) => !(passing && options.live))
-  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
-  const notes = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
-  const compacted = compactionBlock(reply, options)
+  const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  const delayBlocks = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
+  const compacted = compactionBlocks(reply, options)
   // The first message after it. Without one, the compaction is the last block.
   const after = reply.messages.findIndex(({ id }) => id === reply.compaction?.afterMessageID) + 1
   const blocks = reply.messages.flatMap((message, index) => {
     const own = message.parts.flatMap((part) => [
       ...partBlocks(part, reply, options),
-      ...notes(delays.filter((delay) => delay.after === part.id)),
+      ...delayBlocks(delays.filter((delay) => delay.after === part.id)),
     ])
     return index === after ? [...compacted, ...own] : own
   })
   return [
-    ...notes(delays.filter((delay) => delay.after === undefined)),
+    ...delayBlocks(delays.filter((delay) => delay.after === undefined)),
     ...(after >= reply.messages.length ? [...blocks, ...compacted] : blocks),
-    ...notes(delays.filter((delay) => delay.after !== undefined && !there.has(delay.after))),
+    ...delayBlocks(delays.filter((delay) => delay.after !== undefined && !partIDs.has(delay.after))),
   ]
 }
 
@@ -88,16 +89,16 @@ function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Bl
   return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
 }
 
-/** Committed texts that the reply no longer contains: reverted, or abandoned by a retry. */
-function vanished(reply: Reply, shown: Committed): readonly Block[] {
+/** One visible note if committed texts were reverted or abandoned by a retry. Takes each of them back. */
+function removedTextNotes(reply: Reply, shown: Committed): readonly Block[] {
   if (shown.texts.size === 0) return []
-  const there = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
+  const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
   return [...shown.texts]
-    .filter(([partID, source]) => source.trim() !== '' && !there.has(partID))
-    .map(([partID], index) => ({ ...takenBack(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
+    .filter(([partID, source]) => source.trim() !== '' && !partIDs.has(partID))
+    .map(([partID], index) => ({ ...retraction(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
 }
 
-function compactionBlock({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {
+function compactionBlocks({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {
   if (compaction?.state !== 'done') return []
   const size = compaction.tokensBefore === undefined ? '' : ` · ${amount(compaction.tokensBefore)} tokens`
   const time = compaction.endedAt === undefined ? '' : ` · ${duration(compaction.endedAt - compaction.startedAt)}`
@@ -118,7 +119,7 @@ function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly
   return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(todos, width) }]
 }
 
-function endBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {
+function outcomeBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {
   const lines: readonly Line[] = outcomeLines(reply, width)
   if (lines.length === 0) return []
   return [{ key: 'outcome', final: true, gap: 'always', kind: 'note', lines: lines.map((row) => [span(''), ...row]) }]

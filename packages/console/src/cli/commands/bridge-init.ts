@@ -38,51 +38,53 @@ function argumentsFor(written: string, { name, config }: ConfigChoice, path: str
 /** Control-C at a question. */
 class Cancelled extends Error {}
 
+/** A line that arrives while a text is asked for interrupts the question, which is then asked again. */
 function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questions {
   /** Closes the question that is open. */
   let close: (() => void) | undefined
   /** Lines held back while a question is open, because they would overwrite each other. */
   const waiting: string[] = []
-  return { text: ask, secret, choose, say }
+  return { text: askText, secret: askSecret, choose, say: sayBetween }
 
-  async function ask(message: string, options: TextOptions = {}): Promise<string> {
+  async function askText(message: string, options: TextOptions = {}): Promise<string> {
     const { initial, check, signal } = options
     const validate = (typed: string | undefined): string | undefined => {
       const line = (typed ?? '').trim() || (initial ?? '')
       return line === '' ? 'Enter a value.' : check?.(line)
     }
-    const shown = initial === undefined ? {} : { placeholder: initial, defaultValue: initial }
+    const defaults = initial === undefined ? {} : { placeholder: initial, defaultValue: initial }
     const closing = new AbortController()
     close = () => closing.abort()
     const signals = AbortSignal.any(signal ? [signal, closing.signal] : [closing.signal])
-    const answer = await text({ message, ...shown, validate, input, output, signal: signals })
+    const answer = await text({ message, ...defaults, validate, input, output, signal: signals })
     close = undefined
-    for (const line of waiting.splice(0)) say(line)
-    if (isCancel(answer) && closing.signal.aborted && !signal?.aborted) return await ask(message, options)
-    return given(answer, signal).trim() || (initial ?? '')
+    for (const line of waiting.splice(0)) sayBetween(line)
+    if (isCancel(answer) && closing.signal.aborted && !signal?.aborted) return await askText(message, options)
+    return answered(answer, signal).trim() || (initial ?? '')
   }
 
-  async function secret(message: string): Promise<string> {
+  async function askSecret(message: string): Promise<string> {
     const validate = (typed: string | undefined): string | undefined => (typed?.trim() ? undefined : 'Enter a value.')
-    return given(await password({ message, validate, input, output })).trim()
+    return answered(await password({ message, validate, input, output })).trim()
   }
 
   async function choose<Value extends string>(message: string, choices: readonly Choice<Value>[]): Promise<Value> {
     const options = choices.map(({ value, label }) => ({ value: String(value), label }))
-    const chosen = given(await select({ message, options, input, output }))
+    const chosen = answered(await select({ message, options, input, output }))
     const found = choices.find(({ value }) => value === chosen)
     if (!found) throw new Cancelled()
     return found.value
   }
 
-  function say(line: string): void {
+  function sayBetween(line: string): void {
     if (!close) return log.message(cleanLine(line), { output })
     waiting.push(line)
     close()
   }
 }
 
-function given(answer: string | symbol, signal?: AbortSignal): string {
+/** Throws `Cancelled` on Control-C, and the signal's reason if it aborted. */
+function answered(answer: string | symbol, signal?: AbortSignal): string {
   if (!isCancel(answer)) return String(answer)
   signal?.throwIfAborted()
   throw new Cancelled('Cancelled.')

@@ -1,7 +1,7 @@
 import type { ServedBridge } from '@reply/bridge'
 import { clean, cleanLine } from '../../format/sanitize.ts'
 import { ConsoleError } from '../error.ts'
-import { EXIT, sayError } from '../exit-code.ts'
+import { EXIT, errorLine } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
 import type { ProcessIO } from '../process-io.ts'
 
@@ -43,7 +43,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
     end = resolve
   })
   let reload = (): void => {}
-  const left = listenForExit(io, {
+  const exit = listenForExit(io, {
     interrupted: () => EXIT.done,
     hungUp: () => {
       // SIGHUP means that the terminal closed, or that a service should reload its config.
@@ -58,7 +58,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       ? bridgeLog({ destination: io.stdout })
       : {
           observers: [],
-          onError: (error: Error) => void io.stderr.write(`${sayError(error, io.env)}\n`),
+          onError: (error: Error) => void io.stderr.write(`${errorLine(error, io.env)}\n`),
           onNotice: say,
         }
     const opened = await openBridge({
@@ -75,11 +75,11 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
     reload = () => void opened.reload()
     const served: ServedBridge[] = []
     try {
-      for (const one of addressesOf(options)) {
-        served.push(await serveBridge({ bridge: opened, metrics, ...one }))
-        outputs.onNotice?.(`Serving ${served.at(-1)?.url}${paths[one.serves]}.`)
+      for (const address of addressesOf(options)) {
+        served.push(await serveBridge({ bridge: opened, metrics, ...address }))
+        outputs.onNotice?.(`Serving ${served.at(-1)?.url}${paths[address.serves]}.`)
       }
-      const ended = Promise.race([left.code, stopped])
+      const ended = Promise.race([exit.code, stopped])
       const code = await Promise.race([
         opened
           .start()
@@ -93,7 +93,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       await Promise.all(served.map(async (one) => await one.close()))
     }
   } finally {
-    left.stop()
+    exit.stop()
   }
 }
 
@@ -133,14 +133,14 @@ export interface FailedCommandOptions extends ConfigChoice {
  */
 export async function listFailures({ forget, ...options }: FailedCommandOptions, io: ProcessIO): Promise<number> {
   const { listFailed, forgetRow } = await loadBridge()
-  const which = { path: await configPathOf(options, io), env: io.env }
+  const where = { path: await configPathOf(options, io), env: io.env }
   if (forget !== undefined) {
-    const count = await forgetRow({ ...which, key: forget })
+    const count = await forgetRow({ ...where, key: forget })
     const result = count === 1 ? '1 row was forgotten.' : `${count} rows were forgotten.`
     io.stdout.write(`${count === 0 ? `No row ${cleanLine(forget)} is listed.` : result}\n`)
     return count === 0 ? EXIT.failed : EXIT.done
   }
-  const failed = await listFailed(which)
+  const failed = await listFailed(where)
   for (const { type, at, what, why } of failed) {
     const when = at === 0 ? '' : `${new Date(at).toISOString().slice(0, 19)}Z `
     io.stdout.write(`${type === 'waiting' ? '…' : '✗'} ${when}${cleanLine(what)}\n  ${cleanLine(why)}\n`)
@@ -154,6 +154,7 @@ export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO
   return config ?? (await loadBridge()).defaultConfigPath(name, io.env)
 }
 
+/** Throws `missing` if the package isn't installed. */
 export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   try {
     return await import('@reply/bridge')

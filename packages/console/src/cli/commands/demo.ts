@@ -2,7 +2,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, noteOn, type OutputOptions } from '../output.ts'
+import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { runPrompt } from '../run-prompt.ts'
 import { DEFAULT_URL } from '../server-url.ts'
@@ -37,7 +37,7 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
   }
   if (options.url !== undefined) return await watch(options, io)
   const testing = await loadTesting()
-  const note = noteOn(io, options)
+  const note = noteWriter(io, options)
   if (options.list === true) {
     for (const { name, shows } of testing.demoScenarios) note(`${name}: ${shows}`)
     return EXIT.done
@@ -47,26 +47,26 @@ export async function demo(scenario: string | undefined, options: DemoCommandOpt
     throw new ConsoleError('usage', `Unknown scenario "${scenario}". Choose one of ${names}.`)
   }
   note('Starting a real OpenCode server with a scripted model, without a key or a network …')
-  let talking = false
+  let isTalking = false
   // While the reply runs, `runPrompt` handles Control-C and aborts it.
-  const left = listenForExit(io, { interrupted: () => (talking ? undefined : EXIT.interrupted) })
+  const exit = listenForExit(io, { interrupted: () => (isTalking ? undefined : EXIT.interrupted) })
   const starting = testing.startDemo(scenario === undefined ? {} : { scenario })
   try {
-    const started = await Promise.race([starting, left.code])
+    const started = await Promise.race([starting, exit.code])
     if (typeof started === 'number') return started
     note(`OpenCode ${started.version} at ${started.url}`)
-    const talk = () => {
-      talking = true
+    const onTalk = () => {
+      isTalking = true
     }
-    return await Promise.race([play(started, talk, options, io), left.code])
+    return await Promise.race([promptServer(started, onTalk, options, io), exit.code])
   } finally {
-    await Promise.race([stopped(starting), stopTimeout(io)])
-    left.stop()
+    await Promise.race([stopOnceStarted(starting), stopTimeout(io)])
+    exit.stop()
   }
 }
 
 /** Stops the server once it has started. Does nothing if the start fails. */
-async function stopped(starting: ReturnType<Testing['startDemo']>): Promise<void> {
+async function stopOnceStarted(starting: ReturnType<Testing['startDemo']>): Promise<void> {
   await starting.then(
     (started) => started.stop(),
     () => undefined,
@@ -78,29 +78,30 @@ function stopTimeout({ clock }: ProcessIO): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }
 
-async function play(
+async function promptServer(
   started: Awaited<ReturnType<Testing['startDemo']>>,
-  talk: () => void,
+  onTalk: () => void,
   options: DemoCommandOptions,
   io: ProcessIO,
 ): Promise<number> {
-  const note = noteOn(io, options)
+  const note = noteWriter(io, options)
   const { url, directory, prompt } = started
-  const opencode = await openServer({ url, directory }, { ...io, env: {} }, note)
+  const client = await openServer({ url, directory }, { ...io, env: {} }, note)
   try {
-    const output = createOutput(io, options, { prompt: true, opencode, hint: 'ctrl-c aborts' })
+    const output = createOutput(io, options, { prompt: true, client, hint: 'ctrl-c aborts' })
     const asks = output.interactive ? undefined : 'first'
-    talk()
-    const code = await runPrompt({ opencode, output, request: { text: prompt }, asks }, io)
+    onTalk()
+    const code = await runPrompt({ client, output, request: { text: prompt }, asks }, io)
     if (code >= 128) return code
     note('')
     for (const row of FAREWELL) note(row)
     return code
   } finally {
-    await opencode.close()
+    await client.close()
   }
 }
 
+/** Throws `missing` if the package isn't installed. */
 async function loadTesting(): Promise<Testing> {
   try {
     return await import('@reply/testing')

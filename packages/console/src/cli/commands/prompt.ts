@@ -4,7 +4,7 @@ import type { PromptFile, Reply } from '@reply/core'
 import type { Input } from '../../terminal/keyboard.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
-import { createOutput, noteOn, type OutputOptions } from '../output.ts'
+import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { runPrompt } from '../run-prompt.ts'
 import type { ServerOptions } from '../server-url.ts'
@@ -23,13 +23,13 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   if (options.via !== undefined && options.url !== undefined)
     throw new ConsoleError('usage', '--via starts an agent and --url names a server. Use one of them.')
-  const content = text === '-' ? await readAll(io.stdin) : text
+  const content = text === '-' ? await readText(io.stdin) : text
   if (content.trim() === '') throw new ConsoleError('usage', 'The prompt is empty. Add some text.')
-  const opencode = await openServer(options, io, noteOn(io, options), {
-    isShowing: () => output.showing(),
-    missed: () => output.missed(),
+  const client = await openServer(options, io, noteWriter(io, options), {
+    isShowing: () => output.isShowing(),
+    missed: () => output.missedText(),
   })
-  const output = createOutput(io, options, { prompt: false, opencode, hint: 'ctrl-c aborts' })
+  const output = createOutput(io, options, { prompt: false, client, hint: 'ctrl-c aborts' })
   try {
     const { session, agent, model, file, timeoutMs } = options
     const request = {
@@ -40,9 +40,9 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
       ...(file === undefined ? {} : { files: await Promise.all(file.map(attachment)) }),
     }
     const asks = output.interactive ? undefined : (options.asks ?? 'reject')
-    return await runPrompt({ opencode, output, request, timeoutMs, asks, onEnd: noteHowToContinue }, io)
+    return await runPrompt({ client, output, request, timeoutMs, asks, onEnd: noteHowToContinue }, io)
   } finally {
-    await opencode.close()
+    await client.close()
   }
 
   function noteHowToContinue({ sessionID, outcome }: Reply): void {
@@ -53,7 +53,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
   }
 }
 
-async function readAll(stdin: Input): Promise<string> {
+async function readText(stdin: Input): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')

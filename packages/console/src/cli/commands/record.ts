@@ -8,7 +8,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, noteOn, type OutputOptions } from '../output.ts'
+import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import { unwritable } from '../output-errors.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
@@ -27,40 +27,40 @@ export async function record(file: string, options: RecordCommandOptions, io: Pr
       'Standard output can carry either the recording or JSON lines. Record to a file to use --json or --changes.',
     )
   }
-  const note = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : noteOn(io, options)
+  const note = toStdout ? (text: string) => void io.stderr.write(`${cleanLine(text)}\n`) : noteWriter(io, options)
   const target = toStdout ? openStdout(io.stdout) : await openFile(file, options.force === true)
   let frames = 0
   let opened: Awaited<ReturnType<typeof openServer>> | undefined
-  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  const exit = listenForExit(io, { interrupted: () => EXIT.done })
   const write = recorder({ write: (text) => void target.stream.write(text) })
   try {
-    const opencode = await openServer(options, io, note, {
+    const client = await openServer(options, io, note, {
       missed: () => ', events sent in between are not in the recording',
       onFrame(data, at) {
         frames++
         write(data, at)
       },
     })
-    opened = opencode
+    opened = client
     note(`recording ${shownUrl(options, io.env)} to ${toStdout ? 'standard output' : file}. Press Control-C to stop`)
     const output = createOutput(io, options, { prompt: false })
     const replies = { count: 0 }
-    opencode.watch(options.directory === undefined ? {} : { directory: options.directory }, {
+    client.watch(options.directory === undefined ? {} : { directory: options.directory }, {
       observe: (reply) => [
-        ...(output.lines ? output.observe(reply) : []),
+        ...(output.isJson ? output.observe(reply) : []),
         {
           replySettled(settled) {
             replies.count++
-            output.print(settled.reply)
+            output.printJson(settled.reply)
           },
         },
       ],
     })
-    const code = await Promise.race([left.code, target.failed])
+    const code = await Promise.race([exit.code, target.failed])
     note(`${counted(frames, 'frame')}, ${replies.count === 1 ? '1 reply' : `${replies.count} replies`}`)
     return code
   } finally {
-    left.stop()
+    exit.stop()
     await opened?.close()
     write.end()
     await target.close()

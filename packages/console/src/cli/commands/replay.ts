@@ -18,63 +18,55 @@ export interface ReplayCommandOptions extends OutputOptions {
  * Shows recordings as if they happened now. Exits with 0 for any outcome of the replies. Throws for an unreadable file.
  */
 export async function replay(files: readonly string[], options: ReplayCommandOptions, io: ProcessIO): Promise<number> {
-  const left = listenForExit(io, { interrupted: () => EXIT.interrupted })
+  const exit = listenForExit(io, { interrupted: () => EXIT.interrupted })
   const outputs: ReplyOutput[] = []
 
+  try {
+    return await Promise.race([replayAll(), exit.code])
+  } finally {
+    exit.stop()
+    await Promise.all(outputs.map((output) => output.stop()))
+  }
+
   async function replayAll(): Promise<number> {
-    for (const file of files) {
-      const clock = recordedClock(io.clock, options.speed)
-      const output = createOutput(io, options, { prompt: true, clock, more: { file } })
-      outputs.push(output)
-      await replayOne({ file, clock, output, speed: options.speed }, io)
-    }
+    for (const file of files) await replayFile(file)
     return EXIT.done
   }
 
-  try {
-    return await Promise.race([replayAll(), left.code])
-  } finally {
-    left.stop()
-    await Promise.all(outputs.map((output) => output.stop()))
+  /** Shows one recording to its end. Throws if it isn't one. */
+  async function replayFile(file: string): Promise<void> {
+    const clock = recordedClock(io.clock, options.speed)
+    const output = createOutput(io, options, { prompt: true, clock, more: { file } })
+    outputs.push(output)
+    const pace = createPace(io.clock, options.speed)
+    let failure: Error | undefined
+    const replies: readonly Reply[] = await replayRecording(bytesOf(file, io.stdin), {
+      observe: output.observe,
+      onError: (error) => {
+        failure ??= error
+      },
+      pace(at) {
+        const wait = pace(at)
+        if (wait === undefined) return void clock.set(at)
+        return wait.then(() => clock.set(at))
+      },
+    })
+    await output.settled()
+    if (replies.length === 0 && failure !== undefined) {
+      throw new ConsoleError('unreadable', `${file} is not a recording of an event stream: ${failure.message}`)
+    }
+    if (replies.length === 0) output.note(`${file}: contains no replies`)
+    for (const reply of replies) output.printJson(reply)
   }
-}
-
-interface Showing {
-  readonly file: string
-  readonly clock: ReturnType<typeof recordedClock>
-  readonly output: ReplyOutput
-  readonly speed: number | undefined
-}
-
-async function replayOne({ file, clock, output, speed }: Showing, io: ProcessIO): Promise<void> {
-  const pace = createPace(io.clock, speed)
-  let failure: Error | undefined
-  const replies: readonly Reply[] = await replayRecording(bytesOf(file, io.stdin), {
-    observe: output.observe,
-    onError: (error) => {
-      failure ??= error
-    },
-    pace(at) {
-      const wait = pace(at)
-      if (wait === undefined) return void clock.set(at)
-      return wait.then(() => clock.set(at))
-    },
-  })
-  await output.settled()
-  if (replies.length === 0 && failure !== undefined) {
-    throw new ConsoleError('unreadable', `${file} is not a recording of an event stream: ${failure.message}`)
-  }
-  if (replies.length === 0) output.note(`${file}: contains no replies`)
-  for (const reply of replies) output.print(reply)
 }
 
 /** The bytes of a recording, decompressed if needed. `-` reads standard input. */
 async function* bytesOf(file: string, stdin: Input): AsyncGenerator<Uint8Array> {
   try {
     const source: AsyncIterable<Uint8Array> = file === '-' ? stdin : createReadStream(file)
-    yield* unpacked(source)
+    yield* decompressed(source)
   } catch (cause) {
-    throw new ConsoleError('unreadable', `${file} can't be read: ${reasonOf(cause)}.`, { cause })
+    throw new ConsoleError('unreadable', `${file} can't be read: ${fileErrorText(cause)}.`, { cause })
   }
 }
 
@@ -106,7 +98,7 @@ function createPace(clock: Clock, speed: number | undefined): (at: number) => Pr
   }
 }
 
-function reasonOf(cause: unknown): string {
+function fileErrorText(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return 'no such file'
   if (code === 'EISDIR') return 'it is a folder'
@@ -114,16 +106,17 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Decompresses bytes that begin like a gzip file. Others pass unchanged. */
+async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = source[Symbol.asyncIterator]()
   const first = await chunks.next()
   if (first.done) return
-  const all = joined(first.value, chunks)
+  const all = withFirst(first.value, chunks)
   if (first.value[0] === 0x1f && first.value[1] === 0x8b) yield* Readable.from(all).compose(createGunzip())
   else yield* all
 }
 
-async function* joined(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

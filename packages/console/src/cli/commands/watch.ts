@@ -4,7 +4,7 @@ import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
 import { listenForExit } from '../exit-signals.ts'
-import { createOutput, noteOn, type OutputOptions } from '../output.ts'
+import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
 
@@ -18,30 +18,30 @@ export interface WatchCommandOptions extends ServerOptions, OutputOptions {
  */
 export async function watch(options: WatchCommandOptions, io: ProcessIO): Promise<number> {
   const { session, directory } = options
-  const note = noteOn(io, options)
+  const note = noteWriter(io, options)
   const url = shownUrl(options, io.env)
-  let miss: (error: ConsoleError) => void = () => {}
+  let rejectMissing: (error: ConsoleError) => void = () => {}
   const missing = new Promise<never>((_, reject) => {
-    miss = reject
+    rejectMissing = reject
   })
-  const opencode = await openServer(options, io, note, {
-    isShowing: () => output.showing(),
-    missed: () => output.missed(),
+  const client = await openServer(options, io, note, {
+    isShowing: () => output.isShowing(),
+    missed: () => output.missedText(),
     onFailure({ type, message }) {
       if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
-      miss(new ConsoleError('missing', `No session ${session} at ${url}. ${sessionsCure}`))
+      rejectMissing(new ConsoleError('missing', `No session ${session} at ${url}. ${sessionsCure}`))
       return true
     },
   })
-  const output = createOutput(io, options, { prompt: true, opencode })
+  const output = createOutput(io, options, { prompt: true, client })
   note(`watching ${session ?? 'every session'} at ${url}. Press Control-C to stop`)
-  const left = listenForExit(io, { interrupted: () => EXIT.done })
+  const exit = listenForExit(io, { interrupted: () => EXIT.done })
 
   function observe(reply: Reply): readonly ReplyObserver[] {
-    return [...output.observe(reply), { replySettled: (settled) => output.print(settled.reply) }]
+    return [...output.observe(reply), { replySettled: (settled) => output.printJson(settled.reply) }]
   }
 
-  const stop = opencode.watch(
+  const stop = client.watch(
     {
       ...(session === undefined ? {} : { sessionID: session }),
       ...(directory === undefined ? {} : { directory }),
@@ -49,11 +49,11 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     { observe: (reply) => [...observe(reply)] },
   )
   try {
-    return await Promise.race([left.code, missing])
+    return await Promise.race([exit.code, missing])
   } finally {
-    left.stop()
+    exit.stop()
     stop()
     await output.stop()
-    await opencode.close()
+    await client.close()
   }
 }

@@ -38,6 +38,11 @@ function hasMessageOrPrompt(reply: Reply, messageID: string): boolean {
   return messageAt(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
 }
 
+/** The ids of the reply's session and of all sessions below it. */
+export function sessionsIn(reply: Reply): string[] {
+  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsIn(child.reply))]
+}
+
 export interface ChildStart {
   readonly childID: string
   readonly title?: string | undefined

@@ -11,7 +11,7 @@ import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from 
 import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
 import { applyPart, growPart, indexOf, messageAt, removePart, withMessageAt } from './part.ts'
 import { partAt, withOpenPartsChanged } from './parts.ts'
-import { applyBusy, applyRetry, isAtWorkBelow, isOfChildren, phaseOf, reportError } from './run.ts'
+import { applyBusy, applyRetry, isAnyChildRunning, isOnlyOfBackgroundChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
 
@@ -214,7 +214,7 @@ function endsAtIdle(reply: Reply): boolean {
  * run has begun and is complete.
  */
 export function isAtEnd(reply: Reply): boolean {
-  return hasBegun(reply) && isFinished(reply) && !isOfChildren(reply) && !hasSilentChild(reply)
+  return hasBegun(reply) && isFinished(reply) && !isOnlyOfBackgroundChildren(reply) && !hasSilentChild(reply)
 }
 
 /** Whether the run produced anything. A lone idle may be the previous run's, if REST reported this run first. */
@@ -230,7 +230,12 @@ function hasSilentChild(reply: Reply): boolean {
 
 /** A reply that was opened only by background sub-agents ends with them. */
 function endsWithChildren(reply: Reply): boolean {
-  return reply.phase !== 'settled' && reply.aborting === undefined && isOfChildren(reply) && !isAtWorkBelow(reply)
+  return (
+    reply.phase !== 'settled' &&
+    reply.aborting === undefined &&
+    isOnlyOfBackgroundChildren(reply) &&
+    !isAnyChildRunning(reply)
+  )
 }
 
 /** Applies a snapshot as the events that the stream would have sent. */

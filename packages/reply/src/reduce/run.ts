@@ -9,16 +9,16 @@ import { withFields } from './shape.ts'
 export function phaseOf(reply: Reply): Phase {
   if (isAnyPending(reply.asks)) return 'blocked'
   if (reply.retry) return 'retrying'
-  return reply.phase === 'waiting' && reply.messages.length === 0 && !isAtWorkBelow(reply) ? 'waiting' : 'working'
+  return reply.phase === 'waiting' && reply.messages.length === 0 && !isAnyChildRunning(reply) ? 'waiting' : 'working'
 }
 
 /** Whether any sub-agent is still running. */
-export function isAtWorkBelow(reply: Reply): boolean {
+export function isAnyChildRunning(reply: Reply): boolean {
   return reply.children.some((child) => child.reply.phase !== 'settled')
 }
 
 /** Whether only background sub-agents opened this reply and nothing ever ran in the session itself. */
-export function isOfChildren(reply: Reply): boolean {
+export function isOnlyOfBackgroundChildren(reply: Reply): boolean {
   const { children, promptIDs, messages, prompt, compaction } = reply
   return children.length > 0 && promptIDs.length === 0 && messages.length === 0 && !prompt && !compaction
 }

@@ -3,7 +3,7 @@ import type { SettleEvent } from '../event.ts'
 import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
 import { lossTexts } from '../show/ending.ts'
 import { withdrawAsks } from './ask.ts'
-import { adoptChild } from './child.ts'
+import { adoptChild, sessionsIn } from './child.ts'
 import { hasMessageEnded } from './message.ts'
 import { indexOf, withMessageAt } from './part.ts'
 import { withOpenPartsChanged } from './parts.ts'
@@ -92,7 +92,7 @@ export function settle(
     next = adoptChild(next, place, reduce(marked, event), changes)
   }
   const background = new Set(
-    next.children.filter((child) => child.background).flatMap((child) => sessionsOf(child.reply)),
+    next.children.filter((child) => child.background).flatMap((child) => sessionsIn(child.reply)),
   )
   next = withdrawAsks(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
   if (next.stalled) changes.push({ type: 'stalledChanged', stalled: false })
@@ -109,11 +109,6 @@ export function settle(
     retry: undefined,
     stalled: false,
   })
-}
-
-/** The ids of its session and of all sessions below it. */
-function sessionsOf(reply: Reply): string[] {
-  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsOf(child.reply))]
 }
 
 /** Seals every open part and reports each as final. */

@@ -8,9 +8,9 @@ interface Identified {
  * A persistent map from ids to values that contain them: `with` and `without` return a new version and leave the old
  * one unchanged.
  *
- * The newest version owns a `Map`. A write changes it in place, hands it to the new version, and leaves the old one with
- * what the write replaced. Reading an old version follows the writes since then; writing to it makes a copy. So going
- * from each version to the next costs as much as a plain `Map`, however many sessions take turns.
+ * The newest version owns a `Map`. A write changes it in place, hands it to the new version, and leaves the old one
+ * with what the write replaced. Reading an old version follows the writes since then; writing to it makes a copy. So
+ * going from each version to the next costs as much as a plain `Map`, however many sessions take turns.
  *
  * A class because of its private fields: a frozen state can still hand on its `Map`.
  */
@@ -42,18 +42,18 @@ export class Cells<T extends Identified> {
 
   with(value: T): Cells<T> {
     const { id } = value
-    const map = this.#owned()
+    const map = this.#ownMap()
     const before = map.get(id)
     map.set(id, value)
-    return this.#handOn(map, id, before)
+    return this.#nextVersion(map, id, before)
   }
 
   without(id: string): Cells<T> {
     const before = this.get(id)
     if (before === undefined) return this
-    const map = this.#owned()
+    const map = this.#ownMap()
     map.delete(id)
-    return this.#handOn(map, id, before)
+    return this.#nextVersion(map, id, before)
   }
 
   values(): readonly T[] {
@@ -61,11 +61,12 @@ export class Cells<T extends Identified> {
   }
 
   /** A `Map` with this version's values that may be changed. */
-  #owned(): Map<string, T> {
+  #ownMap(): Map<string, T> {
     return this.#map && this.#writesLeft > 0 ? this.#map : this.#copy()
   }
 
-  #handOn(map: Map<string, T>, id: string, before: T | undefined): Cells<T> {
+  /** The version after a write. Takes over the map if it is this version's own. */
+  #nextVersion(map: Map<string, T>, id: string, before: T | undefined): Cells<T> {
     if (map !== this.#map) return new Cells(map)
     const next = new Cells(map, this.#writesLeft - 1)
     this.#next = next

@@ -1,5 +1,6 @@
 import type { SnapshotEvent } from '../event.ts'
 import { findReply } from '../reduce/child.ts'
+import { hasMessageEnded } from '../reduce/message.ts'
 import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { isOpen } from './open-run.ts'
@@ -8,7 +9,7 @@ import { type Read, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
 /** The known state of a session when a read of it is placed. */
-export interface Known {
+export interface SessionState {
   /** The sessions from the root down to this one. */
   readonly path: readonly string[]
   readonly rootID: string
@@ -21,7 +22,10 @@ export interface Known {
 }
 
 /** Replaces the data that the stream has sent since the read began, because it is newer. */
-export function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, read: SnapshotEvent): SnapshotEvent {
+export function withNewerStreamData(
+  { todos, todosAt = -1, statusAt = -1, idle }: Cell,
+  read: SnapshotEvent,
+): SnapshotEvent {
   const { readAt, complete, status } = read
   if (readAt === undefined || complete) return read
   const newer = todosAt >= readAt ? { ...read, todos } : read
@@ -36,10 +40,10 @@ export function withNewer({ todos, todosAt = -1, statusAt = -1, idle }: Cell, re
  * Whether the run continues. If the session is idle with an open step and its sub-agents still run, the run is being
  * aborted.
  */
-export function isAtWork({ status, messages, children }: SnapshotEvent): boolean {
+export function isRunActive({ status, messages, children }: SnapshotEvent): boolean {
   if (status !== 'idle') return true
   const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
-  const isOpenStep = last !== undefined && last.completedAt === undefined && last.error === undefined
+  const isOpenStep = last !== undefined && !hasMessageEnded(last)
   return isOpenStep && children.some((child) => child.status !== 'idle')
 }
 
@@ -47,24 +51,25 @@ export function isAtWork({ status, messages, children }: SnapshotEvent): boolean
  * Messages of a sub-agent's settled run, without its session's next run. The stream will name the call that the next
  * run belongs to.
  */
-export function untilNextRun({ roles, run }: Cell, messages: readonly Read[]): readonly Read[] {
+export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly Read[]): readonly Read[] {
   const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
   return next === undefined ? messages : messages.slice(0, next)
 }
 
 /** Whether a session without an open run has one, or had one, that the stream didn't report. */
-export function showsMissedRun({ cell, isRoot, root }: Known, read: SnapshotEvent, isRunning: boolean): boolean {
-  if (isRunning && hasUnknown(cell, read)) return true
-  return isRoot ? missedStart(cell, read) !== undefined : isMissedChild(cell, root)
+export function showsMissedRun({ cell, isRoot, root }: SessionState, read: SnapshotEvent, isRunning: boolean): boolean {
+  if (isRunning && hasUnknownWork(cell, read)) return true
+  return isRoot ? missedRunStart(cell, read) !== undefined : isMissedChild(cell, root)
 }
 
 /**
- * A busy status alone opens no run in a known session. It may be from a run that has ended on the stream since, or from
+ * Whether the read has a message or ask that the stream didn't report, or the session is new. A busy status alone opens
+ * no run in a known session. It may be from a run that has ended on the stream since, or from
  * an execution without work.
  */
-function hasUnknown({ roles, run, read, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
-  if ((run === 0 && !read) || messages.some(({ head }) => isNews(roles, head, messages))) return true
+function hasUnknownWork({ roles, run, read, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
+  if ((run === 0 && !read) || messages.some(({ head }) => isNewMessage(roles, head, messages))) return true
   return asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
 }
 
@@ -78,21 +83,25 @@ function isMissedChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): 
  * Index of the current run's first message. It may equal the length if that message is not read yet. Undefined if the
  * read has no message of the run.
  */
-export function runInRead({ cell, isOpen }: Known, read: SnapshotEvent, isRunning: boolean): number | undefined {
-  const known = knownStart(cell, read)
+export function currentRunStart(
+  { cell, isOpen }: SessionState,
+  read: SnapshotEvent,
+  isRunning: boolean,
+): number | undefined {
+  const known = knownRunStart(cell, read)
   if (known !== undefined) return known
   if (!isRunning && !isOpen && !hasMissedPrompt(cell, read)) return undefined
   const lastOfOthers = read.messages.findLastIndex(
     ({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run,
   )
-  return Math.max(missedStart(cell, read) ?? runStart(read.messages), lastOfOthers + 1)
+  return Math.max(missedRunStart(cell, read) ?? runStart(read.messages), lastOfOthers + 1)
 }
 
 /**
  * Where the run begins according to its known messages, or to the prompt that the first of them answers. A run that
  * began before we listened may have begun even earlier: that prompt may have joined it.
  */
-function knownStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
+function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
   const { roles, run } = cell
   const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   if (at === -1) return undefined
@@ -111,19 +120,19 @@ function knownStart(cell: Cell, { messages }: SnapshotEvent): number | undefined
  * Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. A message
  * after a known one was missed whatever its time, because the server's clock may have been set back.
  */
-function missedStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
+function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
   const from = Math.max(since, createdAt - 1)
   const lastKnown = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
   const missed = messages.findIndex(({ head }, at) => {
     const isLater = (head.createdAt ?? 0) > from || (lastKnown !== -1 && at > lastKnown)
-    return isLater && isNews(roles, head, messages)
+    return isLater && isNewMessage(roles, head, messages)
   })
   return runStarts(messages).findLast((start) => start <= missed)
 }
 
 /** Whether a message is new. A missed prompt is not new if the stream reported its answer. */
-function isNews(roles: MessageRoles, { id }: Read['head'], messages: readonly Read[]): boolean {
+function isNewMessage(roles: MessageRoles, { id }: Read['head'], messages: readonly Read[]): boolean {
   const isKnown = (messageID: string): boolean => (roleIn(roles, messageID)?.run ?? goneRun) !== goneRun
   return !roleIn(roles, id) && !messages.some(({ head }) => head.parentID === id && isKnown(head.id))
 }

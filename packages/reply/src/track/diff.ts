@@ -20,10 +20,10 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   const changes: Change[] = []
   if (before.startedAt === undefined && after.startedAt !== undefined) changes.push({ type: 'replyStarted' })
   for (const message of before.messages)
-    if (messageAt(after.messages, message.id) === -1) reportRemoved(before, message, changes)
-  for (const [at, message] of after.messages.entries()) reportMessage(before, after, { message, at }, changes)
-  reportRun(before, after, changes)
-  reportChildren(before, after, changes)
+    if (messageAt(after.messages, message.id) === -1) reportRemovedMessage(before, message, changes)
+  for (const [at, message] of after.messages.entries()) reportMessageDiff(before, after, { message, at }, changes)
+  reportOwnFields(before, after, changes)
+  reportChildrenDiff(before, after, changes)
   for (const ask of after.asks) {
     const known = before.asks[askAt(before.asks, ask.requestID)]
     if (!known || known.status !== ask.status) changes.push(changeOfAsk(ask))
@@ -36,7 +36,8 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   return changes
 }
 
-function reportMessage(
+/** Reports the changes of a message and of its parts. `at` is its index in `after`. */
+function reportMessageDiff(
   before: Reply,
   after: Reply,
   { message, at }: { message: Message; at: number },
@@ -51,14 +52,15 @@ function reportMessage(
   }
   for (const [place, part] of message.parts.entries()) {
     const old = known && partIn(known, partAt(known, part.id))
-    reportOne(old, part, indexOf(after.messages, at, place), changes)
+    reportPartDiff(old, part, indexOf(after.messages, at, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
   }
 }
 
-function reportOne(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
+/** Reports a new or changed part. An abandoned part is only reported if it was known before. */
+function reportPartDiff(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
   if (old && sameButRaw<Part>(old, part)) return
   if (part.status === 'abandoned') {
     if (old) changes.push({ type: 'partRemoved', part, index, reason: 'abandoned' })
@@ -68,7 +70,8 @@ function reportOne(old: Part | undefined, part: Part, index: number, changes: Ch
   else reportPart(part, index, changes)
 }
 
-function reportRemoved(before: Reply, message: Message, changes: Change[]): void {
+/** Reports each part as reverted, the last one first, and then the message as removed. */
+function reportRemovedMessage(before: Reply, message: Message, changes: Change[]): void {
   const at = messageAt(before.messages, message.id)
   for (const [place, part] of [...message.parts.entries()].toReversed()) {
     changes.push({ type: 'partRemoved', part, index: indexOf(before.messages, at, place), reason: 'reverted' })
@@ -76,7 +79,8 @@ function reportRemoved(before: Reply, message: Message, changes: Change[]): void
   changes.push({ type: 'messageRemoved', messageID: message.id })
 }
 
-function reportRun(before: Reply, after: Reply, changes: Change[]): void {
+/** Reports summaries, usage, todos, compaction, retry and error. */
+function reportOwnFields(before: Reply, after: Reply, changes: Change[]): void {
   const counted = new Set(before.summaries?.map(({ messageID }) => messageID))
   for (const { messageID, cost, tokens } of after.summaries ?? [])
     if (!counted.has(messageID)) changes.push({ type: 'stepFinished', messageID, cost, tokens, summary: true })
@@ -98,7 +102,8 @@ function reportRun(before: Reply, after: Reply, changes: Change[]): void {
   }
 }
 
-function reportChildren(before: Reply, after: Reply, changes: Change[]): void {
+/** Reports new children, and the changes of every child's reply. */
+function reportChildrenDiff(before: Reply, after: Reply, changes: Change[]): void {
   for (const [place, child] of after.children.entries()) {
     const known = before.children[place]
     const old = known?.reply.sessionID === child.reply.sessionID ? known : undefined

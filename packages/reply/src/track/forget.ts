@@ -1,6 +1,7 @@
+import { sessionsIn } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import { cellValues, withoutCell } from './cells.ts'
-import { dropHeld } from './held-events.ts'
+import { dropHeldEvents } from './held-events.ts'
 import { type Cell, changeCell, changeState, type Draft, getCell } from './state.ts'
 
 /** A settled reply of a root session. `run` counts the session's replies. */
@@ -28,7 +29,7 @@ export function forgetQuietSessions(draft: Draft): void {
   if (cells.size <= sweepAt) return
   const all = cellValues(cells)
   const needed = new Set(all.flatMap((cell) => (cell.reply ? sessionsIn(cell.reply) : [])))
-  for (const { id, held } of all) if (held.length === 0 && !needed.has(id)) forget(draft, id)
+  for (const { id, held } of all) if (held.length === 0 && !needed.has(id)) forgetSession(draft, id)
   changeState(draft, { sweepAt: draft.state.cells.size + limits.maxQuiet })
 }
 
@@ -38,20 +39,16 @@ function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
   const { reply, past } = cell
   if (!reply) return
   if (cell.run !== run) return changeCell(draft, cell, { past: past.filter((one) => one.run > run) })
-  if (isAtWork(reply)) return
-  for (const id of sessionsIn(reply)) forget(draft, id)
+  if (isAnyRunning(reply)) return
+  for (const id of sessionsIn(reply)) forgetSession(draft, id)
 }
 
-function forget(draft: Draft, id: Cell['id']): void {
-  dropHeld(draft, id)
+function forgetSession(draft: Draft, id: Cell['id']): void {
+  dropHeldEvents(draft, id)
   changeState(draft, { cells: withoutCell(draft.state.cells, id) })
 }
 
 /** Whether the reply is open, or one of its sub-agents still runs in the background. */
-function isAtWork(reply: Reply): boolean {
-  return reply.phase !== 'settled' || reply.children.some((child) => isAtWork(child.reply))
-}
-
-function sessionsIn(reply: Reply): string[] {
-  return [reply.sessionID, ...reply.children.flatMap((child) => sessionsIn(child.reply))]
+function isAnyRunning(reply: Reply): boolean {
+  return reply.phase !== 'settled' || reply.children.some((child) => isAnyRunning(child.reply))
 }

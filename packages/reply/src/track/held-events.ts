@@ -3,11 +3,14 @@ import type { Part } from '../part.ts'
 import { withoutCell } from './cells.ts'
 import { changeCell, changeState, type Draft, getCell } from './state.ts'
 
-/** Holds an event until its session or message is known. Merges deltas of one part. */
-export function hold(draft: Draft, event: SessionScopedEvent): void {
+/**
+ * Holds an event until its session or message is known. Merges deltas of one part. Beyond the limit, drops the events
+ * of the sessions that have waited longest.
+ */
+export function holdEvent(draft: Draft, event: SessionScopedEvent): void {
   const cell = getCell(draft, event.sessionID)
   const last = cell.held.at(-1)
-  const joined = joinDeltas(last, event)
+  const joined = joinedDeltas(last, event)
   const held = joined ? [...cell.held.slice(0, -1), joined] : [...cell.held, event]
   changeCell(draft, cell, { held, directory: cell.directory ?? event.directory })
   const { waiting } = draft.state
@@ -18,12 +21,12 @@ export function hold(draft: Draft, event: SessionScopedEvent): void {
   while (draft.state.heldUnits > draft.state.limits.maxHeld) {
     const [oldest] = draft.state.waiting
     if (oldest === undefined) break
-    draft.dropped += dropHeld(draft, oldest)
+    draft.dropped += dropHeldEvents(draft, oldest)
   }
 }
 
 /** Removes the held events of a session that match `isWanted`, and returns them in order. */
-export function takeHeld(
+export function takeHeldEvents(
   draft: Draft,
   sessionID: string,
   isWanted: (event: SessionScopedEvent) => boolean,
@@ -37,24 +40,31 @@ export function takeHeld(
   const { waiting, heldUnits } = draft.state
   changeState(draft, {
     heldUnits: heldUnits - wanted.reduce((sum, event) => sum + unitsOf(event), 0),
-    waiting: held.length === 0 ? without(waiting, sessionID) : waiting,
+    waiting: held.length === 0 ? withoutSession(waiting, sessionID) : waiting,
   })
   return wanted
 }
 
-/** Usually it is the first, because the session that has waited longest is dropped first. */
-function without(waiting: readonly string[], sessionID: string): readonly string[] {
+/** Usually removes the first, because the session that has waited longest is dropped first. */
+function withoutSession(waiting: readonly string[], sessionID: string): readonly string[] {
   return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
 
 /** Queues matching held events behind the current one, in order of arrival across sessions. */
-export function requeueHeld(draft: Draft, sessionID: string, isWanted: (event: SessionScopedEvent) => boolean): void {
-  const released = takeHeld(draft, sessionID, isWanted)
-  if (released.length > 0) draft.queue.push(...merged(draft.queue.splice(0), released))
+export function requeueHeldEvents(
+  draft: Draft,
+  sessionID: string,
+  isWanted: (event: SessionScopedEvent) => boolean,
+): void {
+  const released = takeHeldEvents(draft, sessionID, isWanted)
+  if (released.length > 0) draft.queue.push(...mergeByTime(draft.queue.splice(0), released))
 }
 
-/** Each list keeps its own order, even if a clock was set back. */
-function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent[]): readonly SessionScopedEvent[] {
+/** Merges two lists by the time of their events. Each list keeps its own order, even if a clock was set back. */
+function mergeByTime(
+  a: readonly SessionScopedEvent[],
+  b: readonly SessionScopedEvent[],
+): readonly SessionScopedEvent[] {
   const all: SessionScopedEvent[] = []
   const rest = [...b]
   for (const event of a) {
@@ -67,15 +77,16 @@ function merged(a: readonly SessionScopedEvent[], b: readonly SessionScopedEvent
 /**
  * Drops a session's held events, and the session itself if nothing else is known of it. Returns the number of events.
  */
-export function dropHeld(draft: Draft, sessionID: string): number {
-  const dropped = takeHeld(draft, sessionID, () => true).length
+export function dropHeldEvents(draft: Draft, sessionID: string): number {
+  const dropped = takeHeldEvents(draft, sessionID, () => true).length
   if (!getCell(draft, sessionID).known) {
     changeState(draft, { cells: withoutCell(draft.state.cells, sessionID) })
   }
   return dropped
 }
 
-function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEvent): SessionScopedEvent | undefined {
+/** Undefined unless both are deltas of the same field. */
+function joinedDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEvent): SessionScopedEvent | undefined {
   if (last?.type !== 'delta' || event.type !== 'delta') return undefined
   if (last.messageID !== event.messageID || last.partID !== event.partID || last.field !== event.field) return undefined
   return { ...event, delta: last.delta + event.delta }
@@ -87,15 +98,16 @@ function joinDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEv
  */
 function unitsOf(event: SessionScopedEvent): number {
   if (event.type === 'delta') return 2048 + event.delta.length
-  if (event.type === 'snapshot') return 2048 + event.messages.reduce((sum, { parts }) => sum + unitsIn(parts), 0)
-  return 2048 + (event.type === 'part' ? unitsIn([event.part]) : 0)
+  if (event.type === 'snapshot') return 2048 + event.messages.reduce((sum, { parts }) => sum + unitsOfParts(parts), 0)
+  return 2048 + (event.type === 'part' ? unitsOfParts([event.part]) : 0)
 }
 
-function unitsIn(parts: readonly Part[]): number {
-  return parts.reduce((sum, part) => sum + largestIn(part), 0)
+function unitsOfParts(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => sum + unitsOfPart(part), 0)
 }
 
-function largestIn(part: Part): number {
+/** The total length of its strings that can be large. */
+function unitsOfPart(part: Part): number {
   if (part.type === 'text' || part.type === 'reasoning') return part.text.length
   if (part.type === 'file') return part.url.length
   if (part.type !== 'tool') return 0

@@ -1,15 +1,14 @@
 import type { DeltaEvent, MessageEvent, PartEvent, SessionScopedEvent } from '../event.ts'
 import { findReply, sessionOf } from '../reduce/child.ts'
-import { messageIDOf } from '../reduce/message.ts'
+import { hasMessageEnded, messageIDOf } from '../reduce/message.ts'
 import { messageAt } from '../reduce/part.ts'
 import { partAt } from '../reduce/parts.ts'
 import { reduce } from '../reduce/reduce.ts'
 import { isEmpty, isFinished } from '../reduce/settle.ts'
-import type { Reply } from '../reply.ts'
 import { cellOf, withCell } from './cells.ts'
-import { hold, requeueHeld } from './held-events.ts'
+import { holdEvent, requeueHeldEvents } from './held-events.ts'
 import { amendPast, isOpen, isOpenIn, openRun, reduceReply } from './open-run.ts'
-import { goneRun, isBefore, roleIn, roleOf, roleOfMessage, withRole } from './roles.ts'
+import { goneRun, isBefore, roleIn, roleOfHead, roleOfMessage, withRole } from './roles.ts'
 import { isAskedAfter } from './run-boundaries.ts'
 import { isUnread, recordSession } from './session.ts'
 import {
@@ -23,6 +22,10 @@ import {
   withReply,
 } from './state.ts'
 
+/**
+ * Assigns a message to a run, and passes it to the reply of that run. Opens a run if the message belongs to none.
+ * Messages from before the session was known only get a role.
+ */
 export function placeMessage(draft: Draft, path: readonly string[], event: MessageEvent): void {
   const { message, sessionID } = event
   const rootID = path[0] ?? sessionID
@@ -33,13 +36,15 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
     // A fork begins with copies of another session's messages, which are older than the session itself and not new.
     // Times don't decide while its run is open, or for a step that is running, because the server's clock may have been
     // set back.
-    const isLive = isOpenIn(draft, rootID, sessionID) || isStep(message)
+    const isLive = isOpenIn(draft, rootID, sessionID) || isUnfinishedStep(message)
     const isCopy = createdAt !== undefined && message.createdAt !== undefined && message.createdAt < createdAt
     const isBeforeRead = readFrom !== undefined && isBefore(message, readFrom)
-    if (!isLive && (isCopy || isBeforeRead || isOld(draft, event))) return remember(draft, event, goneRun)
-    if (isAnswered(draft, rootID, event) || isAwaited(draft, rootID, event)) remember(draft, event, run)
+    if (!isLive && (isCopy || isBeforeRead || isFromBeforeListening(draft, event)))
+      return rememberRole(draft, event, goneRun)
+    if (isAlreadyAnswered(draft, rootID, event) || isPromptOfSettledReply(draft, rootID, event))
+      rememberRole(draft, event, run)
     else {
-      endUnseen(draft, rootID, event)
+      endPreviousRunIfOver(draft, rootID, event)
       openRun(draft, path, event.at)
     }
   }
@@ -47,33 +52,33 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   const streamEpoch = message.role === 'assistant' ? draft.state.epoch : cell.streamEpoch
   if (cell.streamEpoch !== streamEpoch || cell.promptedAt !== undefined)
     changeCell(draft, cell, { streamEpoch, promptedAt: undefined })
-  if (known?.role !== roleOf(message)) remember(draft, event, cell.run)
+  if (known?.role !== roleOfHead(message)) rememberRole(draft, event, cell.run)
   if (!known && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
   reduceReply(draft, rootID, event)
-  if (cell.held.length > 0) requeueHeld(draft, sessionID, (held) => messageIDOf(held) === message.id)
+  if (cell.held.length > 0) requeueHeldEvents(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
 /** Whether it is a prompt that arrives after its answer. It then belongs to the answer's run. */
-function isAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
+function isAlreadyAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const root = getCell(draft, rootID).reply
   const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
   return reply?.messages.some(({ parentID }) => parentID === message.id) ?? false
 }
 
 /** Whether it is our own prompt, which arrives after its reply has settled without running anything. */
-function isAwaited(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
+function isPromptOfSettledReply(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const { reply } = getCell(draft, rootID)
   if (sessionID !== rootID || message.role !== 'user' || reply?.phase !== 'settled') return false
   return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
 /** Whether it is a model step that has not ended. */
-function isStep({ role, summary, completedAt, error }: MessageEvent['message']): boolean {
-  return role === 'assistant' && !summary && completedAt === undefined && error === undefined
+function isUnfinishedStep(message: MessageEvent['message']): boolean {
+  return message.role === 'assistant' && !message.summary && !hasMessageEnded(message)
 }
 
 /** Whether it existed before we listened, in a session that was idle then. */
-function isOld(draft: Draft, { sessionID, message }: MessageEvent): boolean {
+function isFromBeforeListening(draft: Draft, { sessionID, message }: MessageEvent): boolean {
   const { listeningFrom = -1 } = draft.state
   return (message.createdAt ?? listeningFrom) <= listeningFrom && isUnread(draft, getCell(draft, sessionID))
 }
@@ -92,9 +97,10 @@ export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent):
 
 type RemovalEvent = Extract<SessionScopedEvent, { type: 'message-removed' | 'part-removed' }>
 
-function remember(draft: Draft, { sessionID, message }: MessageEvent, run: number): void {
+/** Records the role and the run of a message. */
+function rememberRole(draft: Draft, { sessionID, message }: MessageEvent, run: number): void {
   const cell = getCell(draft, sessionID)
-  changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOf(message), run }) })
+  changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOfHead(message), run }) })
 }
 
 /**
@@ -106,11 +112,11 @@ function remember(draft: Draft, { sessionID, message }: MessageEvent, run: numbe
  *
  * A step that begins for another prompt although the step before never ended also means that the run is lost.
  */
-function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
+function endPreviousRunIfOver(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
   const { reply, epoch, streamEpoch, idle } = getCell(draft, rootID)
   if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting' || isEmpty(reply)) return
   if (message.role === 'assistant') {
-    if (!message.summary) splitLost(draft, { rootID, reply, parentID: message.parentID, at })
+    if (!message.summary) splitLostRun(draft, rootID, message.parentID, at)
     return
   }
   if (isFinished(reply)) {
@@ -123,22 +129,14 @@ function endUnseen(draft: Draft, rootID: string, { sessionID, message, at }: Mes
   } else if (epoch !== draft.state.epoch) reduceReply(draft, rootID, { type: 'settle', sessionID, by: 'lost', at })
 }
 
-interface Lost {
-  readonly rootID: string
-  readonly reply: Reply
-  /** The prompt of the step that begins. */
-  readonly parentID: string | undefined
-  readonly at: number
-}
-
 /**
  * Splits a run if a prompt that had joined it is answered although one of its steps never ended. The prompt then begins
- * the next run.
+ * the next run. `parentID` is the prompt of the step that begins.
  */
-export function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): void {
-  const last = reply.messages.at(-1)
-  if (!last || hasEnded(last) || parentID === undefined || last.parentID === parentID) return
-  const { roles, run } = getCell(draft, rootID)
+export function splitLostRun(draft: Draft, rootID: string, parentID: string | undefined, at: number): void {
+  const { roles, run, reply } = getCell(draft, rootID)
+  const last = reply?.messages.at(-1)
+  if (!reply || !last || hasMessageEnded(last) || parentID === undefined || last.parentID === parentID) return
   const parent = roleIn(roles, parentID)
   if (parent && (parent.run !== run || !reply.promptIDs.includes(parentID))) return
   if (parent) reduceReply(draft, rootID, { type: 'message-removed', sessionID: rootID, messageID: parentID, at })
@@ -149,10 +147,6 @@ export function splitLost(draft: Draft, { rootID, reply, parentID, at }: Lost): 
   changeCell(draft, cell, { roles: withRole(cell.roles, { ...parent, run: cell.run }) })
   const prompt = { id: parentID, role: 'user', summary: false, raw: undefined } as const
   reduceReply(draft, rootID, { type: 'message', sessionID: rootID, message: prompt, at })
-}
-
-function hasEnded({ completedAt, error }: Reply['messages'][number]): boolean {
-  return completedAt !== undefined || error !== undefined
 }
 
 /**
@@ -170,36 +164,46 @@ export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | unde
   return { state: withCells(state, cells), steps: [{ reply, changes, raw, run: cell.run }], dropped: 0 }
 }
 
+/**
+ * Passes a delta to the reply. Holds it while its message or its part is unknown. Ignores one of a prompt or an earlier
+ * run.
+ */
 export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): void {
   const cell = getCell(draft, event.sessionID)
   const role = roleOfMessage(cell, event.messageID)
-  if (!role) return hold(draft, event)
+  if (!role) return holdEvent(draft, event)
   if (role.run !== cell.run || role.role !== 'assistant') return
   const before = getCell(draft, rootID).reply
   reduceReply(draft, rootID, event)
-  if (before && before === getCell(draft, rootID).reply && isUntyped(before, event)) hold(draft, event)
+  if (before && before === getCell(draft, rootID).reply && isPartUnknown(before, event)) holdEvent(draft, event)
 }
 
-function isUntyped(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean {
+/** Whether the delta's message is known but the part is not. */
+function isPartUnknown(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean {
   const reply = findReply(root, event.sessionID)
   const message = reply?.messages[messageAt(reply.messages, event.messageID)]
   return message !== undefined && partAt(message, event.partID) === -1
 }
 
+/**
+ * Passes a part to the reply of its run, and releases the deltas that waited for it. Holds it while its message is
+ * unknown. Ignores parts of a summary.
+ */
 export function placePart(draft: Draft, rootID: string, event: PartEvent): void {
   const { part, sessionID } = event
   const cell = getCell(draft, sessionID)
   const role = roleOfMessage(cell, part.messageID)
-  if (!role) return hold(draft, event)
+  if (!role) return holdEvent(draft, event)
   if (role.role === 'summary') return
   if (role.run !== cell.run) return amendPast(draft, rootID, role.run, event)
   reduceReply(draft, rootID, event)
-  if (part.type === 'tool') learnChild(draft, event)
-  if (cell.held.length > 0) requeueHeld(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
+  if (part.type === 'tool') recordChildSession(draft, event)
+  if (cell.held.length > 0)
+    requeueHeldEvents(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
 }
 
 /** A task's part may name its session before the session's own event. */
-function learnChild(draft: Draft, { part, sessionID }: PartEvent): void {
+function recordChildSession(draft: Draft, { part, sessionID }: PartEvent): void {
   const childID = sessionOf(part)
   if (childID !== undefined && childID !== sessionID) recordSession(draft, childID, { parentID: sessionID })
 }

@@ -17,7 +17,7 @@ export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEv
   if (reply === cell.reply) return
   putCell(draft, withReply(cell, reply))
   draft.steps.push({ reply, changes: withTakenOver(cell.reply, changes), raw, run: cell.run })
-  for (const change of changes) beginRun(draft, change.type === 'childChanged' ? change.change : change, event.at)
+  for (const change of changes) countChildRun(draft, change.type === 'childChanged' ? change.change : change, event.at)
   if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retireReply(draft, rootID)
 }
 
@@ -35,7 +35,7 @@ function withTakenOver(before: Reply, changes: readonly Change[]): readonly Chan
  * Counts a sub-agent's new run. Another call may reuse its session, and earlier messages then belong to its previous
  * run. The session's own data may have arrived before there was a reply to store it.
  */
-function beginRun(draft: Draft, change: Change, at: number): void {
+function countChildRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
   const { sessionID, title, directory } = change.child.reply
   const child = getCell(draft, sessionID)
@@ -58,7 +58,7 @@ export function openRun(draft: Draft, path: readonly string[], at: number): void
       idle: undefined,
       endedByRest: false,
       reply: nextReply(root),
-      past: pastOf(root),
+      past: pastWithNewest(root),
     })
   for (const [depth, childID] of path.entries()) {
     const parentID = path[depth - 1]
@@ -90,7 +90,7 @@ export function amendPast(draft: Draft, rootID: string, run: number, event: Mess
   const { past, reply: newest } = cell
   const isRoot = event.sessionID === rootID
   if (!isRoot && newest && holdsMessage(newest, event)) return reduceReply(draft, rootID, event)
-  const at = past.findLastIndex((one) => (isRoot ? one.run === run : holdsMessage(one.reply, event)))
+  const at = past.findLastIndex((old) => (isRoot ? old.run === run : holdsMessage(old.reply, event)))
   const before = past[at]
   if (!before) return
   const { reply, changes, raw } = reduce(before.reply, event)
@@ -109,10 +109,12 @@ function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
 /** How many earlier replies are kept for late events. A revert may undo several turns at once. */
 const keepPast = 8
 
-function pastOf(root: Cell): Cell['past'] {
+/** The earlier replies together with the newest one, at most `keepPast`. */
+function pastWithNewest(root: Cell): Cell['past'] {
   return root.reply ? [...root.past, { run: root.run, reply: root.reply }].slice(-keepPast) : root.past
 }
 
+/** Whether there is a reply and it has not settled. */
 export function isOpen(reply: Reply | undefined): reply is Reply {
   return reply !== undefined && reply.phase !== 'settled'
 }

@@ -20,6 +20,7 @@ export type MessageRoles = readonly MessageRole[]
 /** How many messages of a session are remembered, so that late events of an old one don't open a reply. */
 const maxRoles = 5000
 
+/** Undefined for a message that is not in the list. */
 export function roleIn(roles: MessageRoles, messageID: string): MessageRole | undefined {
   // Nearly every event is about the newest message, and most of the rest about the one before.
   const last = roles.length - 1
@@ -27,12 +28,13 @@ export function roleIn(roles: MessageRoles, messageID: string): MessageRole | un
   const search = searches.get(roles)
   if (search?.index) return search.index.get(messageID)
   for (let at = last - 2; at >= 0; at--) if (roles[at]?.messageID === messageID) return roles[at]
-  if (roles.length > 64) searches.set(roles, searchAfter(roles, search))
+  if (roles.length > 64) searches.set(roles, afterMiss(roles, search))
   return undefined
 }
 
 /**
- * How often a list was searched without a result. A read of a long session looks up each of its messages, several times per run.
+ * How often a list was searched without a result. A read of a long session looks up each of its messages, several times
+ * per run.
  */
 interface Search {
   readonly misses: number
@@ -41,8 +43,11 @@ interface Search {
 
 const searches = new WeakMap<MessageRoles, Search>()
 
-/** A new message is looked up a few times before the next list contains it: an index pays off after that. */
-function searchAfter(roles: MessageRoles, search: Search | undefined): Search {
+/**
+ * Counts a search without a result. A new message is looked up a few times before the next list contains it: an index
+ * pays off after that.
+ */
+function afterMiss(roles: MessageRoles, search: Search | undefined): Search {
   const misses = (search?.misses ?? 0) + 1
   return misses < 16 ? { misses } : { misses, index: new Map(roles.map((role) => [role.messageID, role])) }
 }
@@ -71,12 +76,13 @@ export function isBefore(
   return createdAt < from.createdAt
 }
 
+/** Sets a message's role and run. Drops the oldest role beyond `maxRoles`. */
 export function withRole(roles: MessageRoles, role: MessageRole): MessageRoles {
   const known = roles.findLastIndex(({ messageID }) => messageID === role.messageID)
   if (known !== -1) return roles.with(known, role)
   return [...(roles.length < maxRoles ? roles : roles.slice(1 - maxRoles)), role]
 }
 
-export function roleOf(head: MessageHead): MessageRole['role'] {
+export function roleOfHead(head: MessageHead): MessageRole['role'] {
   return head.summary ? 'summary' : head.role
 }

@@ -1,5 +1,6 @@
 import type { MessageHead, SnapshotEvent } from '../event.ts'
 import type { Part } from '../part.ts'
+import { hasMessageEnded } from '../reduce/message.ts'
 
 /** A message as returned by REST. */
 export type Read = SnapshotEvent['messages'][number]
@@ -42,7 +43,7 @@ export function runEnd(
     if (isRunStart(messages, next)) return { next, by: 'rest' }
     const before = messages.slice(start, next).findLast(({ head }) => head.role === 'assistant')
     const goesOn = status === 'idle' || messages.some(({ head }, index) => index > next && head.role === 'assistant')
-    if (before && !hasEnded(before.head) && goesOn && !isInserted(message.parts)) return { next, by: 'lost' }
+    if (before && !hasMessageEnded(before.head) && goesOn && !isInserted(message.parts)) return { next, by: 'lost' }
   }
   return undefined
 }
@@ -55,7 +56,7 @@ export function isRunStart(messages: readonly Read[], at: number): boolean {
   const asked = messages[at]
   const before = messages[at - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
-  if (isCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
+  if (isAutoCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
   return isAskedAfter(before.head, asked.head)
 }
 
@@ -64,7 +65,7 @@ export function isAskedAfter(
   step: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun'>,
   { createdAt }: Pick<MessageHead, 'createdAt'>,
 ): boolean {
-  if (!hasEnded(step)) return false
+  if (!hasMessageEnded(step)) return false
   const { createdAt: begunAt, completedAt, error, finish, endsRun = false } = step
   if (error === undefined && finish === 'tool-calls' && !endsRun) return false
   if (completedAt === undefined || createdAt === undefined || createdAt >= completedAt) return true
@@ -83,24 +84,22 @@ export function withoutUndecided(
 ): readonly Read[] {
   const last = messages.findLastIndex(({ head }) => head.role === 'assistant')
   const before = messages[last]
-  const isUndecided = status !== 'idle' && before !== undefined && !hasEnded(before.head)
+  const isUndecided = status !== 'idle' && before !== undefined && !hasMessageEnded(before.head)
   return messages.filter(
     ({ head, parts }, at) =>
       at <= last || isKnown(head.id) || !(parts.length === 0 || (isUndecided && !isInserted(parts))),
   )
 }
 
-function hasEnded(head: Pick<MessageHead, 'completedAt' | 'error'>): boolean {
-  return head.completedAt !== undefined || head.error !== undefined
-}
-
 /** Whether the server inserted the message: into a run, or to report a background sub-agent's end. */
 export function isInserted(parts: readonly Part[]): boolean {
   return (
-    isCompaction(parts) || (parts.length > 0 && parts.every((part) => 'synthetic' in part && part.synthetic === true))
+    isAutoCompaction(parts) ||
+    (parts.length > 0 && parts.every((part) => 'synthetic' in part && part.synthetic === true))
   )
 }
 
-function isCompaction(parts: readonly Part[]): boolean {
+/** Whether the server itself requested the compaction, because the context was full. */
+function isAutoCompaction(parts: readonly Part[]): boolean {
   return parts.length > 0 && parts.every((part) => part.type === 'compaction' && part.auto)
 }

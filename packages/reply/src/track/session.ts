@@ -1,8 +1,9 @@
 import type { SessionEvent, SessionScopedEvent } from '../event.ts'
-import { requeueHeld } from './held-events.ts'
+import { requeueHeldEvents } from './held-events.ts'
 import { reduceReply } from './open-run.ts'
 import { type Cell, changeCell, type Draft, getCell, pathOf } from './state.ts'
 
+/** Records the session's data, and passes it to the root's reply if the path to the root is known. */
 export function placeSession(draft: Draft, event: SessionEvent): void {
   recordSession(draft, event.sessionID, event)
   const path = pathOf(draft, event.sessionID)
@@ -13,7 +14,7 @@ export function placeSession(draft: Draft, event: SessionEvent): void {
 export function recordSession(
   draft: Draft,
   id: string,
-  news: {
+  data: {
     parentID?: string | undefined
     title?: string | undefined
     directory?: string | undefined
@@ -21,13 +22,13 @@ export function recordSession(
   },
 ): void {
   const cell = getCell(draft, id)
-  const { title = cell.title, directory = cell.directory, createdAt = cell.createdAt } = news
-  const parentID = cell.known ? cell.parentID : news.parentID
+  const { title = cell.title, directory = cell.directory, createdAt = cell.createdAt } = data
+  const parentID = cell.known ? cell.parentID : data.parentID
   if (cell.known && title === cell.title && directory === cell.directory) return
   changeCell(draft, cell, { known: true, parentID, title, directory, createdAt })
   if (cell.known) return
   for (const waiting of draft.state.waiting)
-    if (getCell(draft, waiting).known && pathOf(draft, waiting)) requeueHeld(draft, waiting, () => true)
+    if (getCell(draft, waiting).known && pathOf(draft, waiting)) requeueHeldEvents(draft, waiting, () => true)
 }
 
 /**
@@ -38,7 +39,8 @@ export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): 
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
 
-export function recordWork(draft: Draft, { type, sessionID }: SessionScopedEvent): void {
+/** Records that the session worked on this connection. A read over REST is not counted as work on the stream. */
+export function recordWorkEpoch(draft: Draft, { type, sessionID }: SessionScopedEvent): void {
   const cell = getCell(draft, sessionID)
   const { epoch } = draft.state
   const streamEpoch = type === 'snapshot' ? cell.streamEpoch : epoch

@@ -1,19 +1,20 @@
 import type { SnapshotEvent } from '../event.ts'
 import { findReply, sessionOf } from '../reduce/child.ts'
+import { hasMessageEnded } from '../reduce/message.ts'
 import {
+  currentRunStart,
   hasChildEnded,
   hasNextPrompt,
-  isAtWork,
-  type Known,
-  runInRead,
+  isRunActive,
+  messagesUntilNextRun,
+  type SessionState,
   showsMissedRun,
-  untilNextRun,
-  withNewer,
+  withNewerStreamData,
 } from './current-run.ts'
-import { requeueHeld } from './held-events.ts'
-import { placeRemoval, splitLost } from './message.ts'
+import { requeueHeldEvents } from './held-events.ts'
+import { placeRemoval, splitLostRun } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
-import { goneRun, isBefore, type MessageRoles, roleIn, roleOf, withRole } from './roles.ts'
+import { goneRun, isBefore, type MessageRoles, roleIn, roleOfHead, withRole } from './roles.ts'
 import { isInserted, type Read, type RunEnd, runEnd, runStarts, withoutUndecided } from './run-boundaries.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
@@ -32,11 +33,11 @@ import { changeCell, type Draft, getCell } from './state.ts'
  * - more: the stream began during a run, or had a gap. The current run may have messages that the stream never sent, it
  * may have ended, and other runs may have followed it.
  */
-export function placeSnapshot(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
-  const read = sinceFirstRead(draft, given)
+export function placeSnapshot(draft: Draft, path: readonly string[], snapshot: SnapshotEvent): void {
+  const read = sinceFirstRead(draft, snapshot)
   if (read.complete && path.length === 1) removeReverted(draft, read)
   placeRead(draft, path, read)
-  if (isOver(knownOf(draft, path, read.sessionID), read))
+  if (showsRunEnd(sessionStateOf(draft, path, read.sessionID), read))
     draft.queue.push({ type: 'settle', sessionID: read.sessionID, at: read.at, by: 'rest' })
 }
 
@@ -65,48 +66,52 @@ function removeReverted(draft: Draft, { sessionID, messages, at }: SnapshotEvent
 }
 
 /** Whether the read shows that the current run has ended, and no event will follow that shows it. */
-function isOver({ isRoot, cell, root }: Known, read: SnapshotEvent): boolean {
+function showsRunEnd({ isRoot, cell, root }: SessionState, read: SnapshotEvent): boolean {
   return isRoot ? hasNextPrompt(cell, read) : hasChildEnded(root, read)
 }
 
-function placeRead(draft: Draft, path: readonly string[], given: SnapshotEvent): void {
-  const { sessionID, at } = given
-  if (path.length === 1) endLost(draft, given)
-  const before = knownOf(draft, path, sessionID)
-  const newest = withNewer(before.cell, given)
-  const isRunning = isAtWork(newest)
-  const clear = withoutUnclear(before, newest)
+/**
+ * Places a read: opens or ends runs that the stream missed, passes the current run's messages to its reply, and queues
+ * its children.
+ */
+function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent): void {
+  const { sessionID, at } = placed
+  if (path.length === 1) splitRunIfStepLost(draft, placed)
+  const before = sessionStateOf(draft, path, sessionID)
+  const newest = withNewerStreamData(before.cell, placed)
+  const isRunning = isRunActive(newest)
+  const clear = withoutUndecidedMessages(before, newest)
   if (before.cell.removed) changeCell(draft, before.cell, { removed: undefined })
   if (!before.isOpen && showsMissedRun(before, clear, isRunning)) openRun(draft, path, at)
 
-  const known = knownOf(draft, path, sessionID)
+  const known = sessionStateOf(draft, path, sessionID)
   // A run that has ended has none of the next one's messages.
-  const read = known.isOpen ? clear : { ...clear, messages: untilNextRun(known.cell, clear.messages) }
-  const start = runInRead(known, read, isRunning)
+  const read = known.isOpen ? clear : { ...clear, messages: messagesUntilNextRun(known.cell, clear.messages) }
+  const start = currentRunStart(known, read, isRunning)
   const end = start === undefined ? undefined : endOfOpenRun(known, read, start)
-  if (end) return placeRuns(draft, known, read, end)
+  if (end) return placeBothRuns(draft, known, read, end)
 
-  record(draft, known, { read, isRunning, start })
+  recordRead(draft, known, { read, isRunning, start })
   if (start !== undefined) placeEarlierRuns(draft, path, read)
   const messages = start === undefined ? [] : read.messages.slice(start)
   reduceReply(draft, known.rootID, { ...read, messages, children: [] })
   draft.queue.push(...read.children)
-  requeueHeld(draft, sessionID, () => true)
+  requeueHeldEvents(draft, sessionID, () => true)
 }
 
 /** Splits a run whose last step never ended although a prompt that seemed to join it was answered by another step. */
-function endLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
+function splitRunIfStepLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const { reply, roles } = getCell(draft, sessionID)
   const from = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
   const last = messages[from]?.head
-  if (!reply || !last || last.completedAt !== undefined || last.error !== undefined) return
+  if (!reply || !last || hasMessageEnded(last)) return
   const next = messages.slice(from + 1).find(({ head }) => head.role === 'assistant' && !head.summary)
   const parentID = next?.head.parentID
   if (parentID === undefined || !roleIn(roles, parentID)) return
-  splitLost(draft, { rootID: sessionID, reply, parentID, at })
+  splitLostRun(draft, sessionID, parentID, at)
 }
 
-function knownOf(draft: Draft, path: readonly string[], sessionID: string): Known {
+function sessionStateOf(draft: Draft, path: readonly string[], sessionID: string): SessionState {
   const [rootID = sessionID] = path
   return {
     path,
@@ -119,19 +124,19 @@ function knownOf(draft: Draft, path: readonly string[], sessionID: string): Know
 }
 
 /** Leaves out messages at the end whose run isn't known yet. */
-function withoutUnclear({ cell, isRoot, isOpen }: Known, read: SnapshotEvent): SnapshotEvent {
+function withoutUndecidedMessages({ cell, isRoot, isOpen }: SessionState, read: SnapshotEvent): SnapshotEvent {
   const decided = withoutUndecided(read, (id) => roleIn(cell.roles, id) !== undefined)
-  return { ...read, messages: isRoot || isOpen ? decided : untilNextRun(cell, decided) }
+  return { ...read, messages: isRoot || isOpen ? decided : messagesUntilNextRun(cell, decided) }
 }
 
 /** The end of the root's open run, if the read shows that another one follows it. */
-function endOfOpenRun({ isRoot, isOpen, cell }: Known, read: SnapshotEvent, start: number): RunEnd | undefined {
+function endOfOpenRun({ isRoot, isOpen, cell }: SessionState, read: SnapshotEvent, start: number): RunEnd | undefined {
   if (!isRoot || !isOpen) return undefined
   return runEnd(read, start, (id) => roleIn(cell.roles, id)?.run === cell.run)
 }
 
 /** The open run has ended and another one has begun: places each like a read of its own. */
-function placeRuns(draft: Draft, { path, rootID }: Known, read: SnapshotEvent, { next, by }: RunEnd): void {
+function placeBothRuns(draft: Draft, { path, rootID }: SessionState, read: SnapshotEvent, { next, by }: RunEnd): void {
   const { sessionID, at, messages } = read
   placeRead(draft, path, { ...read, messages: messages.slice(0, next), status: 'idle', asks: [], children: [] })
   reduceReply(draft, rootID, { type: 'settle', sessionID, at, by })
@@ -140,7 +145,7 @@ function placeRuns(draft: Draft, { path, rootID }: Known, read: SnapshotEvent, {
   placeRead(draft, path, { ...read, messages: messages.slice(next) })
 }
 
-interface Placing {
+interface PlacedRead {
   readonly read: SnapshotEvent
   readonly isRunning: boolean
   /** Index of the current run's first message. Undefined if the read has no message of it. */
@@ -148,7 +153,7 @@ interface Placing {
 }
 
 /** Records the read in the session's cell. */
-function record(draft: Draft, known: Known, placing: Placing): void {
+function recordRead(draft: Draft, known: SessionState, placing: PlacedRead): void {
   const { cell, rootID, isOpen } = known
   const { read, isRunning, start } = placing
   // Later stream events of a run that has ended according to REST don't start a new one.
@@ -162,7 +167,7 @@ function record(draft: Draft, known: Known, placing: Placing): void {
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
     endedByRest: cell.endedByRest || isSeenOver,
     read: true,
-    streamEpoch: goesOn(read) ? draft.state.epoch : cell.streamEpoch,
+    streamEpoch: continuesAfterFullContext(read) ? draft.state.epoch : cell.streamEpoch,
   })
 }
 
@@ -170,7 +175,7 @@ function record(draft: Draft, known: Known, placing: Placing): void {
  * Whether the session is busy because its context was full: after a step that ended without a finish, or after the
  * compaction that follows. The next prompt is the server's own and doesn't begin another run.
  */
-function goesOn({ status, messages }: SnapshotEvent): boolean {
+function continuesAfterFullContext({ status, messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (status !== 'busy' || last?.role !== 'assistant' || last.completedAt === undefined) return false
   if (last.error !== undefined) return false
@@ -178,7 +183,7 @@ function goesOn({ status, messages }: SnapshotEvent): boolean {
 }
 
 /** Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. */
-function rolesAfter({ cell, isRoot, root }: Known, { read: { messages }, start }: Placing): MessageRoles {
+function rolesAfter({ cell, isRoot, root }: SessionState, { read: { messages }, start }: PlacedRead): MessageRoles {
   const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
   // A sub-agent may end before its task's part names it. The run of its messages is about to be known.
   const isExpected = !isRoot && isOpen(root)
@@ -190,7 +195,7 @@ function rolesAfter({ cell, isRoot, root }: Known, { read: { messages }, start }
     if (role && (role.run !== goneRun || index !== start)) continue
     // An unanswered prompt may be a new one that the stream is about to send.
     if (!isOwn && (isExpected || index > lastAnswer)) continue
-    roles = withRole(roles, { messageID: head.id, role: roleOf(head), run: isOwn ? cell.run : goneRun })
+    roles = withRole(roles, { messageID: head.id, role: roleOfHead(head), run: isOwn ? cell.run : goneRun })
   }
   return roles
 }
@@ -233,14 +238,15 @@ function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
       const messages = start === undefined ? [] : child.messages.slice(start, starts[index + 1])
       const rest = { complete: false, children: [], asks: [] }
       return {
-        parent: call && { ...parent, ...rest, messages: upTo(parent.messages, call.at, call.place) },
+        parent: call && { ...parent, ...rest, messages: messagesUpTo(parent.messages, call.at, call.place) },
         child: { ...child, ...rest, messages, status: 'idle' },
       }
     })
   })
 }
 
-function upTo(messages: readonly Read[], at: number, place: number): readonly Read[] {
+/** The messages up to the part at `place` of the message at `at`, both included. */
+function messagesUpTo(messages: readonly Read[], at: number, place: number): readonly Read[] {
   return messages
     .slice(0, at + 1)
     .map((message, index) => (index < at ? message : { ...message, parts: message.parts.slice(0, place + 1) }))

@@ -91,6 +91,7 @@ export interface Cell {
   readonly past: readonly PastReply[]
 }
 
+/** The oldest message of the first partial read of a session. */
 export interface ReadFrom {
   readonly messageID: string
   readonly createdAt?: number | undefined
@@ -176,6 +177,7 @@ export function emptyCell(id: string): Cell {
   } satisfies Whole<Cell>
 }
 
+/** The empty cell for an unknown session. */
 export function getCell(draft: Draft, id: string): Cell {
   return cellOf(draft.state.cells, id) ?? emptyCell(id)
 }
@@ -198,6 +200,7 @@ export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
   return { cells, waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits }
 }
 
+/** Copies a cell with another reply. */
 export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   return {
     id: cell.id,
@@ -225,7 +228,9 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
   } satisfies Whole<Cell>
 }
 
-/** How many levels of sessions form one tree. The cost of a reply rises with the depth, and real trees need far fewer. */
+/**
+ * How many levels of sessions form one tree. The cost of a reply rises with the depth, and real trees need far fewer.
+ */
 export const maxDepth = 64
 
 /**

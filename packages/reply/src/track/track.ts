@@ -7,11 +7,11 @@ import { messageIDOf } from '../reduce/message.ts'
 import type { Reply } from '../reply.ts'
 import { cellOf, cellValues } from './cells.ts'
 import { forgetQuietSessions } from './forget.ts'
-import { dropHeld, hold, takeHeld } from './held-events.ts'
+import { dropHeldEvents, holdEvent, takeHeldEvents } from './held-events.ts'
 import { placeDelta, placeMessage, placePart, placeRemoval, trackDelta } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
 import { beginsWithAnswer, roleIn } from './roles.ts'
-import { isUnread, placeSession, recordSession, recordWork } from './session.ts'
+import { isUnread, placeSession, recordSession, recordWorkEpoch } from './session.ts'
 import { placeSnapshot } from './snapshot.ts'
 import {
   type Cell,
@@ -37,9 +37,9 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   if (event.type === 'connected') changeState(draft, { epoch: state.epoch + 1 })
   else if (event.type === 'listening')
     changeState(draft, { listeningFrom: Math.max(event.from, state.listeningFrom ?? 0) })
-  else if (event.type !== 'heartbeat' && event.type !== 'disposed' && event.type !== 'missed') place(draft, event)
+  else if (event.type !== 'heartbeat' && event.type !== 'disposed' && event.type !== 'missed') placeEvent(draft, event)
   // Held events that can be placed now.
-  for (let held = draft.queue.shift(); held; held = draft.queue.shift()) place(draft, held)
+  for (let held = draft.queue.shift(); held; held = draft.queue.shift()) placeEvent(draft, held)
   forgetQuietSessions(draft)
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
@@ -66,22 +66,27 @@ function firstUnknown(draft: Draft, id: string): string | undefined {
   return undefined
 }
 
-function place(draft: Draft, event: SessionScopedEvent): void {
+/** Applies an event, or holds it if the path from its session to the root is not known yet. */
+function placeEvent(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
     recordSession(draft, event.sessionID, event.type === 'snapshot' ? event.session : {})
   // No later event will name its parent.
   if (event.type === 'session-removed' && !getCell(draft, event.sessionID).known)
-    return void dropHeld(draft, event.sessionID)
+    return void dropHeldEvents(draft, event.sessionID)
   const path = pathOf(draft, event.sessionID)
-  if (!path) return hold(draft, event)
-  placeAt(draft, path, event)
+  if (!path) return holdEvent(draft, event)
+  placeInTree(draft, path, event)
 }
 
-function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
+/**
+ * Opens and ends runs as the event requires, and passes it to the reply of its run. `path` leads from the root to its
+ * session.
+ */
+function placeInTree(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const rootID = path[0] ?? event.sessionID
-  if (isOfRunBefore(draft, event)) return
-  if (isWork(event)) recordWork(draft, event)
+  if (endsEarlierRun(draft, event)) return
+  if (showsWork(event)) recordWorkEpoch(draft, event)
   switch (event.type) {
     case 'delta':
       openForBackgroundWork(draft, path, event)
@@ -96,19 +101,19 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
     case 'settle':
       return placeSettle(draft, rootID, event)
     case 'asked':
-      if (isPendingIn(getCell(draft, rootID), event.ask.requestID)) return reduceReply(draft, rootID, event)
+      if (isAskPending(getCell(draft, rootID), event.ask.requestID)) return reduceReply(draft, rootID, event)
       // A repeated ask opens no run.
       if (knowsAsk(getCell(draft, rootID), event.ask.requestID)) return
-      if (mayBeOver(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
+      if (mayBelongToEndedRun(draft, event.sessionID) && !isOpenIn(draft, rootID, event.sessionID)) return
       openRun(draft, path, event.at)
       return reduceReply(draft, rootID, event)
     case 'ask-closed':
-      return isOfPast(getCell(draft, rootID), event.requestID) ? undefined : reduceReply(draft, rootID, event)
+      return isAskOfPastRun(getCell(draft, rootID), event.requestID) ? undefined : reduceReply(draft, rootID, event)
     case 'opened':
       openRun(draft, path, event.at)
       return reduceReply(draft, rootID, event)
     case 'retry':
-      if (!mayBeOver(draft, event.sessionID)) openRun(draft, path, event.at)
+      if (!mayBelongToEndedRun(draft, event.sessionID)) openRun(draft, path, event.at)
       return reduceReply(draft, rootID, event)
     case 'status':
       return event.status === 'idle' ? placeIdle(draft, rootID, event) : placeBusy(draft, path, event)
@@ -127,7 +132,7 @@ function placeAt(draft: Draft, path: readonly string[], event: SessionScopedEven
 }
 
 /** Whether it ends the run before one that is only known from a read. */
-function isOfRunBefore(draft: Draft, event: SessionScopedEvent): boolean {
+function endsEarlierRun(draft: Draft, event: SessionScopedEvent): boolean {
   if (event.type !== 'error' && !(event.type === 'status' && event.status === 'idle')) return false
   const { promptedAt } = getCell(draft, event.sessionID)
   return promptedAt !== undefined && event.happenedAt !== undefined && event.happenedAt < promptedAt
@@ -147,12 +152,16 @@ function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
   reduceReply(draft, rootID, event)
 }
 
+/**
+ * Records that the session is busy. Opens its run and passes the event on, unless the event may belong to a run that
+ * has ended.
+ */
 function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): void {
   const { sessionID, at } = event
   const [rootID = sessionID] = path
   const cell = getCell(draft, sessionID)
   changeCell(draft, cell, { idle: undefined, statusAt: at })
-  if (!mayBeOver(draft, sessionID)) openRun(draft, path, at)
+  if (!mayBelongToEndedRun(draft, sessionID)) openRun(draft, path, at)
   if (cell.endedByRest && isWaitingIn(draft, rootID, sessionID)) return
   reduceReply(draft, rootID, event)
 }
@@ -168,22 +177,22 @@ function beganBeforeListening({ listeningFrom }: TrackState, cell: Cell): boolea
 type StatusEvent = Extract<SessionScopedEvent, { type: 'status' }>
 
 /** Whether a lone status or ask opens no run, because it may be the last event of a run that has ended. */
-function mayBeOver(draft: Draft, sessionID: string): boolean {
+function mayBelongToEndedRun(draft: Draft, sessionID: string): boolean {
   const cell = getCell(draft, sessionID)
   return cell.endedByRest || isUnread(draft, cell)
 }
 
 /** Whether the ask is pending. It may be sent again with other content. */
-function isPendingIn({ reply }: Cell, requestID: string): boolean {
+function isAskPending({ reply }: Cell, requestID: string): boolean {
   return askIn(reply, requestID)?.status === 'pending'
 }
 
 function knowsAsk(cell: Cell, requestID: string): boolean {
-  return askIn(cell.reply, requestID) !== undefined || isOfPast(cell, requestID)
+  return askIn(cell.reply, requestID) !== undefined || isAskOfPastRun(cell, requestID)
 }
 
 /** Whether it was asked in an earlier run and not carried over from there. */
-function isOfPast({ reply, past }: Cell, requestID: string): boolean {
+function isAskOfPastRun({ reply, past }: Cell, requestID: string): boolean {
   return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
 }
 
@@ -212,7 +221,7 @@ export function directoryOf(state: TrackState, sessionID: string): string | unde
  * Whether the event is a sign of the session's run on this connection. Any status counts, because even an idle status
  * ends a run. A new prompt doesn't count, and neither does an idle status that was read over REST.
  */
-function isWork(event: SessionScopedEvent): boolean {
+function showsWork(event: SessionScopedEvent): boolean {
   if (event.type === 'snapshot') return event.status !== 'idle'
   return workTypes.has(event.type)
 }
@@ -267,7 +276,8 @@ function isFromAssistant(held: SessionScopedEvent): boolean {
 
 /**
  * Creates the messages of held events after an idle. A message with a delta, or with a part other than text, is the
- * assistant's. At the end of a recording no more events will follow, so the message has ended, too.
+ * assistant's. At the end of a recording no more events will follow, so the message has ended, too. Returns whether
+ * there were any.
  */
 function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
@@ -285,11 +295,11 @@ function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolea
 
 /**
  * Creates the parts of deltas whose part never arrived. After an idle they get the type that the field names. Without
- * an idle they stay hidden.
+ * an idle they stay hidden. Returns whether there were any.
  */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)
-  const deltas = takeHeld(
+  const deltas = takeHeldEvents(
     draft,
     sessionID,
     (held) => held.type === 'delta' && roleIn(roles, held.messageID) !== undefined,

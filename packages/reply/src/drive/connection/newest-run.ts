@@ -1,7 +1,7 @@
 import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
-import { isAtWork as goesOn } from '../../track/current-run.ts'
+import { isRunActive as goesOn } from '../../track/current-run.ts'
 import { runStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
 import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track/track.ts'

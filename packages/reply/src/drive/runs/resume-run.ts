@@ -3,7 +3,7 @@ import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
 import { emptyReply } from '../../reduce/shape.ts'
 import type { Reply } from '../../reply.ts'
-import { isAtWork } from '../../track/current-run.ts'
+import { isRunActive } from '../../track/current-run.ts'
 import { diff } from '../../track/diff.ts'
 import { replyOfPrompt } from '../connection/newest-run.ts'
 import type { LeftPrompt } from '../inbox.ts'
@@ -140,7 +140,7 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
       return true
     }
     engine.apply([read])
-    if (!isOver() && !isAtWork(read) && !engine.openReply(sessionID)) expect(read)
+    if (!isOver() && !isRunActive(read) && !engine.openReply(sessionID)) expect(read)
     return isOver()
   }
 

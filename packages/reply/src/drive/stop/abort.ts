@@ -4,7 +4,7 @@ import { ReplyError } from '../../error.ts'
 import type { SettleEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import { isAtEnd } from '../../reduce/reduce.ts'
-import { isAtWorkBelow, isOfChildren } from '../../reduce/run.ts'
+import { isAnyChildRunning, isOnlyOfBackgroundChildren } from '../../reduce/run.ts'
 import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { openBelow } from '../connection/newest-run.ts'
@@ -177,8 +177,8 @@ export function createAborting(
       const reply = known()
       if (!reply) return true
       // A reply of background sub-agents alone has no idle of its own.
-      const isIdle = isOfChildren(reply) || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply))
-      return isIdle && !isAtWorkBelow(reply)
+      const isIdle = isOnlyOfBackgroundChildren(reply) || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply))
+      return isIdle && !isAnyChildRunning(reply)
     }
 
     /** Whether the posted prompt has started. A server that was just started may take seconds. */

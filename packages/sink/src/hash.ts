@@ -23,11 +23,8 @@ export function hashedTo(end: number, text: string, state: HashState): HashState
   return { at, a, b }
 }
 
+/** Returns the hash of the text so far, equal to `hashOf` of it. */
 export function hashOfState({ a, b }: HashState): string {
-  return mixed(a, b)
-}
-
-function mixed(a: number, b: number): string {
   const low = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
   const high = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
   return (4294967296 * (2097151 & high) + (low >>> 0)).toString(36)

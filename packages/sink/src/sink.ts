@@ -142,6 +142,7 @@ export function createSink(options: SinkOptions): Sink {
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, stop }
 
+  /** Passes the reply to its deliverer. A started reply gets a new one, even in a session that has one. */
   function show({ type, reply }: Observation): void {
     if (isStopped) return
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
@@ -150,6 +151,10 @@ export function createSink(options: SinkOptions): Sink {
     trackSettled(deliverer, reply)
   }
 
+  /**
+   * Creates the deliverer of a reply, and makes it the newest of its session. Adds the result of the former one to the
+   * total.
+   */
   function createDelivererFor(reply: Reply): Deliverer {
     const keyOf = (of: Reply): string => ledgerKeyIn(chat, of)
     const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, texts, clock, secret, onError })
@@ -161,6 +166,10 @@ export function createSink(options: SinkOptions): Sink {
     return deliverer
   }
 
+  /**
+   * Keeps the deliverer's promise until it resolves, then its result. Called again after each update, because an
+   * amendment makes a new promise.
+   */
   function trackSettled(deliverer: Deliverer, { sessionID }: Reply): void {
     const { settled } = deliverer
     if (followed.has(settled)) return
@@ -177,6 +186,7 @@ export function createSink(options: SinkOptions): Sink {
     })
   }
 
+  /** Adds the result of the oldest session to the total and forgets it, if more than `keptSessions` are kept. */
   function sumUpOldest(): void {
     const [oldest] = ends
     if (ends.size <= keptSessions || oldest === undefined) return
@@ -192,6 +202,7 @@ export function createSink(options: SinkOptions): Sink {
     return [...ends.values()].map(({ delivery }) => delivery).reduce(addDeliveries, total)
   }
 
+  /** Returns the deliverers that are not settled, and the newest of each kept session. */
   function knownDeliverers(): ReadonlySet<Deliverer> {
     return new Set([...open.keys(), ...newest.values()])
   }
@@ -219,6 +230,10 @@ export function createSink(options: SinkOptions): Sink {
   }
 }
 
+/**
+ * Returns the key of a reply's ledger: the chat, the session, and the prompt or whatever else identifies a reply
+ * without one.
+ */
 function ledgerKeyIn(chat: Chat, { sessionID, promptIDs, asks, startedAt }: Reply): string {
   const place = [chat.id, ...(chat.thread === undefined ? [] : [chat.thread])].map(encodeURIComponent).join('/')
   return `${place}/${sessionID}/${promptIDs[0] ?? asks[0]?.requestID ?? startedAt ?? 0}`

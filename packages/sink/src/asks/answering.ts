@@ -81,6 +81,7 @@ export interface AskFinder {
   stoppedBy(actor: Actor): () => void
 }
 
+/** Creates the finder of one reply. `options.reply` and `options.ledger` return their current states. */
 export function createAskFinder(options: AskFinderOptions): AskFinder {
   const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
@@ -92,6 +93,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
+  /** Shows the name on the asks that are pending now. The returned function removes it again. */
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
@@ -107,6 +109,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return () => noteAll(undefined)
   }
 
+  /** Finds the ask whose token was pressed. Waits up to `confirmMs` for its message to be confirmed. At most one. */
   async function asksForPress(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const hash = secretHash(input.token)
     const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))
@@ -128,6 +131,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     )
   }
 
+  /** Resolves when the promise does, or after `ms`. */
   async function waitAtMost(done: Promise<unknown>, ms: number): Promise<void> {
     let stop = (): void => {}
     const late = new Promise<void>((resolve) => {
@@ -137,6 +141,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     stop()
   }
 
+  /** Finds every ask that a text may answer, oldest first. */
   async function asksForText(input: AskText, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const now = reply()
     const targets = now ? targetsOf(input, { reply: now, ledger: ledger(), chat }) : []
@@ -144,6 +149,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return found.flatMap((one) => one ?? [])
   }
 
+  /** Returns how well a text fits an ask. Undefined if the text is conversation rather than an answer to it. */
   async function matchOf(
     { type, ask }: Target,
     input: AskText,
@@ -194,7 +200,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return `${state && contentKey(requestID, state)}/${state?.answers.length}`
   }
 
-  /** Undefined if the ask no longer exists, or if the button's message shows older content. */
+  /**
+   * Reads the input for the ask as it is now. Undefined if the ask no longer exists, or if the button's message shows
+   * older content.
+   */
   function readAsk({ requestID }: Ask, input: AskInput): ReadInput | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
     const state = ledger().asks[requestID]
@@ -213,7 +222,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return entry !== undefined && (type === 'question' || entry.card === permissionKey(requestID, digest))
   }
 
-  /** Rejects answers that may not be offered in this chat. */
+  /** Turns an answer that is not offered in this chat into an error that says why. */
   function onlyIfOffered({ ask, state, reading }: Omit<ReadInput, 'isUnderstood'>, isPress: boolean): AskReading {
     if (reading.type !== 'answer' || ask.type !== 'permission') return reading
     const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }
@@ -224,6 +233,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
       : reading
   }
 
+  /**
+   * Whether the actor may answer the ask, or reject it where nothing can be allowed. A `mayAnswer` that fails is
+   * reported, and counts as no.
+   */
   async function mayAnswerAsk(ask: Ask, actor: Actor | undefined): Promise<boolean> {
     const state = ledger().asks[ask.requestID]
     const guard = state?.guard
@@ -247,13 +260,17 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     }
   }
 
+  /** Whether the ask is closed, or was answered here and the reply doesn't show it yet. */
   function isNoLongerPending({ requestID }: Ask): boolean {
     const state = ledger().asks[requestID]
     const isPending = reply()?.asks.some((one) => one.requestID === requestID && one.status === 'pending') === true
     return !isPending || (state !== undefined && answered.has(contentKey(requestID, state)))
   }
 
-  /** Must stay synchronous, so that only the first of several answers counts. */
+  /**
+   * Records an answer or a pick, and reports the change. Only the first answer to the same content counts, so this must
+   * stay synchronous. Anything else is returned unchanged.
+   */
   function recordAnswer(read: ReadInput | undefined, before: Ask, actor: Actor | undefined): AskResult {
     if (!read) return errorResult(before, texts.alreadyResolved)
     const { ask, state, reading } = read
@@ -268,7 +285,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return { ...reading, ask, undo: () => undoAnswer(ask, state) }
   }
 
-  /** Restores the former name, because another person may have answered elsewhere. */
+  /** Makes the ask pending again. Restores the former name, because another person may have answered elsewhere. */
   function undoAnswer({ requestID }: Ask, before: AskState): void {
     const state = ledger().asks[requestID]
     if (answered.delete(contentKey(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })
@@ -295,6 +312,7 @@ interface ReadInput {
   readonly isUnderstood: boolean
 }
 
+/** Returns a match for an input that was meant for the ask and only gets this error. */
 function refusedMatch(ask: Ask, error: string): AskMatch {
   return { type: 'meant', ask, take: () => errorResult(ask, error) }
 }

@@ -62,7 +62,7 @@ export type AskReading =
   /** The ask was answered meanwhile, and the text names nothing that it offers: it is what the person says next. */
   | { readonly type: 'conversation' }
 
-/** The tokens of an ask's buttons. Each begins with the secret of the card that it is on. */
+/** The tokens of an ask's buttons. Each begins with the secret of the card that has the button. */
 export const tokens = {
   option: (secret: string, question: number, option: number): string => `${secret}.${question}.${option}`,
   done: (secret: string, question: number): string => `${secret}.${question}.d`,
@@ -71,7 +71,10 @@ export const tokens = {
   permission: (secret: string, reply: 'once' | 'always' | 'reject'): string => `${secret}.${reply}`,
 }
 
-/** Notes each pending ask. `now` is in ms since the epoch. A permission whose content changes begins anew. */
+/**
+ * Adds the state of each new pending ask. A permission whose content changed begins anew. `now` is in ms since the
+ * epoch. Returns the same object if nothing changed.
+ */
 export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   const changed = pendingAsks(reply).flatMap((ask) => {
     const before = ledger.asks[ask.requestID]
@@ -82,6 +85,7 @@ export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
+/** Returns the same state unless the ask is new or its content changed. */
 function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskState {
   if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
@@ -93,7 +97,7 @@ function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskS
   return { answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
-/** Reads an input as an answer to an ask. A token must be of one of its messages. Pure. */
+/** Reads an input as an answer to an ask. A token must belong to one of the ask's messages. Pure. */
 export function readAskInput(
   ask: Ask,
   input: AskInput,
@@ -104,7 +108,7 @@ export function readAskInput(
   return readQuestionInput(ask, input, { state, texts })
 }
 
-/** Whether what was read is something that the ask offers, rather than a person's own words. */
+/** Whether the reading is one of the answers that the ask offers. False for a person's own text. */
 export function isOffered(ask: Ask, reading: AskReading, { answers }: AskState): boolean {
   if (ask.type === 'permission') return reading.type === 'answer' || reading.type === 'reject'
   if (reading.type !== 'answer' && reading.type !== 'more') return false
@@ -176,7 +180,7 @@ function readQuestionInput(
   return { type: 'more', state: { ...state, picked } }
 }
 
-/** A form with all questions from that one on. */
+/** Returns a form with all questions from index `at` on. */
 export function formOf(
   ask: QuestionAsk,
   at: number,
@@ -185,15 +189,17 @@ export function formOf(
   return { token: tokens.form(secret, at), label: texts.fillIn, questions: ask.questions.slice(at) }
 }
 
-/** The index of the first question of the token's form; -1 for other tokens, and for forms of later questions. */
+/**
+ * Returns the index of the first question of the token's form. -1 for other tokens, and for forms of later questions.
+ */
 function formStart(ask: QuestionAsk, token: string, { answers }: AskState): number {
   const at = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
   return at > answers.length ? -1 : at
 }
 
 /**
- * A form replaces answers given one by one in the meantime, as it was filled in as a whole. A form without room for all
- * questions has values for the first of them; the others are asked next.
+ * Reads the values of a form. They replace answers that were given one by one in the meantime. If the form had no room
+ * for all questions, its values are for the first ones, and the others are asked next.
  */
 function readFormInput(
   ask: QuestionAsk,
@@ -219,6 +225,7 @@ function readFormInput(
     : { type: 'answer', answer: answers, state: next }
 }
 
+/** Adds the answer to the current question. The result is `answer` after the last question, otherwise `more`. */
 function withNextAnswer(ask: QuestionAsk, before: AskState, given: readonly string[]): AskReading {
   const answers = [...before.answers, given]
   const state = { ...before, answers, picked: [] }
@@ -229,7 +236,7 @@ type TypedAnswer =
   | { readonly picked: readonly string[]; readonly error?: undefined }
   | { readonly error: string; readonly picked?: undefined }
 
-/** Reads typed text, or says what would be an answer. */
+/** Reads a typed text as the answer to a question, or returns an error that says what would be one. */
 function readTypedAnswer(question: Question, text: string, texts: Texts): TypedAnswer {
   const read = readQuestionAnswer(text, question)
   if (read.type === 'answer') return { picked: read.answers }

@@ -25,10 +25,10 @@ export interface OfferFacts {
 }
 
 /**
- * What may be offered for a permission in this chat now, for buttons and text alike.
+ * Returns which answers a permission offers in this chat now, for buttons and text alike. Pure.
  *
  * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
- * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons. Pure.
+ * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, texts, mayAllow, isPress = false }: OfferFacts): Offer {
   if (!mayAllow) return rejectOnlyOffer(texts.notAllowedHere)
@@ -38,7 +38,10 @@ export function offerOf(ask: PermissionAsk, { ledger, policy, texts, mayAllow, i
   return { once: true, always: isNamed && alwaysOffer(ask).type === 'offered' }
 }
 
-/** Why "always" is not offered although the server would take it. Undefined if it is offered, or would cover nothing. */
+/**
+ * Returns why "always" is not offered although the server would accept it. Undefined if it is offered, or would cover
+ * nothing.
+ */
 export function whyNotAlways(ask: PermissionAsk, texts: Texts): string | undefined {
   const offer = alwaysOffer(ask)
   switch (offer.type) {
@@ -57,7 +60,7 @@ export function whyNotAlways(ask: PermissionAsk, texts: Texts): string | undefin
   }
 }
 
-/** What a person is told who answers "always" where it is not offered. */
+/** Returns the reply to a person who answers "always" where it is not offered. */
 export function alwaysRefusalText(ask: PermissionAsk, texts: Texts): string {
   const why = whyNotAlways(ask, texts)
   return why === undefined ? texts.alwaysNotOffered : `${why} ${texts.replyPermission(false)}`
@@ -67,7 +70,10 @@ function rejectOnlyOffer(why: string): Offer {
   return { once: false, always: false, why }
 }
 
-/** Every message of the ask in its current version is on the screen. */
+/**
+ * Whether every message of the ask's current version is confirmed on the screen. A press confirms the message with the
+ * button.
+ */
 export function isFullyShown(ask: PermissionAsk, ledger: Ledger, isPress: boolean): boolean {
   const own = entriesOf(ledger, permissionCardKey(ask)).filter(({ part }) => part !== undefined)
   const last = own.find(({ part }) => part !== undefined && part.index === part.count - 1)
@@ -81,7 +87,7 @@ export function isFullyShown(ask: PermissionAsk, ledger: Ledger, isPress: boolea
   )
 }
 
-/** It is on the screen as the ledger has it. */
+/** Whether the message is on the screen exactly as the ledger says. */
 export function isConfirmed(entry: Entry): boolean {
   return entry.state === 'shown' && entry.isUnsure !== true
 }

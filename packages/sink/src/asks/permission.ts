@@ -12,7 +12,10 @@ const digestLength = 16
 
 const digests = new WeakMap<PermissionAsk, string>()
 
-/** Identifies everything that a permission would allow: another command, pattern or input has another digest. */
+/**
+ * Returns a digest of everything that a permission would allow. Another command, pattern or input gives another digest.
+ * Cached by the ask.
+ */
 export function digestOf(ask: PermissionAsk): string {
   const known = digests.get(ask)
   if (known !== undefined) return known
@@ -22,21 +25,22 @@ export function digestOf(ask: PermissionAsk): string {
   return digest
 }
 
+/** Returns the beginning of the text's SHA-256, in base64url. */
 export function digestOfText(text: string): string {
   return base64url(sha256(utf8ToBytes(text))).slice(0, digestLength)
 }
 
-/** The card of a permission. Changed content makes it another card, with its own messages. */
+/** Returns the key of a permission's card. Changed content makes another card, with its own messages. */
 export function permissionCardKey(ask: PermissionAsk): string {
   return permissionKey(ask.requestID, digestOf(ask))
 }
 
-/** The input of the call is known. */
+/** Whether the input of the call is known. */
 export function isInputKnown(ask: PermissionAsk): boolean {
   return askDetails(ask) !== undefined
 }
 
-/** What it would run. While that is unknown, its patterns and metadata. */
+/** Returns the details of the call to show. While its input is unknown, returns its patterns and metadata. */
 export function detailsOf(ask: PermissionAsk, texts: Texts): readonly AskDetail[] {
   const known = askDetails(ask)
   if (known) return known
@@ -68,7 +72,7 @@ export function detailsOf(ask: PermissionAsk, texts: Texts): readonly AskDetail[
 /** Levels of metadata shown while the input is unknown. */
 const shownLevels = 64
 
-/** Omits deeper levels: indented, the text would grow with the square of its depth. */
+/** Replaces levels below `shownLevels` by "…". Indented, the text would grow with the square of its depth. */
 function withoutDeepLevels(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth >= shownLevels) return '…'
@@ -81,7 +85,7 @@ function withoutDeepLevels(value: unknown, depth = 0): unknown {
  */
 const deepest = 300
 
-/** A canonical form: the same for equal JSON, in any key order. */
+/** Returns the same value for equal JSON, whatever the order of its keys. */
 function canonicalForm(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest) return 'deep'

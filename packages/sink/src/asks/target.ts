@@ -31,8 +31,8 @@ export interface TargetFacts {
 }
 
 /**
- * The asks that a text may answer, oldest first. Empty for commands, forwarded texts, replies to other messages, and
- * texts in another thread that reply to nothing. Pure.
+ * Returns the asks that a text may answer, oldest first. Empty for commands, forwarded texts, replies to other
+ * messages, and texts in another thread that reply to nothing. Pure.
  */
 export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
   if (isCommand(input) || input.isForwarded || !isSameChat(chat, input.chat)) return []
@@ -64,7 +64,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   })
 }
 
-/** Asks with a message that may already be in the chat: the platform has not confirmed it yet. */
+/** Returns asks with a message that the platform has not confirmed yet. */
 function asksBeingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
   return pendingAsks(reply).filter(({ requestID }) =>
     entries.some(({ card, state }) => requestIDOf(card) === requestID && state === 'intent'),
@@ -73,22 +73,25 @@ function asksBeingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
 
 /**
  * On platforms that don't mark commands, any text that begins like one counts as one. An answer that begins with a
- * slash needs a form, or other words.
+ * slash needs a form, or different wording.
  */
 function isCommand({ text, isCommand }: AskText): boolean {
   return isCommand === true || /^\s*\/[\p{L}\p{N}_]/u.test(text)
 }
 
 /**
- * The same chat, and the same thread if both have one. Enough for buttons, whose tokens belong to one ask: the inbounds of
- * some platforms don't name the thread of a press.
+ * Whether both are the same chat, and the same thread if both have one. Enough for buttons, whose tokens belong to one
+ * ask: some platforms don't name the thread of a press. True without `other`.
  */
 export function isSameChat(chat: Chat, other: Chat | undefined): boolean {
   if (!other) return true
   return other.id === chat.id && (chat.thread ?? other.thread) === (other.thread ?? chat.thread)
 }
 
-/** Whether a text was written where the sink shows its asks: people in another thread may not see them. */
+/**
+ * Whether a text was written where the sink shows its asks. People in another thread may not see them. True if the text
+ * names no chat.
+ */
 function isWrittenIn(chat: Chat, { chat: other, messageRef }: AskText): boolean {
   if (!other) return true
   // On Slack, a message outside of threads names the thread that a reply to it would start.
@@ -96,19 +99,22 @@ function isWrittenIn(chat: Chat, { chat: other, messageRef }: AskText): boolean 
   return other.id === chat.id && thread === chat.thread
 }
 
-/** Platforms report whole seconds. Within the same second the order is unknown, and counts as after. */
+/**
+ * Whether the text was written after the ask was shown. Platforms report whole seconds, so the same second counts as
+ * after.
+ */
 function isWrittenAfter(wroteAt: number, shownAt: number): boolean {
   return Math.floor(wroteAt / 1000) >= Math.floor(shownAt / 1000)
 }
 
-/** The card that waits for the answer. */
+/** Returns the key of the card that waits for the answer. */
 function waitingCardKey(ask: Ask, { answers }: AskState): string {
   return ask.type === 'permission' ? permissionCardKey(ask) : questionKey(ask.requestID, answers.length)
 }
 
 /**
- * When the last message of an ask was posted, in ms since the epoch: by the platform's clock, else when the sink got
- * its confirmation. Undefined unless the chat is known to show all of them.
+ * Returns when the last message of an ask was posted, in ms since the epoch: by the platform's clock, or else when the
+ * sink got its confirmation. Undefined unless the chat certainly shows all of them.
  */
 function shownSince(ask: Ask, state: AskState, ledger: Ledger): number | undefined {
   const own = entriesOf(ledger, waitingCardKey(ask, state))

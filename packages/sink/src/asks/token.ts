@@ -26,17 +26,17 @@ export function cardSecrets(key: string): SecretOf {
   }
 }
 
-/** The part of a token that can't be guessed. */
+/** Returns the part of a token that can't be guessed. */
 export function secretIn(token: string): string {
   return token.split('.', 1)[0] ?? ''
 }
 
-/** What a button does, without its secret. */
+/** Returns the part of a token after its secret, which says what the button does. */
 export function actionIn(token: string): string {
   return token.slice(secretIn(token).length)
 }
 
-/** What a ledger keeps of a token's secret: its SHA-256. */
+/** Returns the SHA-256 of a token's secret. Ledgers keep only this. */
 export function secretHash(token: string): string {
   return base64url(sha256(utf8ToBytes(secretIn(token))))
 }

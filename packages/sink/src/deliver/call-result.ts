@@ -1,6 +1,6 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { isNewest, withChanged } from '../ledger/change.ts'
+import { isNewest, withChanged, withoutEntry } from '../ledger/change.ts'
 import { asGone, asReplaced, type FailedEntry, type IntentEntry, isEditable, type ShownEntry } from '../ledger/entry.ts'
 import { statusKey } from '../ledger/keys.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -12,7 +12,6 @@ import type { Performed } from './perform.ts'
 import {
   isWorthAnotherTry,
   openIntentOf,
-  removed,
   withDoubt,
   withEdited,
   withEmptied,
@@ -36,7 +35,7 @@ export function withSuccess(
     case 'edit':
       return withEdited(ledger, operation)
     case 'remove':
-      return port.remove ? removed(ledger, operation.entry) : withEmptied(ledger, operation.entry)
+      return port.remove ? withoutEntry(ledger, operation.entry) : withEmptied(ledger, operation.entry)
     case 'look-up':
       return withLookUp(ledger, operation, found)
     case 'preview':
@@ -81,6 +80,10 @@ export function isRetriedWithMoreText(operation: Operation, { type }: PortError)
   return operation.slot.isGrowing
 }
 
+/**
+ * Drops the intent of a post that surely failed and can be tried again, marks it as failed if a retry can't help, and
+ * keeps it if the result is unknown. After `too-long` and `unparsable` the next try is easier.
+ */
 function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {
   const { slot } = operation
   const intent = openIntentOf(ledger, slot)
@@ -110,6 +113,10 @@ function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempote
   }
 }
 
+/**
+ * Restores the entry if the edit surely failed, and leaves it unsure if the result is unknown. A message that is gone
+ * or refuses edits is marked as such.
+ */
 function withFailedEdit(ledger: Ledger, operation: Edit, error: PortError): Ledger {
   const { entry, slot } = operation
   if (endsStream(operation, error))
@@ -138,6 +145,7 @@ function withFailedEdit(ledger: Ledger, operation: Edit, error: PortError): Ledg
   }
 }
 
+/** Leaves the entry for another try, unless it is gone already or can't be removed at all. */
 function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortError): Ledger {
   switch (type) {
     case 'rate-limited':
@@ -145,7 +153,7 @@ function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortErro
     case 'ambiguous':
       return ledger
     case 'gone':
-      return removed(ledger, entry)
+      return withoutEntry(ledger, entry)
     case 'refused':
     case 'fixed':
     case 'too-long':
@@ -156,6 +164,7 @@ function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortErro
   }
 }
 
+/** Leaves the intent for another look-up. If the platform refused the call, the result of the post stays unknown. */
 function withFailedLookUp(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
   if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') return ledger
   // The platform refused the look-up, so the result stays unknown.
@@ -208,7 +217,10 @@ export function withFixed(ledger: Ledger, entry: ShownEntry): Ledger {
   return entry.isUnsure ? withOneMoreDoubtful(next) : next
 }
 
-/** The message may keep an older text. If it is the last one, the text is posted again below it. */
+/**
+ * Records that the message may keep an older text for good. If it is the newest message, the text is posted again below
+ * it. Otherwise its entry is marked as failed.
+ */
 function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
   if (isNewest(ledger, entry)) return withEmptied(ledger, entry)
   const { ref, access, isUnsure, ...fields } = entry
@@ -237,11 +249,12 @@ export function withExpired(
 
 type Windows = Pick<Limits, 'editWindowMs' | 'growWindowMs'>
 
+/** Returns how long messages of this type are edited after their post, in ms. */
 function editWindowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, growWindowMs }: Windows): number {
   return type === 'ask' || growWindowMs === undefined ? editWindowMs : Math.min(editWindowMs, growWindowMs)
 }
 
-/** An old status is replaced by a new one. */
+/** Frees the key of an old status, so that a new message replaces it. */
 function withRetiredStatus(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, asReplaced({ ...entry, access: { type: 'fixed' } }))
 }

@@ -35,6 +35,7 @@ export interface CallsByKind extends Calls {
 /** The calls of one chat, and the urgent ones that wait there. */
 export interface ChatCalls extends CallsByKind {
   isBusy: boolean
+  /** Called once, when the current call ends or an ask no longer blocks others. */
   freeListeners: (() => void)[]
   /** The listeners for posted messages, with their threads. */
   readonly postListeners: Map<() => boolean, string | undefined>
@@ -44,8 +45,9 @@ export interface ChatCalls extends CallsByKind {
 
 /** The chats of a client that are or were recently active. */
 export interface Chats {
-  /** Don't keep the result, because idle chats are dropped and created again. */
+  /** Returns the calls of a chat. Don't keep the result, because idle chats are dropped and created again. */
   callsIn(id: string): ChatCalls
+  /** Whether the platform has also paused another chat. */
   isAnotherFrozen(calls: ChatCalls): boolean
   /** Keeps calls for at least as long as these limits count them. */
   useLimits(limits: Limits): void
@@ -90,7 +92,10 @@ export function createChats(clock: Clock): Chats {
     return fresh
   }
 
-  /** The next sweep is due at twice as many chats, so the cost of a new chat does not grow with their number. */
+  /**
+   * Drops idle chats. The next time is at twice as many chats, so the cost of a new chat doesn't grow with their
+   * number.
+   */
   function dropIdleChats(): void {
     const now = clock.now()
     for (const [id, calls] of chats) if (isIdle(calls, now)) chats.delete(id)
@@ -106,6 +111,7 @@ export function createChats(clock: Clock): Chats {
   }
 }
 
+/** Creates an empty count of calls. */
 export function createCalls(clock: Clock): CallsByKind {
   return { times: [], frozenUntil: 0, inFlight: 0, writers: createWriters(clock), kinds: new Map() }
 }

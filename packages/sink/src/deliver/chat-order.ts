@@ -27,7 +27,10 @@ export interface ChatOrder {
   isBlockedByAsk(): boolean
   /** Records which ask of this reply waits to be shown. */
   setWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
-  /** Registers this reply's waiting ask, or else its waiting final text, for the chat's other replies. */
+  /**
+   * Registers this reply's waiting ask, or else its waiting final text, for the chat's other replies. Withdraws both
+   * while this reply is held back after a failed call.
+   */
   setUrgent(due: readonly Operation[], isHeldBack: boolean): void
   /** Whether the waiting ask has time for this many posts before it. */
   hasTimeFor(posts: number): boolean
@@ -37,6 +40,7 @@ export interface ChatOrder {
   release(): void
 }
 
+/** Creates the order of one reply's calls. All replies of a chat share `pace`. */
 export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits, 'perChat' | 'buttons'>): ChatOrder {
   const owner = {}
   const { perChat } = limits

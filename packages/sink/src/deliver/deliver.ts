@@ -65,6 +65,7 @@ export interface Deliverer extends AskFinder {
   stop(): Promise<void>
 }
 
+/** Creates the deliverer of one reply. It loads the ledger at the first `show`. */
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
@@ -97,7 +98,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const picture = createPainter(options, secretOf, native)
   let isLoaded = false
   let isWorking = false
-  /** `work` was called again since the current pass began. */
+  /** `startWork` was called again since the current pass began. */
   let isCalledAgain = false
   let isStopped = false
   let isResolved = false
@@ -107,7 +108,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const lateEdits = createLateEdits(options.store.late, startWork, onError)
   let result = withResolvers<Delivery>()
   let loaded = Promise.resolve()
-  /** Resolves when the current `work` has ended. */
+  /** Resolves when the current pass has ended. */
   let ended = Promise.resolve()
   /** Resolves when the last call to the port has ended. */
   let called = Promise.resolve()
@@ -123,6 +124,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     stop,
   }
 
+  /**
+   * Throttles growing text instead of reconciling on every delta: while operations wait for their time, a newer text
+   * doesn't start work.
+   */
   function show(next: Reply): void {
     if (next === reply) return
     // Taking back prompts does not make it another reply.
@@ -135,7 +140,6 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // Only until the reply ends, because a port keeps its listeners.
     stopReports ??= port.reports?.observe(startWork)
     reply = next
-    // Throttles growing text instead of reconciling on every delta.
     if (waiting?.phase === next.phase && waiting.asks === next.asks) return
     startWork()
   }
@@ -144,22 +148,28 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await port.typing?.(on, { chat, signal, ...(doing !== undefined && { doing }) })
   }
 
+  /** Does nothing without a message with the prompt. */
   async function reactToPrompt(sign: 'seen' | 'done' | undefined): Promise<void> {
     if (options.replyTo) await port.react?.(options.replyTo, sign, { chat, signal })
   }
 
+  /** Stores the state of an ask, and starts work to show it. */
   function storeAskState(requestID: string, state: AskState): void {
     storeLedger({ ...ledger, asks: { ...ledger.asks, [requestID]: state } }).catch(stopIfTakenOver)
     startWork()
   }
 
+  /** Loads the ledger under the current key, and starts work. */
   async function loadLedger(): Promise<void> {
     ledger = recoveredLedger(await storage.load(key), facts)
     isLoaded = true
     startWork()
   }
 
-  /** Performs everything that is due, and sets a timer for the rest. */
+  /**
+   * Starts to perform what is due. If that is already going on, another pass follows. Does nothing until the ledger is
+   * loaded, and after the stop.
+   */
   function startWork(): void {
     isCalledAgain = true
     if (isWorking || isStopped || !isLoaded) return
@@ -173,6 +183,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       })
   }
 
+  /**
+   * Performs due operations one after the other. Returns when nothing is due or the chat is busy, and sets a timer or a
+   * listener for the rest. Resolves `settled` once a settled reply is shown.
+   */
   async function performDue(): Promise<void> {
     while (reply && !isStopped) {
       isCalledAgain = false
@@ -244,7 +258,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /** Shows and gives up nothing until the port reports that the chat accepts messages again. */
+  /**
+   * Makes no calls and gives up nothing until the port reports that the chat accepts messages again. Reports
+   * `chat-closed` once.
+   */
   function waitForChat(of: Reply): void {
     waiting = of
     order.setUrgent([], true)
@@ -256,6 +273,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     onError(new SinkError('chat-closed', `Chat ${chat.id} accepts no messages at the moment. ${cure}`))
   }
 
+  /** Sets the final reaction, and resolves `settled` with what the ledger records. */
   function resolveSettled({ outcome }: Reply): void {
     const delivery = deliveryOf(ledger)
     const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
@@ -265,7 +283,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     result.resolve(delivery)
   }
 
-  /** Nothing could be shown for `giveUpMs`, so it probably never can be. An amendment tries again. */
+  /**
+   * Resolves `settled` with the missing messages and reports `given-up`. Nothing could be shown for `giveUpMs`, so it
+   * probably never can be. An amendment tries again.
+   */
   function giveUp(): void {
     isResolved = true
     stopListeningToReports()
@@ -289,13 +310,19 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     return callKindOf(operation, operation.type === 'post' ? postKindOf(operation.slot) : undefined)
   }
 
-  /** How a slot is posted. A stream whose opening had an unknown result becomes a message, because few ports can look it up. */
+  /**
+   * Returns how a slot is posted. A stream whose opening had an unknown result becomes a message, because few ports can
+   * look it up.
+   */
   function postKindOf(slot: Slot): IntentEntry['kind'] {
     if (slot.file && port.upload) return 'file'
     return native.streaming && opensStream(slot) && !openIntentOf(ledger, slot) ? 'stream' : undefined
   }
 
-  /** Resolves with whether the operation succeeded. */
+  /**
+   * Writes the operation to the ledger, performs it, and writes the result. Resolves with whether it succeeded. Rejects
+   * only if another process took over.
+   */
   async function performAndRecord(operation: Operation, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
     if (operation.type === 'post') {
@@ -317,7 +344,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /** If another process took over before the result of the call was written, reports the call to it. */
+  /**
+   * Waits for a write of a call's result. If another process took over before that, reports the call to it and rejects.
+   */
   async function reportIfTakenOver(operation: Operation, written: Promise<void>): Promise<void> {
     try {
       await written
@@ -327,7 +356,9 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /** Stops when another process shows the reply, because a call of this one would show it twice. */
+  /**
+   * Stops when another process shows the reply, because a call of this one would show it twice. Throws any other error.
+   */
   function stopIfTakenOver(error: unknown): void {
     if (!isTakenOver(error)) throw error
     if (isStopped) return
@@ -340,6 +371,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     stopReports = undefined
   }
 
+  /** Starts no more calls, and removes all timers and listeners. The current call continues. */
   function stopWorking(): void {
     isStopped = true
     stopListeningToReports()
@@ -350,6 +382,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     schedule.setWaitingText([])
   }
 
+  /** Writes a failed call to the ledger, delays the next one, and reports the error if the host should know. */
   async function recordFailure(operation: Operation, call: CallKind, error: PortError): Promise<void> {
     schedule.recordFailure(operation, call, error)
     if (operation.type === 'preview') native.record(operation)
@@ -359,12 +392,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
   }
 
+  /** Replaces the current ledger at once, and resolves when it has been written. */
   async function storeLedger(next: Ledger): Promise<void> {
     ledger = next
     await storage.write(key, next)
   }
 
-  /** Ends the delivery with the missing messages. */
+  /** Resolves `settled` with the messages that were not shown. */
   function resolveWithMissing(type: Missing['type']): void {
     const slots = reply ? pictureOf(reply, clock.now()).slots : []
     result.resolve(deliveryOf(ledger, { messages: missingIn(ledger, slots), type }))

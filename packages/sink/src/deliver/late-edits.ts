@@ -10,7 +10,7 @@ export interface LateEdits {
   listen(key: string): void
   /** Marks the reported messages as unsure, so that they are edited again. Returns the same object if there are none. */
   markUnsure(ledger: Ledger): Ledger
-  /** Confirms the reports. Call it once the ledger from `applyTo` has been written. */
+  /** Confirms the reports. Call it once the ledger from `markUnsure` has been written. */
   confirmReports(): void
   /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
   reportIfEdit(key: string, operation: Operation): Promise<void>
@@ -40,6 +40,7 @@ export function createLateEdits(
     listening = { key, end: late.listen(key, queueReport) }
   }
 
+  /** Queues a report of another process. Resolves once the ledger with it has been written. */
   function queueReport(ref: MessageRef): Promise<void> {
     return new Promise((resolve) => {
       arrived = [...arrived, { ref, resolve }]
@@ -76,6 +77,7 @@ export function createLateEdits(
   }
 }
 
+/** Returns the same object if no entry shows that message. */
 function withUnsureMessage(ledger: Ledger, { id }: MessageRef): Ledger {
   const entry = ledger.entries.find((one) => one.state === 'shown' && one.ref.id === id)
   if (entry?.state !== 'shown') return ledger

@@ -201,18 +201,22 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     }
   }
 
+  /** Adds a call, and forgets calls that no longer count against the budget. */
   function recordCall({ calls, budget: { perMs } }: CountedBudget, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
   }
 
+  /** Calls the listeners of the thread until one returns true. */
   function callPostListeners({ postListeners }: ChatCalls, thread: string | undefined): void {
     for (const [listener, where] of postListeners) if (where === thread && listener()) return
   }
 
+  /** Calls and removes all listeners. */
   function callFreeListeners({ freeListeners }: ChatCalls): void {
     for (const listener of freeListeners.splice(0)) listener()
   }
 
+  /** Returns when the last of `count` calls fits into the budget, in ms since the epoch. 0 if all fit now. */
   function nextFreeAt({ calls: { times, inFlight }, budget }: CountedBudget, { count, ...request }: Request): number {
     const now = clock.now()
     const { perMs } = budget
@@ -229,7 +233,9 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     return at
   }
 
-  /** Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make. */
+  /**
+   * Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make.
+   */
   function usageFor(
     { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
     request: Pick<Request, 'by' | 'priority' | 'kind'>,
@@ -242,8 +248,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   }
 
   /**
-   * Spaces each writer's share of the budget evenly. If other calls have used up more of the window, spaces what is left
-   * until the oldest call leaves the window.
+   * Returns when the owner may next write, in ms since the epoch. Spaces its share of the budget evenly. If other calls
+   * have used up more of the window, spaces what is left until the oldest call leaves the window.
    */
   function evenlySpacedAt(
     { calls: { times, writers }, budget }: CountedBudget,

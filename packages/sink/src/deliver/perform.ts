@@ -21,6 +21,7 @@ import type { Edit, Operation, Post } from './operation.ts'
 import { unsentPiece } from './streaming.ts'
 import { openIntentOf } from './transitions.ts'
 
+/** The chat that operations change, and what it shows so far. */
 export interface OperationTarget {
   readonly ledger: Ledger
   readonly port: ChannelPort
@@ -35,7 +36,7 @@ export interface OperationTarget {
   readonly stream?: AppendStream | undefined
 }
 
-/** The result of an operation. */
+/** The result of an operation. Empty unless it was a post or a look-up. */
 export interface Performed {
   /** The reference of a posted message. */
   readonly ref?: MessageRef
@@ -65,6 +66,7 @@ export async function perform(operation: Operation, options: OperationTarget): P
   }
 }
 
+/** Uploads the slot's file, opens a stream, or posts a message. */
 async function postSlot(operation: Post, options: OperationTarget): Promise<MessageRef> {
   const { port, ledger, chat, signal } = options
   const { slot, isLoud } = operation
@@ -76,6 +78,7 @@ async function postSlot(operation: Post, options: OperationTarget): Promise<Mess
   return await port.post(slot.bubble, posting)
 }
 
+/** Edits the message. An open stream is appended to or closed instead. */
 async function editMessage(
   { entry, slot, streamChange }: Edit,
   { port, chat, signal, stream }: OperationTarget,
@@ -89,7 +92,7 @@ async function editMessage(
   await port.edit?.(ref, slot.bubble, editing)
 }
 
-/** Closes a stream with unknown content, which may already be closed. An edit follows. */
+/** Closes a stream with unknown content before it is edited. It may already be closed, so refusals are ignored. */
 async function closeStreamIfOpen(
   stream: AppendStream | undefined,
   ref: MessageRef,
@@ -103,7 +106,10 @@ async function closeStreamIfOpen(
   }
 }
 
-/** An idempotent platform responds to a post with a known key with the existing message. */
+/**
+ * Finds out whether a post is in the chat. An idempotent platform responds to a post with a known key with the existing
+ * message, so a placeholder is posted there.
+ */
 async function lookUpPost({ id: key, kind, at }: IntentEntry, options: OperationTarget): Promise<LookedUp> {
   const { port, chat, signal, replyTo, clock } = options
   // The platform has its own clock, and ours may have been ahead of it.
@@ -124,7 +130,10 @@ function placeholderBubble({ render, texts }: OperationTarget): Bubble {
   return { ...render(texts.removed), isPlain: false, source: texts.removed, buttons: [] }
 }
 
-/** The first message and the ending reply to the prompt's message. The closing "done" line replies to the answer. */
+/**
+ * Returns the message that the post replies to. The first message and the ending reply to the prompt's message. The
+ * closing "done" line replies to the answer.
+ */
 function replyToOf({ slot }: Post, { ledger, replyTo, policy }: OperationTarget): MessageRef | undefined {
   const { entries } = ledger
   const { key, card, isLast } = slot
@@ -153,7 +162,10 @@ export function isReported(operation: Operation, { type, retryAfterMs = 0 }: Por
   )
 }
 
-/** Errors other than `PortError` don't say whether the call took effect, so they count as ambiguous. */
+/**
+ * Converts anything thrown by a port. Errors other than `PortError` don't say whether the call took effect, so they
+ * count as ambiguous.
+ */
 export function toPortError(error: unknown): PortError {
   if (error instanceof PortError) return error
   const message = error instanceof Error ? error.message : String(error)

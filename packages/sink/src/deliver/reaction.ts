@@ -22,6 +22,7 @@ export function createReactionSetter(
     if (!isSetting) void applyNewestReaction()
   }
 
+  /** Sets reactions until the newest one is shown. Failures are ignored. */
   async function applyNewestReaction(): Promise<void> {
     isSetting = true
     while (wanted !== shown && !stopped.aborted) {
@@ -33,6 +34,7 @@ export function createReactionSetter(
     isSetting = false
   }
 
+  /** Sets the reaction that is wanted by now, which may be newer than the one that waited. */
   async function sendWantedReaction(): Promise<void> {
     shown = wanted
     await react(wanted)

@@ -7,6 +7,7 @@ import type { Edit, LookUp, Operation, Post, Priority, Remove } from './operatio
 import { needsStreamChange, opensStream, streamChangeFor } from './streaming.ts'
 import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
+/** What the port can do and what the reply needs, to decide on operations. */
 export interface ReconcileFacts {
   readonly isSettled: boolean
   readonly canEdit: boolean
@@ -65,7 +66,7 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileFact
   return { ...postOrTakeOver(ledger, slot, options), priority: urgency }
 }
 
-/** Looks for obsolete posts that may be in the chat. */
+/** Returns look-ups of obsolete posts that may be in the chat. */
 function strayLookUps(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly LookUp[] {
   const wanted = new Set(slots.map(({ key }) => key))
   const priority = options.isSettled ? 'final' : 'status'
@@ -76,10 +77,12 @@ function strayLookUps(ledger: Ledger, slots: readonly Slot[], options: Reconcile
   })
 }
 
+/** Whether the result of the entry's post is unknown and the port can look for it. */
 function needsLookUp(entry: Entry, { canLookUp }: Pick<ReconcileFacts, 'canLookUp'>): entry is IntentEntry {
   return canLookUp === true && entry.state === 'intent' && entry.unsureSince !== undefined
 }
 
+/** Returns an edit for each shown message that differs from its slot. Empty if messages can't be edited. */
 function neededEdits(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly Edit[] {
   if (!options.canEdit) return []
   const known = entriesByKey(ledger)
@@ -94,7 +97,7 @@ function neededEdits(ledger: Ledger, slots: readonly Slot[], options: ReconcileF
 
 const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, status: 3 }
 
-/** Slots that still need a message, in the order of the chat. */
+/** Returns slots that still need a message, in the order of the chat. */
 function missingSlots(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
   const known = entriesByKey(ledger)
   return slots.filter((slot) => !isDone(known.get(slot.key), slot))
@@ -109,7 +112,10 @@ function isWaitingAsk({ card }: Slot): boolean {
   return card.type === 'ask' && card.isPending
 }
 
-/** Edits of earlier text precede new posts below it. The checklist waits for both. */
+/**
+ * Returns the position of an operation among others: smaller is earlier. Edits of earlier text precede new posts below
+ * it. The checklist waits for both.
+ */
 function rankOf(operation: Operation): number {
   const { type, priority } = operation
   // A missing ask precedes edits of shown ones.
@@ -148,7 +154,7 @@ function isPreviewable(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
 
-/** The first text replaces the status in its message if nothing was posted below. */
+/** Returns the post of a slot. If the last message is the status, the first text takes it over by an edit instead. */
 function postOrTakeOver(ledger: Ledger, slot: Slot, options: ReconcileFacts): Post | Edit {
   const priority = postPriority(slot, options)
   const isLoud = isLoudIn(slot, options)
@@ -189,6 +195,9 @@ function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileFac
   return entry.content.body === slot.body && entry.access.type !== 'open-stream' ? 'status' : 'text'
 }
 
+/**
+ * Whether the message does not certainly show the slot. Always false for files and for messages that stay as they are.
+ */
 export function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
   if (slot.file || slot.isKept) return false
   return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole

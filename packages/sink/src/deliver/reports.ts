@@ -13,6 +13,7 @@ export function withReports(ledger: Ledger, reports: PostReports | undefined): L
   return ledger.entries.reduce((next, entry) => withEntryReports(next, entry, reports.of(entry.id)), ledger)
 }
 
+/** Applies the reports of one message. Reports of an intent only count once its call has ended without a result. */
 function withEntryReports(ledger: Ledger, entry: Entry, reported: readonly PostReport[]): Ledger {
   if (reported.length === 0) return ledger
   switch (entry.state) {
@@ -42,6 +43,10 @@ function withEntryReports(ledger: Ledger, entry: Entry, reported: readonly PostR
   }
 }
 
+/**
+ * Drops a message that a closed chat did not get, so that it is posted again. Marks an undelivered one as failed, and
+ * counts further copies as doubtful.
+ */
 function withShownReports(ledger: Ledger, entry: ShownEntry, reported: readonly PostReport[]): Ledger {
   const own = reported.find(({ ref }) => ref.id === entry.ref.id)
   if (own?.type === 'chat-closed') return withoutEntry(ledger, entry)
@@ -60,7 +65,7 @@ function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick
   return { reason: error.message, failure: error.type }
 }
 
-/** When the last missing report is due, in ms since the epoch. Undefined if all reports have arrived. */
+/** Returns when the last missing report is due, in ms since the epoch. Undefined if all reports have arrived. */
 export function reportedBy({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
   const withinMs = reports?.withinMs() ?? 0
   if (!reports || withinMs === 0) return undefined

@@ -25,7 +25,7 @@ export interface Schedule {
   readyAt(operation: Operation): number
   /** Whether it only waits for its first text to have a sentence or forty characters. */
   isGathering(operation: Operation): boolean
-  /** Registers which text waits to be written, for the other replies that share a budget. */
+  /** Registers which growing text of these waits to be written, for the other replies that share a budget. */
   setWaitingText(operations: readonly Operation[]): void
   /** False for a growing text that was refused and has not changed since. */
   isDue(operation: Operation): boolean
@@ -40,7 +40,12 @@ export interface Schedule {
   giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
   /** Restarts the time for `giveUpAt`. */
   restartGiveUp(): void
+  /** Ends the waits that a failure caused. A successful look-up ends none. */
   recordSuccess(operation: Operation): void
+  /**
+   * Delays the next operations after a rate limit, an unreachable platform or an unknown result, and growing text after
+   * a refusal.
+   */
   recordFailure(operation: Operation, call: CallKind, error: PortError): void
 }
 
@@ -52,6 +57,7 @@ interface RefusedText {
   readonly retryAt: number
 }
 
+/** Creates the schedule of one reply's operations. */
 export function createSchedule({ pace, policy, limits, mode, clock, callKindFor }: ScheduleOptions): Schedule {
   const owner = {}
   const intervalMs = Math.max(
@@ -84,7 +90,10 @@ export function createSchedule({ pace, policy, limits, mode, clock, callKindFor 
     recordFailure,
   }
 
-  /** Growing text keeps the platform's interval and its share of the budget. Final text and asks don't wait for either. */
+  /**
+   * Returns when the budgets and recent failures allow the operation. Growing text also keeps the platform's interval
+   * and its share of the budget. Final text and asks don't wait for either.
+   */
   function allowedAt(operation: Operation): number {
     const kind = callKindFor(operation)
     const at = Math.max(pace.readyAt(operation.priority, kind), retryAt)
@@ -93,7 +102,10 @@ export function createSchedule({ pace, policy, limits, mode, clock, callKindFor 
     return Math.max(at, spaced, refusedTextOf(operation)?.retryAt ?? 0)
   }
 
-  /** A first text of a few letters waits for more. Where it can't be edited, so does each message. */
+  /**
+   * Returns when the operation no longer waits for more text. A first text of a few letters does. Where it can't be
+   * edited, so does each message.
+   */
   function gatheredAt(operation: Operation): number {
     if (operation.type !== 'post' || !operation.slot.isGrowing || !writesGrowingText(operation)) return 0
     const at = firstSeenAt(operation.slot.key) + policy.firstFlushMs
@@ -111,11 +123,13 @@ export function createSchedule({ pace, policy, limits, mode, clock, callKindFor 
     return before === undefined || !('slot' in operation) || operation.slot.body !== before.body
   }
 
+  /** Returns how the slot's text was refused the last time. Undefined if it was not, or no longer grows. */
   function refusedTextOf(operation: Operation): RefusedText | undefined {
     if (!('slot' in operation) || !operation.slot.isGrowing) return undefined
     return refused.get(operation.slot.key)
   }
 
+  /** Returns when this message was first scheduled, in ms since the epoch. */
   function firstSeenAt(key: string): number {
     const at = firstSeen.get(key) ?? clock.now()
     firstSeen.set(key, at)
@@ -149,12 +163,13 @@ export function createSchedule({ pace, policy, limits, mode, clock, callKindFor 
 const enough = 40
 const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
 
+/** Whether a first text has `enough` units or ends a sentence. */
 function hasEnoughText({ card, piece }: Slot): boolean {
   const text = card.source.slice(piece?.from, piece?.to).trim()
   return text.length >= enough || sentenceEnd.test(text)
 }
 
-/** Whether it writes text that is still growing or changing. */
+/** Whether the operation writes text that is still growing or changing. */
 function writesGrowingText({ type, priority }: Operation): boolean {
   return (priority === 'text' || priority === 'status') && type !== 'remove' && type !== 'look-up'
 }

@@ -22,7 +22,10 @@ export interface Native {
   record(operation: Operation): void
 }
 
-/** `isWanted`: the policy requests it, and the reply is shown as it grows. */
+/**
+ * Creates the access to the port's own stream or preview. `isWanted`: the policy requests it, and the reply is shown as
+ * it grows.
+ */
 export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean): Native {
   let previewed = { whole: '', at: 0 }
   return {
@@ -103,16 +106,18 @@ export function needsStreamChange(entry: Entry, { flow, isGrowing }: Slot, openS
   return flow.tasks.length > 0 || flow.plan !== sent.plan
 }
 
+/** Returns what the stream doesn't have yet of the slot. All of it without `sent`. */
 export function unsentPiece({ bubble, flow }: Slot, sent?: Sent): StreamPiece {
   const { tasks = [], plan } = flow ?? {}
   return { text: bubble.text.slice(sent?.length ?? 0), tasks, ...(plan !== sent?.plan && { plan }) }
 }
 
-/** The state of a stream after it was opened or appended to. */
+/** Returns the state of a stream after it was opened or appended to. */
 export function sentStateOf({ bubble: { text }, flow }: Slot, openedAt: number): Sent {
   return { openedAt, length: text.length, hash: hashOf(text), plan: flow?.plan }
 }
 
+/** Records the tasks that a stream has shown, so that they are not sent again. */
 export function withReportedTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
   return { ...ledger, reported: [...ledger.reported, ...flow.tasks.map(taskKey)] }

@@ -23,12 +23,13 @@ import { sentStateOf, withReportedTasks } from './streaming.ts'
 /*
  * Changes of the ledger before and after each call. All pure.
  *
- * - A post: `intending` before it, then `posted`, or `failed` in call-result.ts.
- * - An edit, or more text for a stream: `editing` before it, then `edited` or `failed`.
- * - A removal: `removed` or `emptied` after it, or `failed`.
- * - A post with an unknown result, also after a restart: `unsure`, then `lookedUp`.
+ * - A post: `withIntent` before it, then `withPosted`, or `withFailure` in call-result.ts.
+ * - An edit, or more text for a stream: `withEditStarted` before it, then `withEdited` or `withFailure`.
+ * - A removal: `withoutEntry` or `withEmptied` after it, or `withFailure`.
+ * - A post with an unknown result, also after a restart: `withUnsureIntent`, then `withLookUp`.
  */
 
+/** How and when a post is made. */
 export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
   /** A new id, for a post that has none yet. */
   readonly id: string
@@ -68,7 +69,7 @@ export function withIntent(ledger: Ledger, { slot, isLoud }: Post, { id, at, can
   }
 }
 
-/** The platform accepted the post. `keyMs`: as in `Limits`. */
+/** Records that the platform accepted the post. `keyMs`: as in `Limits`. */
 export function withPosted(
   before: Ledger,
   { slot }: Post,
@@ -92,6 +93,7 @@ interface Acceptance {
   readonly at: number
 }
 
+/** Returns the entry of an accepted post. */
 export function shownEntry(
   { unsureSince: since, kind: _, ...intent }: IntentEntry,
   { ref, at }: Acceptance,
@@ -127,16 +129,13 @@ export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   return { ...recorded, entries }
 }
 
+/** Returns how the message can change after the edit. */
 function accessAfter({ slot, entry, streamChange }: Edit): Access {
   const sent = openStream(entry)
   if (streamChange === 'append' && sent) return { type: 'open-stream', sent: sentStateOf(slot, sent.openedAt) }
   // Closed before its text ended: it reached the stream's maximum time.
   if (streamChange === 'close') return { type: slot.isGrowing ? 'closed-stream' : 'editable' }
   return entry.access
-}
-
-export function removed(ledger: Ledger, entry: ShownEntry): Ledger {
-  return withoutEntry(ledger, entry)
 }
 
 /** For platforms without removal: the message stays, but counts as removed. */
@@ -171,6 +170,7 @@ export function withDoubt(ledger: Ledger, intent: IntentEntry): Ledger {
   return withResult(ledger, intent, { ...intent, state: 'doubtful' })
 }
 
+/** Returns the intent of the slot's post. Undefined if it was not tried, or has a result. */
 export function openIntentOf(ledger: Ledger, { key }: Slot): IntentEntry | undefined {
   const entry = entryAt(ledger, key)
   return entry?.state === 'intent' ? entry : undefined
@@ -230,6 +230,7 @@ function secretHashesOf({ bubble: { buttons, form } }: Slot): readonly string[] 
   return token === undefined ? undefined : [secretHash(token)]
 }
 
+/** Returns the hashes of the former message and of the slot, because people may press the buttons of either. */
 function oldAndNewHashes(
   before: Pick<EntryFields, 'secretHashes'> | undefined,
   slot: Slot,
@@ -282,7 +283,7 @@ export function withLookUp(ledger: Ledger, { entry, isWanted }: LookUp, found: L
   }
 }
 
-/** Records that the post is certainly not in the chat. The last try does not count. */
+/** Records that the last try is certainly not in the chat. Drops the intent if it was the only try. */
 export function withoutLastTry(ledger: Ledger, intent: IntentEntry): Ledger {
   // One of its earlier tries may have succeeded.
   if (intent.tries > 1) return withChanged(ledger, intent, { ...intent, tries: intent.tries - 1 })
@@ -296,7 +297,10 @@ interface RecoveryOptions {
   readonly canLookUp: boolean
 }
 
-/** Prepares a ledger after a crash: the results of its open intents are unknown. */
+/**
+ * Prepares a ledger after a crash: the results of its open intents are unknown. Those without another try become
+ * doubtful.
+ */
 export function recoveredLedger(ledger: Ledger, { isIdempotent, canLookUp }: RecoveryOptions): Ledger {
   const open = ledger.entries.filter((entry) => entry.state === 'intent')
   if (open.length === 0) return ledger

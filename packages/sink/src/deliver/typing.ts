@@ -4,7 +4,7 @@ import { type ChatPace, callHeedingLimits } from './pace.ts'
 
 export interface Typing {
   /** Shows or hides the typing notice, with the activity if given. Cheap to call repeatedly. */
-  set(on: boolean, doing?: string): void
+  set(on: boolean, activity?: string): void
 }
 
 /** Minimum time between two changes of the activity, in ms. */
@@ -14,8 +14,8 @@ const minChangeMs = 5000
 const aheadMs = 1000
 
 /**
- * Keeps the typing notice visible while the agent works. On every platform a message of the bot ends the notice, so it is
- * renewed right after each one. Failed calls are ignored. Without `show` it does nothing.
+ * Creates a typing notice that stays visible while the agent works. On every platform a message of the bot ends the
+ * notice, so it is renewed right after each one. Failed calls are ignored. Without `show` it does nothing.
  */
 export function createTyping(
   show: ((on: boolean, doing: string | undefined) => Promise<void>) | undefined,
@@ -30,8 +30,8 @@ export function createTyping(
   let stopListening = (): void => {}
   return { set: setTyping }
 
-  function setTyping(on: boolean, now?: string): void {
-    doing = now
+  function setTyping(on: boolean, activity?: string): void {
+    doing = activity
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()
     if (on === isOn || !show || typingMs === undefined) return
     isOn = on
@@ -42,7 +42,7 @@ export function createTyping(
     if (on) stopListening = pace.onPosted(renewAfterPost)
   }
 
-  /** The replies of a chat share its notice, so only one of them renews it. */
+  /** Always returns true: the replies of a chat share its notice, so only one of them renews it. */
   function renewAfterPost(): boolean {
     sendAndRenewLater()
     return true
@@ -55,6 +55,7 @@ export function createTyping(
     stopTimer = clock.after(Math.max(0, at - clock.now()), sendAndRenewLater)
   }
 
+  /** Sends the notice unless the platform has requested a pause, and sets the timer for the next time. */
   function sendAndRenewLater(): void {
     stopTimer()
     // Platforms count typing separately from messages, so it only waits while the platform has requested a pause.
@@ -63,6 +64,7 @@ export function createTyping(
     stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
   }
 
+  /** Sends the notice and ignores failures. */
   function sendTyping(on: boolean): void {
     sent = { doing, at: clock.now() }
     const text = on ? doing : undefined

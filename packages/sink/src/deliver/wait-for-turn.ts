@@ -63,7 +63,7 @@ export async function waitForPause<T>(
   return await callHeedingLimits(pace, call)
 }
 
-/** Waits until `at`. Resolves with false if that has passed. */
+/** Waits until `at`. Resolves with false if that has passed. Rejects at once if `at` is after `until`. */
 async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits
   const waitMs = at - clock.now()

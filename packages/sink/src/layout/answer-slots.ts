@@ -15,21 +15,21 @@ import { keptSlot, type LayoutOptions, type Slot, sealedSlot, slotOf } from './s
 const cutGrowing = createGrowingSplit()
 
 export interface AnswerLayoutOptions extends LayoutOptions {
-  /** The answer is the last card, apart from a status and notes on its end that are not posted yet. */
+  /** Whether the answer is the last card, apart from a status and notes on its end that are not posted yet. */
   readonly isTail: boolean
 }
 
 /**
- * The messages of an answer. Pure.
+ * Returns the messages of an answer. Pure.
  *
  * 1. Posted messages that stay as they are keep their slices of the text.
- * 2. The text below them is cut into slices that each fit a message; all but the last are complete.
- * 3. If a posted message shows another text and can't be edited, the whole answer is posted once more when it is final.
+ * 2. The text below them is cut into slices that each fit a message. All but the last are complete.
+ * 3. If a posted message shows another text and can't be edited, the whole answer is posted again when it is final.
  */
-export function answerSlots(given: AnswerCard, options: AnswerLayoutOptions): readonly Slot[] {
+export function answerSlots(newest: AnswerCard, options: AnswerLayoutOptions): readonly Slot[] {
   // The end of growing text is often taken back: white space, and half a pair of backticks by `closeMarkdown`. The other
   // half of a surrogate pair comes with the next delta.
-  const card = given.isOpen ? { ...given, source: withoutHalf(given.source).trimEnd() } : given
+  const card = newest.isOpen ? { ...newest, source: withoutHalf(newest.source).trimEnd() } : newest
   const posted = postedAnswer(card, options)
   if (posted.isWrong) return card.isOpen ? [] : answerSlots(correctionFor(card, options), options)
   const kept = posted.kept.map((entry) => slotOfKept(entry, card, options))
@@ -38,12 +38,15 @@ export function answerSlots(given: AnswerCard, options: AnswerLayoutOptions): re
   return [...kept, ...rest.filter(({ bubble }) => bubble.text.trim() !== '')]
 }
 
-/** Posted below the wrong messages, with a label that says so. */
+/** Returns the answer as a new card with a label, to post below the wrong messages. */
 function correctionFor(card: AnswerCard, { texts }: LayoutOptions): AnswerCard {
   return { ...card, key: correctionOf(card.key), source: withLabel(texts.correction, card.source) }
 }
 
-/** A message that keeps its slice of the text. It loses the status below its text, which has moved on. */
+/**
+ * Returns the slot of a message that keeps its slice of the text. If it shows an outdated status below its text, the
+ * slot is without it.
+ */
 function slotOfKept(entry: Entry, card: AnswerCard, options: LayoutOptions): Slot {
   const { key, piece, isContinued } = entry
   if (!piece || !hasStatusBelow(entry)) return keptSlot(entry, card, options)
@@ -59,9 +62,9 @@ function slotOfKept(entry: Entry, card: AnswerCard, options: LayoutOptions): Slo
 interface PlacedSlice {
   readonly slice: HashedSlice
   readonly key: string
-  /** Its message is the last one of the answer. */
+  /** Whether its message is the last one of the answer. */
   readonly isLast: boolean
-  /** Its message continues a text that has other messages below it, and says so above. */
+  /** Whether its message begins with a label because it continues a text above other messages. */
   readonly isContinued: boolean
 }
 
@@ -92,6 +95,10 @@ function slicesBelow(
   })
 }
 
+/**
+ * Renders a slice with its label. Growing Markdown is closed where messages are edited. Leaves out both if the text
+ * only fits without them.
+ */
 function slotOfSlice(
   { slice, key, isLast, isContinued }: PlacedSlice,
   card: AnswerCard,
@@ -103,12 +110,12 @@ function slotOfSlice(
   const isClosedEarly = isGrowing && mode === 'live' && !streaming
   const isComplete = !isLast && !isContinued
   const text = (): string => slice.source.trim()
-  const dressed = (): string =>
+  const labelled = (): string =>
     `${isContinued ? continuedLabel(options) : ''}${isClosedEarly ? closeMarkdown(slice.source.trimEnd()) : text()}`
-  const fitting = (source: string): string => (fitsMessage(source, card, options) ? source : text())
+  const fittingOrBare = (source: string): string => (fitsMessage(source, card, options) ? source : text())
   const slot = isComplete
     ? sealedSlot(slice, { card, key, source: text }, options)
-    : slotOf(card, key, fitting(dressed()), options)
+    : slotOf(card, key, fittingOrBare(labelled()), options)
   return {
     ...slot,
     piece: { from: slice.from, to: slice.to, upTo: slice.upTo },
@@ -123,25 +130,25 @@ function continuedLabel({ texts }: LayoutOptions): string {
   return withLabel(texts.continued, '')
 }
 
-/** The text below a label of ours. Without words there is only the text. */
+/** Puts a label of the sink above the text. Returns the text alone if the label is blank. */
 function withLabel(label: string, text: string): string {
   return label.trim() === '' ? text : `*${label}*\n\n${text}`
 }
 
-/** A label or a closing mark may be too much for a text that fits alone. */
+/** Whether the text fits a message. A label or a closing mark may be too much for a text that fits alone. */
 function fitsMessage(source: string, card: AnswerCard, options: LayoutOptions): boolean {
   const most = maxLengthOf(card, options)
   return renderedLength(source, most, options) <= most
 }
 
-/** The rendered length of a text, for a message and a stream alike. */
+/** Returns the rendered length of a text, for a message and a stream alike. */
 function renderedLength(text: string, maxLength: number, { render, streaming }: LayoutOptions): number {
   const rendered = render(text)
   if (!streaming) return rendered.length
   return Math.max(rendered.length, scaledStreamLength(rendered.text, streaming.stream, maxLength))
 }
 
-/** The most that a slice may measure. */
+/** Returns the maximum length of a slice, less after the platform refused a message as too long. */
 function maxLengthOf(
   card: AnswerCard,
   { limits, mode, ledger, appendLength = limits.maxLength }: LayoutOptions,
@@ -150,7 +157,7 @@ function maxLengthOf(
   return Math.min(most, ledger.caps[card.key]?.most ?? most)
 }
 
-/** The length of a text scaled to the message's units, so that a slice fits both a message and a stream. */
+/** Returns the stream's length of a text, scaled to the unit of messages, so that a slice fits both. */
 function scaledStreamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
   return Math.ceil((measure(text) / maxLength) * most)
 }

@@ -3,34 +3,38 @@ import type { Attachment } from '../port/port.ts'
 import type { Texts } from '../texts.ts'
 import { literal } from '../view/format.ts'
 
-/** What a permission shows, cut into messages. */
+/** The content of a permission, cut into messages. */
 export interface AskPages {
   /** Posted before the first page. */
   readonly file?: Attachment | undefined
   /** In Markdown, one per message. */
   readonly pages: readonly string[]
-  /** The file and the pages hold all of it. */
+  /** Whether the file and the pages contain all of it. */
   readonly isWhole: boolean
 }
 
+/** How long pages may be, and how to measure them. */
 export interface PageLimits {
-  /** The rendered length of a text. */
+  /** Returns the rendered length of a text. */
   readonly measure: (source: string) => number
-  /** The length of a message, and of the last one, which has the buttons. */
+  /** The maximum length of a message, and of the last one, which has the buttons. */
   readonly maxLength: number
   readonly lastLength: number
   readonly texts: Texts
 }
 
-/** The most messages of a permission. If it needs more, it is posted as a file. */
+/** The maximum number of messages of a permission. If it needs more, it is posted as a file. */
 const mostPages = 5
 
-/** UTF-16 units reserved below the last page: for how to answer, and for the answer. */
+/** UTF-16 units reserved below the last page, for how to answer and for the answer. */
 const footLength = 240
 
 type Block = AskContent['details'][number]
 
-/** Every detail verbatim: in messages, else in a file, else not at all. Pure. */
+/**
+ * Cuts a permission into pages that show every detail verbatim. Long diffs become a file, and so do all details if they
+ * need too many pages. Without `documentLength` there is no file, and then only the head is shown. Pure.
+ */
 export function pagesOf({ head, details, documentLength }: AskContent, options: PageLimits): AskPages {
   const isLong = ({ format, text }: Block): boolean =>
     format === 'diff' && documentLength !== undefined && text.length > documentLength
@@ -49,10 +53,12 @@ interface HeadWithFile {
   readonly file?: Attachment | undefined
 }
 
+/** Returns the length to reserve for the foot, at most half of a message. */
 export function reservedFootLength(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
+/** Returns a file with the details, and the head with a line that names it. */
 function headWithFile(head: string, details: readonly Block[], { texts }: PageLimits): HeadWithFile {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined
@@ -63,12 +69,12 @@ function headWithFile(head: string, details: readonly Block[], { texts }: PageLi
   return { head: `${head}\n\n${literal(texts.inFile(name))}`, file }
 }
 
-/** A detail as it is written in a file. */
+/** Returns a detail as text for a file. */
 function fileTextOf(detail: Block): string {
   return detail.format === 'note' || detail.label === '' ? detail.text : `${detail.label}\n\n${detail.text}`
 }
 
-/** Undefined if it takes too many messages or does not fit at all. */
+/** Returns the pages. Undefined if there are too many, or if a detail doesn't fit at all. */
 function cutIntoPages(
   head: string,
   details: readonly Block[],
@@ -108,7 +114,10 @@ function cutIntoPages(
   return last === undefined || done.length + 2 > mostPages ? undefined : [...done, page, last]
 }
 
-/** As many whole lines as fit. Of a line too long for any message, as much as fits. */
+/**
+ * Returns the position after as many whole lines as fit. Cuts within a line that is too long for any message. Returns
+ * `from` if the next message has more room.
+ */
 function furthestCut(
   text: string,
   from: number,
@@ -127,8 +136,8 @@ function furthestCut(
 }
 
 /**
- * The greatest count up to `most` that fits; any smaller count must fit too. The search starts near the likely count,
- * as each try renders.
+ * Returns the greatest count up to `most` that fits. Any smaller count must fit, too. Begins near the likely count,
+ * because each try renders.
  */
 function greatestFitting(most: number, likely: number, fits: (count: number) => boolean): number {
   let low = 0
@@ -144,11 +153,15 @@ function greatestFitting(most: number, likely: number, fits: (count: number) => 
   return low
 }
 
+/** Whether the position is between the halves of a surrogate pair. */
 function isInSurrogatePair(text: string, at: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1))
 }
 
-/** Uses a fence longer than every run of backticks in the text, so that nothing in it ends the block. */
+/**
+ * Writes a code block below its label. Its fence is longer than every run of backticks in the text, so nothing in the
+ * text ends the block.
+ */
 function codeBlockOf(label: string, text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length))
   const fence = '`'.repeat(longest + 1)
@@ -156,6 +169,7 @@ function codeBlockOf(label: string, text: string, language: string): string {
   return `${label === '' ? '' : `**${literal(label)}**\n`}${fence}${info}\n${text.replace(/\n$/, '')}\n${fence}`
 }
 
+/** Joins two texts by a blank line. Leaves out an empty one. */
 export function joinedParagraphs(page: string, more: string): string {
   return [page, more].filter((part) => part !== '').join('\n\n')
 }

@@ -11,14 +11,16 @@ import { type AskPages, joinedParagraphs, type PageLimits, pagesOf, reservedFoot
 import type { LayoutOptions, Slot } from './slot.ts'
 import { slotOf } from './slot.ts'
 
-/** The messages of an ask, none of it shortened. The buttons are on the last. Pure. */
+/** Returns the messages of an ask, none of them shortened. The last one has the buttons. Pure. */
 export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   if (card.isRetired) return retiredSlots(card, options)
   const slots = card.content ? permissionSlots(card, card.content, options) : questionSlots(card, options)
   return withMentionedPeople(slots, card, options)
 }
 
-/** Later questions of an ask follow an answer to the one before. */
+/**
+ * Adds the people to notify to the first message of a pending ask. Later questions follow an answer and mention no one.
+ */
 function withMentionedPeople(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
   const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestIDOf(card.key) ?? '', 0)
   if (!mentions || !card.isPending || !isFirstOfAsk) return slots
@@ -38,6 +40,10 @@ function withMentionsOf(bubble: Bubble, mentions: readonly Actor[]): Bubble {
   }
 }
 
+/**
+ * Returns the messages of a permission. The last one only offers to allow it once all others are confirmed. Empty if it
+ * was answered before any was shown.
+ */
 function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {
   const own = ownEntries(card, options)
   // It was answered before any of it was shown.
@@ -50,7 +56,7 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
     own.some((entry) => entry.part?.of === of && entry.part.index === index && isConfirmed(entry))
   const isAllThere = isWhole && Array.from({ length: count - 1 }, (_, index) => index).every(isOnScreen)
   const foot = isAllThere ? content.open : content.closed
-  // Where only a rejection is offered, people need not know what "always" would allow.
+  // If people can only reject it, they need not know what "always" would allow.
   const pageFor = (page: string): string => (card.isPending && !foot.isAllowing ? withoutNote(page, content) : page)
   const slots = Array.from({ length: count }, (_, index): Slot => {
     const isLast = index === count - 1
@@ -73,14 +79,17 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
   return card.isPending ? slots : slots.filter(({ key, isLast }) => isLast || isPosted(own, key))
 }
 
-/** The page without the sentence that says what "always" would allow, which is the last of the details. */
+/** Returns the page without the sentence that says what "always" would allow. */
 function withoutNote(page: string, { head, details }: AskContent): string {
   const last = details.at(-1)
   if (last?.format !== 'note' || !page.endsWith(last.text)) return page
   return page.slice(0, -last.text.length).trimEnd() || head
 }
 
-/** The foot may be shortened if a host's words or a name are long. The content above it never is. */
+/**
+ * Returns the last message of a permission. Its foot may be shortened if a host's text or a name is long. The content
+ * above is not.
+ */
 function lastSlot(
   card: AskCard,
   key: string,
@@ -96,6 +105,7 @@ function lastSlot(
   return { ...slot, ...(foot.isAllowing && { isAllowing: true }) }
 }
 
+/** Returns the messages of a question. Messages left over from a longer text lose their text and buttons. */
 function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const maxLength = maxLengthOf(card, options)
   const slices = split(card.source, {
@@ -113,6 +123,7 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.texts.removed, options))]
 }
 
+/** Returns the last message of an outdated ask. Empty if none was posted. */
 function retiredSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const last = ownEntries(card, options)
     .filter(isThere)
@@ -125,6 +136,7 @@ function ownEntries({ key }: AskCard, { ledger }: LayoutOptions): readonly Entry
   return entriesOf(ledger, key)
 }
 
+/** Whether the message is or may be in the chat. */
 function isPosted(own: readonly Entry[], key: string): boolean {
   return own.some((entry) => entry.key === key && isThere(entry))
 }
@@ -138,9 +150,12 @@ interface CachedPages {
   readonly pages: AskPages
 }
 
-/** Cached cuts: an ask stays in the view as long as its reply. */
 const cuts = new WeakMap<Render, WeakMap<AskContent['details'], CachedPages>>()
 
+/**
+ * Returns the pages of a permission, cut once for the same content and lengths. An ask stays in the view as long as its
+ * reply.
+ */
 function cachedPages(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
   const { render, limits, texts } = options
   const maxLength = maxLengthOf(card, options)

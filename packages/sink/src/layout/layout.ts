@@ -25,10 +25,13 @@ export function layout(cards: readonly Card[], options: LayoutOptions): readonly
   return [...slots, slotOf(status, status.key, smallLine(status, options), options)]
 }
 
-/** What stands below the end of an answer and belongs to it. */
+/** Cards below the end of an answer that belong to it. */
 const belowAnswer: ReadonlySet<Card['type']> = new Set(['status', 'file'])
 
-/** A card posted after the end of the answer. Until it is posted, the answer is the message that notifies. */
+/**
+ * Whether the card is posted after the end of the answer and is not posted yet. Until then, the answer's last message
+ * notifies.
+ */
 function isAfterword(key: string, ledger: Ledger): boolean {
   return (key === doneKey || key === contextKey) && !entryAt(ledger, key)
 }

@@ -5,11 +5,14 @@ import { correctionOf, messageIndex } from '../ledger/keys.ts'
 import { entriesOf, type Ledger } from '../ledger/ledger.ts'
 import type { LayoutOptions } from './slot.ts'
 
-/** What the chat shows of an answer already, and where the rest of its text begins. */
+/** The part of an answer that the chat shows, and where the rest of its text begins. */
 export interface PostedAnswer {
-  /** A message that can't be edited shows another text than the answer has now, or such a message was corrected. */
+  /** Whether a message that can't be edited shows an outdated text, or such a message was corrected. */
   readonly isWrong: boolean
-  /** Messages that keep their slice of the text, oldest first: the last one that stays, and those with a status. */
+  /**
+   * Messages that keep their slice of the text, oldest first: the last one that stays, and those above it that show a
+   * status.
+   */
   readonly kept: readonly Entry[]
   /** Where the text below them begins, in UTF-16 units. */
   readonly from: number
@@ -23,17 +26,17 @@ interface PostedPiece {
   readonly from: number
   readonly to: number
   readonly upTo: string
-  /** Where the next message begins: after the blank lines behind the slice, which may have been posted without them. */
+  /** Where the next message begins. The blank lines after the slice may have been posted without it. */
   readonly end: number
-  /** The slices up to this one cover the text without a gap. */
+  /** Whether the slices up to this one cover the text without a gap. */
   readonly isConnected: boolean
 }
 
 /**
  * Decides which posted messages of an answer stay as they are:
- * 1. the last one that can't be edited, with all before it;
- * 2. else the last one that was a stream closed before the text ended;
- * 3. where less fits than expected, also all before the message that did not fit.
+ * 1. the last one that can't be edited, with all before it
+ * 2. otherwise the last one that was a stream and was closed before the text ended
+ * 3. where less fits than expected, also all before the message that did not fit
  */
 export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions): PostedAnswer {
   const { ledger } = options
@@ -57,7 +60,10 @@ export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions
   }
 }
 
-/** A failed message keeps its place, so that later ones stay cut as they are. */
+/**
+ * Returns the tried messages of the answer in order. A failed one keeps its place, so that later ones stay cut as they
+ * are.
+ */
 function postedPieces(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 'source'>): readonly PostedPiece[] {
   const entries = entriesOf(ledger, key)
     .filter(({ state }) => state !== 'intent')
@@ -77,19 +83,20 @@ function postedPieces(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 
   return pieces
 }
 
+/** Whether the message keeps its text for good. */
 function isFixed(entry: Entry, { mode, limits }: LayoutOptions): boolean {
   if (mode === 'append' || !limits.edits) return true
   if (entry.state === 'failed') return entry.olderRef !== undefined
   return entry.state === 'shown' && entry.access.type === 'fixed'
 }
 
-/** It was a stream and shows its text for certain. */
+/** Whether the message was a stream and certainly shows its text. */
 function isClosedStream(entry: Entry): boolean {
   if (entry.state === 'gone') return entry.isClosed === true
   return entry.state === 'shown' && entry.access.type === 'closed-stream' && !entry.isUnsure
 }
 
-/** It shows a status below its text, which can be removed. */
+/** Whether the message shows a status below its text that can be removed. */
 export function hasStatusBelow(entry: Entry): boolean {
   return isEditable(entry) && entry.content.type === 'known' && entry.content.whole !== entry.content.body
 }

@@ -12,13 +12,13 @@ import type { Texts } from '../texts.ts'
 import type { Flow } from '../view/task.ts'
 import type { Mode } from '../view/view.ts'
 
-/** What one message should show, and the card it belongs to. */
+/** The content of one message, and the card that it belongs to. */
 export interface Slot {
   /** Identifies the message within its reply: the card's key, with `#` and a number where a card can take several. */
   readonly key: string
-  /** The card that it shows, or shows a piece of. */
+  /** The card that it shows in whole or in part. */
   readonly card: Card
-  /** What the message shows. */
+  /** The content of the message. */
   readonly bubble: Bubble
   /** Hashes of the bubble without its footer (`body`) and with it (`whole`). */
   readonly body: string
@@ -28,15 +28,15 @@ export interface Slot {
   readonly piece?: Piece | undefined
   /** Set for a permission, once all of it is in its messages. */
   readonly part?: Part | undefined
-  /** It has buttons that allow something. */
+  /** Whether one of its buttons allows something. */
   readonly isAllowing?: true | undefined
-  /** It continues a text that has other messages below it, and says so above. */
+  /** Whether it begins with a label because it continues a text above other messages. */
   readonly isContinued?: true | undefined
   /** Set for a file: posted in place of the bubble. */
   readonly file?: Attachment | undefined
   /** The posted message stays as it is: the bubble is empty, and no edit is needed. */
   readonly isKept?: true | undefined
-  /** More text will be added to it. */
+  /** Whether more text will be added to it. */
   readonly isGrowing: boolean
   /** The last message of the answer, or of the ask. */
   readonly isLast?: boolean | undefined
@@ -44,21 +44,21 @@ export interface Slot {
   readonly flow?: Flow | undefined
 }
 
-/** What messages may look like, and which of them were posted already. */
+/** The platform's limits, and what was posted so far. */
 export interface LayoutOptions {
   /** Writes Markdown in the platform's markup. */
   readonly render: Render
-  /** What the platform allows. */
+  /** The limits of the platform. */
   readonly limits: Limits
   /** How text reaches the chat. */
   readonly mode: Mode
-  /** The most of a message in mode `append`, in units of `Limits.maxLength`. Default: that limit. */
+  /** The maximum length of a message in mode `append`, in units of `Limits.maxLength`. Default: that limit. */
   readonly appendLength?: number | undefined
-  /** The words for labels. */
+  /** The texts of labels. */
   readonly texts: Texts
-  /** What the chat was shown so far. Posted messages keep their slices. */
+  /** The messages posted so far. They keep their slices. */
   readonly ledger: Ledger
-  /** The first message of an ask of that type notifies these people while it waits. Default: none. */
+  /** Returns the people that the first message of an ask of that type notifies while it waits. Default: none. */
   readonly mentions?: ((type: Ask['type']) => readonly Actor[]) | undefined
   /** Growing text is streamed. */
   readonly streaming?: { readonly stream: AppendStream; readonly flow: Flow } | undefined
@@ -77,6 +77,7 @@ export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Sl
   return { ...slot, bubble, whole: hashOf(bubble.text) }
 }
 
+/** Whether the message may be too old to remove a status from it again. */
 function isTooOldForStatus({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)
   const windowMs = limits.growWindowMs ?? limits.editWindowMs ?? Number.POSITIVE_INFINITY
@@ -93,7 +94,7 @@ interface RenderedPiece {
 /** Caches the rendered sealed pieces of a long answer, which is laid out again for each added word. */
 const pieces = new WeakMap<object, RenderedPiece>()
 
-/** The slot of a complete piece of an answer. `sealed` is the same object for the same piece. */
+/** Returns the slot of a complete piece of an answer. `sealed` identifies the piece, for the cache of its rendering. */
 export function sealedSlot(
   sealed: object,
   { card, key, source }: { readonly card: Card; readonly key: string; readonly source: () => string },
@@ -111,7 +112,7 @@ export function sealedSlot(
   return slot
 }
 
-/** The slot of a posted message that stays as it is. */
+/** Returns the slot of a posted message that stays as it is. */
 export function keptSlot({ key, content }: Entry, card: Card, { render }: LayoutOptions): Slot {
   const bubble = { ...render(''), source: '', isPlain: false, buttons: [] }
   const { body } = content
@@ -119,6 +120,7 @@ export function keptSlot({ key, content }: Entry, card: Card, { render }: Layout
   return { key, card, bubble, body, whole, isKept: true, isGrowing: false }
 }
 
+/** Renders the text as a message of the card. Text of other cards than answers and asks is shortened to fit. */
 export function slotOf(card: Card, key: string, source: string, options: LayoutOptions): Slot {
   const bubble = bubbleOf(source, card, options)
   const body = hashOf(`${bubble.text}\n${JSON.stringify(controlsOf(bubble))}`)
@@ -126,12 +128,13 @@ export function slotOf(card: Card, key: string, source: string, options: LayoutO
   return card.type === 'file' ? { ...slot, file: card.file } : slot
 }
 
-/** Without secrets: a process with others has nothing to edit. */
+/** Returns the buttons and the form without secrets, so that a process with other secrets has nothing to edit. */
 function controlsOf({ buttons, form }: Bubble): unknown {
   const rows = buttons.map((row) => row.map(({ label, data }) => [label, actionIn(data)]))
   return [rows, form && actionIn(form.token)]
 }
 
+/** Renders the text with the card's buttons, and as plain text if the platform refused the card's markup. */
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
   const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
   const most =
@@ -156,14 +159,14 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
   }
 }
 
-/** Only answers and asks may take several messages; other text is shortened. */
+/** Shortens the text to one message and ends it with "…" if it doesn't fit. */
 function shortened(source: string, most: number, render: Render): string {
   if (render(source).length <= most) return source
   const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
   return `${(slice?.source ?? '').trimEnd()}\n…`
 }
 
-/** A status line in the platform's small style. */
+/** Returns the card's line in the platform's small style. */
 export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
   const line = escapedLine(source)
   return limits.small?.(line) ?? `*${line}*`

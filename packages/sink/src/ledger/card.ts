@@ -12,9 +12,9 @@ interface CardFields {
 }
 
 /**
- * What people should see, in the order of the chat.
+ * A piece of content that people should see.
  *
- * An `answer` is a stretch of the assistant's text. A `status` goes once unwanted; all other cards stay.
+ * An `answer` is a stretch of the assistant's text. A `status` is removed once it is unwanted. All other cards stay.
  */
 export type Card =
   | (CardFields & {
@@ -49,7 +49,7 @@ export type AnswerCard = Extract<Card, { type: 'answer' }>
 
 export type AskCard = Extract<Card, { type: 'ask' }>
 
-/** What a message of a reply shows. */
+/** The kind of content that a message of a reply shows. */
 export type CardType = Card['type']
 
 /** Everything that a permission shows. None of it is ever shortened. */
@@ -78,13 +78,13 @@ export interface AskFoot {
   /** In Markdown. May be empty. */
   readonly source: string
   readonly buttons: readonly (readonly Button[])[]
-  /** One of the buttons allows something. */
+  /** Whether one of the buttons allows something. */
   readonly isAllowing: boolean
 }
 
-/** What the ledger knows about the screen, for a view. */
+/** The part of a ledger that a view needs. */
 export interface Shown {
-  /** The places of posted cards that stay, oldest first. */
+  /** The positions of posted cards that stay, oldest first. */
   readonly breaks: readonly Break[]
   /** Cards with at least one posted message. A file counts once it is certainly there. */
   readonly posted: ReadonlySet<string>
@@ -92,7 +92,7 @@ export interface Shown {
   readonly ends?: ReadonlyMap<string, number> | undefined
   /** Cards whose posts were all refused, and files whose posts have no result. */
   readonly lost?: ReadonlySet<string> | undefined
-  /** A message of an answer is missing, or may be. Default: none is. */
+  /** Whether a message of an answer is missing or may be. Default false. */
   readonly isIncomplete?: boolean | undefined
   /** Requests of asks with at least one posted message, of this content or an earlier one. */
   readonly requests: ReadonlySet<string>
@@ -123,12 +123,12 @@ export interface AskState {
   readonly by?: string | undefined
   /** Set for a permission: the digest of its content. */
   readonly digest?: string | undefined
-  /** Set for a permission: the call's input was part of that content. */
+  /** Set for a permission: whether the call's input was part of that content. */
   readonly isInputKnown?: boolean | undefined
   /** When the sink first saw it, in ms since the epoch. */
   readonly seenAt?: number | undefined
-  /** Who may answer. Absent until a sink names someone. */
+  /** Who may answer. Absent until a sink restricts it. */
   readonly guard?: Guard | undefined
-  /** Its message explains why nothing can be allowed in this chat. Only one ask of a chat does. */
+  /** Whether its message explains why nothing can be allowed in this chat. Only one ask of a chat does. */
   readonly isExplained?: boolean | undefined
 }

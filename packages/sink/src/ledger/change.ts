@@ -6,17 +6,21 @@ export function withChanged(ledger: Ledger, entry: Entry, changed: Entry): Ledge
   return { ...ledger, entries: ledger.entries.map((one) => (isSame(one, entry) ? changed : one)) }
 }
 
+/** Removes the entry. Does nothing if the ledger no longer has it. */
 export function withoutEntry(ledger: Ledger, entry: Entry): Ledger {
   return { ...ledger, entries: ledger.entries.filter((one) => !isSame(one, entry)) }
 }
 
-/** The entry of the message posted last. */
+/** Whether the entry is the newest message. */
 export function isNewest({ entries }: Ledger, entry: Entry): boolean {
   const newest = entries.at(-1)
   return newest !== undefined && isSame(newest, entry)
 }
 
-/** The same message, in another state. Only replaced entries share their key with another one. */
+/**
+ * Whether both are the same message, perhaps in different states. Only replaced entries share their key with another
+ * one.
+ */
 export function isSame(a: Entry, b: Entry): boolean {
   return a.key === b.key && a.isReplaced === b.isReplaced && (!a.isReplaced || a.id === b.id)
 }

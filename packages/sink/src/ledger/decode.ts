@@ -7,7 +7,7 @@ const schema = z.object({
   entries: z.array(z.object({ key: z.string(), state: z.string() })),
 })
 
-/** Reads a stored ledger. Throws if the text is not a ledger of this version. */
+/** Parses a stored ledger. Throws if the text is not a ledger of this version. */
 export function parseLedger(text: string): Ledger {
   const value: unknown = JSON.parse(text)
   schema.parse(value)

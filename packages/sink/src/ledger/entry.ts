@@ -2,10 +2,10 @@ import type { MessageRef } from '../port/port.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import type { CardType } from './card.ts'
 
-/** One message that the sink posted or is about to post. Its state says what is known of it on the platform. */
+/** One message that the sink posted or is about to post. Its state says what is known about it on the platform. */
 export type Entry = IntentEntry | ShownEntry | DoubtfulEntry | GoneEntry | FailedEntry
 
-/** It is about to be posted. Found after a restart, it is unknown whether it was posted. */
+/** A message that is about to be posted. After a restart, it is unknown whether it was posted. */
 export interface IntentEntry extends EntryFields {
   readonly state: 'intent'
   /** Since when the result of a try is unknown, in ms since the epoch. */
@@ -14,7 +14,7 @@ export interface IntentEntry extends EntryFields {
   readonly kind?: 'file' | 'stream' | undefined
 }
 
-/** The platform accepted it. */
+/** A message that the platform accepted. */
 export interface ShownEntry extends EntryFields {
   readonly state: 'shown'
   /** The platform's reference. */
@@ -23,42 +23,45 @@ export interface ShownEntry extends EntryFields {
   readonly access: Access
   /** A change may have been applied without confirmation. */
   readonly isUnsure?: true | undefined
-  /** When its first try was made, if that had no result: the message may be as old. In ms since the epoch. */
+  /**
+   * When the first try was made, in ms since the epoch. Set if that try had no result, because the message may be that
+   * old.
+   */
   readonly since?: number | undefined
-  /** How many further messages the platform reported of its tries: each is counted as doubtful. */
+  /** How many further messages of its tries the platform reported. Each is counted as doubtful. */
   readonly copies?: number | undefined
 }
 
-/** Unknown whether it is there; its post is not tried again. */
+/** A message that may be in the chat. Its post is not tried again. */
 export interface DoubtfulEntry extends EntryFields {
   readonly state: 'doubtful'
 }
 
-/** A person removed it, or the sink emptied it; it counts as shown. */
+/** A message that a person removed or the sink emptied. It counts as shown. */
 export interface GoneEntry extends EntryFields {
   readonly state: 'gone'
   /** The platform's reference. */
   readonly ref: MessageRef
-  /** It was a closed stream, known to show its text: more text goes into another message. */
+  /** It was a closed stream that certainly showed its text. More text goes into another message. */
   readonly isClosed?: true | undefined
 }
 
-/** It is not there and will not be. */
+/** A message that is not in the chat and will not be. */
 export interface FailedEntry extends EntryFields {
   readonly state: 'failed'
-  /** Why, in plain words. */
+  /** Why, as a sentence for people. */
   readonly reason: string
   /** The error's type. */
   readonly failure: PortErrorType
-  /** Set if a message with an older text may be there in its place, which can no longer be edited. */
+  /** Set if a message with an older text may be in its place that can no longer be edited. */
   readonly olderRef?: MessageRef | undefined
 }
 
-/** What is known of a message in every state. */
+/** The fields of a message in every state. */
 export interface EntryFields {
-  /** The `Slot.key` of what it shows. */
+  /** The `Slot.key` of its content. */
   readonly key: string
-  /** The card that it shows, or shows a piece of. */
+  /** The key of the card that it shows in whole or in part. */
   readonly card: string
   /** The type of that card. */
   readonly type: CardType
@@ -66,34 +69,36 @@ export interface EntryFields {
   readonly id: string
   /** How often its post was tried, from 1. */
   readonly tries: number
-  /** When its post was tried last, or confirmed, in ms since the epoch. */
+  /** When its post was last tried or confirmed, in ms since the epoch. */
   readonly at: number
   /** Whether it was posted to notify. */
   readonly isLoud: boolean
-  /** What it shows. */
+  /** Its content, as hashes. */
   readonly content: Content
   /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
   readonly piece?: Piece | undefined
   /** Set for a permission: which of its messages this is. */
   readonly part?: Part | undefined
-  /** It has buttons that allow something. */
+  /** Whether one of its buttons allows something. */
   readonly isAllowing?: true | undefined
   /**
-   * Set for a message with buttons of an ask: hashes of the secrets of their tokens. More than one while the result of a
-   * post or an edit is unknown, as it may have given the message new tokens.
+   * Set for a message of an ask with buttons: hashes of the secrets of their tokens. More than one while the result of
+   * a post or an edit is unknown, because the message may then have either tokens.
    */
   readonly secretHashes?: readonly string[] | undefined
   /** It continues a text that has other messages below it. */
   readonly isContinued?: true | undefined
-  /** Where its card stands in the text: ids of the parts before it. */
+  /** The position of its card in the text: ids of the parts before it. */
   readonly before?: readonly string[] | undefined
   /** Set for a notice: the tool calls that it reports, as `partID:status`. */
   readonly reported?: readonly string[] | undefined
-  /** Another message has its key, or may get it. It no longer counts for its card, but may still be on the screen. */
+  /**
+   * Another message has its key, or may get it. This one no longer counts for its card, but may still be on the screen.
+   */
   readonly isReplaced?: true | undefined
 }
 
-/** Hashes of what a message shows. */
+/** Hashes of the content of a message. */
 export type Content =
   | {
       readonly type: 'known'
@@ -120,7 +125,7 @@ export type Access =
   | { readonly type: 'editable' | 'closed-stream' | 'fixed' }
   | { readonly type: 'open-stream'; readonly sent: Sent }
 
-/** What a stream was given so far. */
+/** The content of a stream so far. */
 export interface Sent {
   readonly openedAt: number
   /** Length of the text sent, in UTF-16 units. */
@@ -145,22 +150,22 @@ export interface Piece {
   readonly upTo: string
 }
 
-/** It is, was or may be on the screen. */
+/** Whether the message is, was or may be on the screen. */
 export function isThere({ state }: Entry): boolean {
   return state !== 'failed' && state !== 'intent'
 }
 
-/** The platform can still change it, if the port can. */
+/** Whether the platform can still change the message, if the port can edit. */
 export function isEditable(entry: Entry): entry is ShownEntry {
   return entry.state === 'shown' && entry.access.type !== 'fixed'
 }
 
-/** What its stream was given, if it is an open stream. */
+/** Returns the content of an open stream. Undefined for other messages. */
 export function openStream(entry: Entry): Sent | undefined {
   return entry.state === 'shown' && entry.access.type === 'open-stream' ? entry.access.sent : undefined
 }
 
-/** The message that the platform has, or had, for it. */
+/** Returns the reference of the message, also of a removed one. Undefined if the platform never gave one. */
 export function refOf(entry: Entry): MessageRef | undefined {
   switch (entry.state) {
     case 'shown':
@@ -176,12 +181,12 @@ export function refOf(entry: Entry): MessageRef | undefined {
   }
 }
 
-/** The message stays on the screen, and is not in the way of another one with its key. */
+/** Frees the key for another message. The message stays on the screen. */
 export function asReplaced<E extends Entry>(entry: E): E {
   return { ...entry, isReplaced: true }
 }
 
-/** The message was removed. */
+/** Returns the entry of a message that was removed. */
 export function asGone({ access, isUnsure, ...entry }: ShownEntry): GoneEntry {
   return { ...entry, state: 'gone', ...(access.type === 'closed-stream' && !isUnsure && { isClosed: true }) }
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import type { LedgerStore } from './ledger.ts'
 
 /**
- * Keeps ledgers in files of a folder, one each, which is made when needed. A write replaces its file at once: a process
- * that dies meanwhile leaves the old text. Files are never removed; ledgers of replies that are over may be. Only one
- * process at a time may show replies of the same chat with it.
+ * Creates a store that keeps each ledger in a file of its own. Creates the folder when needed. Writes are atomic, so a
+ * crash during a write leaves the old text.
+ *
+ * Files are never removed. You can delete ledgers of replies that have ended. Only one process at a time may show
+ * replies of the same chat with this store.
  */
 export function fileStore(folder: string): LedgerStore {
   return { read, write }
@@ -34,7 +36,7 @@ export function fileStore(folder: string): LedgerStore {
     }
   }
 
-  /** Keys have any characters and any length, so a file has the hash of its key. */
+  /** Names the file by the hash of its key, because keys can have any characters and length. */
   function pathOf(key: string): string {
     return join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)
   }

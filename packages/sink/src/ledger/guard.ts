@@ -15,15 +15,15 @@ export interface GuardOptions {
   readonly answerers?: readonly string[] | undefined
 }
 
-/** The guard that a sink's options define. Undefined if they name no answerers. */
+/** Returns the guard that a sink's options define. Undefined if they restrict no one. */
 export function guardFrom({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
   if (mayAnswer === undefined && answerers === undefined) return undefined
   return { ...(answerers && { answerers }), ...(mayAnswer !== undefined && { hasMayAnswer: true }) }
 }
 
 /**
- * Records the guard of each ask. Answerers recorded first stay the only ones. Returns the same object if nothing
- * changed.
+ * Records the guard of each ask. Answerers that were recorded first stay the only ones. Returns the same object if
+ * nothing changed.
  */
 export function withGuard(ledger: Ledger, own: Guard | undefined): Ledger {
   if (!own) return ledger
@@ -35,6 +35,7 @@ export function withGuard(ledger: Ledger, own: Guard | undefined): Ledger {
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
+/** Adds the restrictions of `own` that the former guard lacks. Returns the former one if it has them all. */
 function narrowedGuard(before: Guard | undefined, own: Guard): Guard {
   if (!before) return own
   const isKnown =
@@ -47,14 +48,18 @@ export interface AllowFacts {
   readonly mayAnswer?: unknown
 }
 
-/** People here may allow something: the chat is private, or the permitted answerers are known and can be checked. */
+/**
+ * Whether people here may allow something: the chat is private, or the permitted answerers are known and can be
+ * checked.
+ */
 export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }: AllowFacts): boolean {
   if (!guard) return chat.kind === 'private'
   return guard.answerers?.length !== 0 && (!guard.hasMayAnswer || mayAnswer !== undefined)
 }
 
 /**
- * Lets the first ask of a chat in which nothing can be allowed explain why. Returns the same object if nothing changed.
+ * Makes the first ask of a chat where nothing can be allowed explain why. `isFirst` returns true once per chat. Returns
+ * the same object if nothing changed.
  */
 export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
   // Permissions have a digest; questions can be answered anywhere.

@@ -41,12 +41,12 @@ export function heartbeatKey(count: number): string {
   return `heartbeat:${count}`
 }
 
-/** A notice's or a heartbeat's. */
+/** Whether it is the key of a notice or a heartbeat. */
 export function isProgressKey(key: string): boolean {
   return key.startsWith('notice:') || key.startsWith('heartbeat:')
 }
 
-/** `id`: of the compaction's part, or the time when it began. */
+/** `id` is that of the compaction's part, or the time when it began. */
 export function compactionKey(id: string | number): string {
   return `compaction:${id}`
 }
@@ -55,17 +55,17 @@ export function reasoningKey(partID: string): string {
   return `reasoning:${partID}`
 }
 
-/** One question of an ask. */
+/** Returns the key of one question of an ask. */
 export function questionKey(requestID: string, index: number): string {
   return `ask:${requestID}:${index}`
 }
 
-/** A permission with that content. */
+/** Returns the key of a permission with that content. */
 export function permissionKey(requestID: string, digest: string): string {
   return `ask:${requestID}:${digest}`
 }
 
-/** The request that a card belongs to. Undefined if the card is not an ask's. */
+/** Returns the request that a card belongs to. Undefined if the card is not an ask's. */
 export function requestIDOf(card: string): string | undefined {
   return /^ask:(.*):[^:]*$/.exec(card)?.[1]
 }
@@ -74,12 +74,12 @@ export function answerMessageKey(card: string, index: number): string {
   return `${card}#${index}`
 }
 
-/** An ask whose content fits in one message has no index. */
+/** The first message of an ask has no index. */
 export function askMessageKey(card: string, index: number): string {
   return index === 0 ? card : `${card}#${index}`
 }
 
-/** Index of the message within its card. Messages before the first that is laid out stay unchanged. */
+/** Returns the index of the message within its card, from 0. */
 export function messageIndex(key: string): number {
   return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }

@@ -12,6 +12,7 @@ export interface LedgerStorage {
   write(key: string, ledger: Ledger): Promise<void>
 }
 
+/** Creates the storage of one reply's ledger. Reports a failed read, and the first of several failed writes. */
 export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
   let last = Promise.resolve()
   let isReported = false
@@ -35,6 +36,7 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
     return last
   }
 
+  /** Rejects only with `taken-over`. */
   async function writeOrReport(key: string, text: string): Promise<void> {
     try {
       await store.write(key, text, ...(written === undefined || written === key ? [] : [written]))

@@ -51,7 +51,7 @@ export interface Cap {
   readonly from: number
 }
 
-/** What one chat shows of one reply. Serialisable as JSON. */
+/** The messages of one reply in one chat. Serialisable as JSON. */
 export interface Ledger {
   /** The version of this format. */
   readonly version: 1
@@ -141,22 +141,22 @@ export function shownOf(ledger: Ledger): Shown {
   }
 }
 
-/** The entry of a message. Replaced entries are skipped. */
+/** Returns the entry of a message. Skips replaced entries. */
 export function entryAt({ entries }: Ledger, key: string): Entry | undefined {
   return entries.find((entry) => entry.key === key && isCurrent(entry))
 }
 
-/** The entries of all messages by their keys, without replaced ones. */
+/** Returns the entries of all messages by their keys, without replaced ones. */
 export function entriesByKey({ entries }: Ledger): ReadonlyMap<string, Entry> {
   return new Map(entries.filter(isCurrent).map((entry) => [entry.key, entry]))
 }
 
-/** The entries of a card, in the order in which they were posted, without replaced ones. */
+/** Returns the entries of a card in the order of their posts, without replaced ones. */
 export function entriesOf({ entries }: Ledger, card: string): readonly Entry[] {
   return entries.filter((entry) => entry.card === card && isCurrent(entry))
 }
 
-/** Failed entries, and files that may be missing. The code of such a file is shown as text instead. */
+/** Whether the message failed, or is a file that may be missing. The code of such a file is shown as text instead. */
 function isLost({ state, type }: Entry): boolean {
   return state === 'failed' || (state === 'doubtful' && type === 'file')
 }
@@ -169,6 +169,7 @@ function isCurrent({ isReplaced }: Entry): boolean {
   return !isReplaced
 }
 
+/** Undefined without entries. */
 function latestTime(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }

@@ -2,10 +2,10 @@ import type { Chat, MessageRef } from '../port/port.ts'
 import { parseLedger } from './decode.ts'
 import { asReplaced, type Entry, isThere, refOf } from './entry.ts'
 
-/** The keys of inbound ids begin with it; no platform has a chat with this id. */
+/** The first part of the keys of inbound ids. No platform has a chat with this id. */
 const inboundKeys = 'inbound'
 
-/** What the key of a ledger says. */
+/** The parts of a ledger's key. */
 export interface LedgerKey {
   /** The chat that shows the reply, without its kind. */
   readonly chat: Pick<Chat, 'id' | 'thread'>
@@ -16,8 +16,8 @@ export interface LedgerKey {
 }
 
 /**
- * The references of all messages that a ledger says are in the chat, in the order in which they were posted. Throws if the text is not a
- * ledger of a known version.
+ * Returns the references of all messages that are or were in the chat according to a ledger, in the order of their
+ * posts. Throws if the text is not a ledger of a known version.
  */
 export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
   return parseLedger(ledgerText).entries.flatMap((entry) => {
@@ -27,8 +27,8 @@ export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
 }
 
 /**
- * The ledger to begin with instead of an empty one, from the ledger of a reply that is shown no more: its status is then
- * removed from the chat, or counted as doubtful if it is unknown whether it was posted. Undefined if that ledger has
+ * Returns the ledger to begin with if a reply is shown again after only its status was posted. That status is then
+ * removed from the chat, or counted as doubtful if it is unknown whether it was posted. Undefined if the ledger has
  * anything else, or no status. Throws as `messageRefsOf` does.
  */
 export function withLeftStatus(ledgerText: string): string | undefined {
@@ -39,7 +39,7 @@ export function withLeftStatus(ledgerText: string): string | undefined {
   return JSON.stringify({ ...ledger, entries })
 }
 
-/** Reads the key that a ledger is stored under. Undefined for another key, such as that of inbound ids. */
+/** Parses the key that a ledger is stored under. Undefined for other keys, for example those of inbound ids. */
 export function ledgerKeyOf(key: string): LedgerKey | undefined {
   const [promptID, sessionID, ...place] = key.split('/').toReversed()
   const [id, thread, ...more] = place.toReversed().map(decodeURIComponent)

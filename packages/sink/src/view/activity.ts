@@ -54,6 +54,7 @@ function activeAgentsOf({ children }: Reply): readonly Child[] {
   return child ? [child, ...activeAgentsOf(child.reply)] : []
 }
 
+/** Undefined unless the server is compacting the context now. */
 function runningCompaction({ compaction }: Reply, texts: Texts): Activity | undefined {
   if (compaction?.state !== 'running') return undefined
   const { tokensBefore, startedAt } = compaction
@@ -63,6 +64,7 @@ function runningCompaction({ compaction }: Reply, texts: Texts): Activity | unde
 
 type ActivePart = ToolPart | TextPart | { readonly type: 'reasoning' }
 
+/** Returns the newest part that is still growing. */
 function openPartOf(reply: Reply): ActivePart | undefined {
   const part = partsOf(reply).findLast(({ status }) => status === 'open')
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined

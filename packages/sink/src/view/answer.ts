@@ -38,6 +38,9 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   addAnswerCards(textParts.length, true)
   return cards
 
+  /**
+   * Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show.
+   */
   function addAnswerCards(to: number, isLast: boolean): void {
     const parts = textParts.slice(from, to)
     from = Math.max(from, to)
@@ -53,8 +56,8 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   }
 
   /**
-   * The complete parts, and the posted text of the growing one. After a silence also its finished paragraphs, which say
-   * more than a heartbeat.
+   * Returns the complete parts and the posted text of the growing one. After a silence also its finished paragraphs,
+   * which say more than a heartbeat.
    */
   function withParagraphs(parts: readonly TextPart[], ready: readonly TextPart[]): string {
     const complete = sourceOf(ready, key)
@@ -64,7 +67,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
     return whole.slice(0, Math.max(complete.length, posted, isDue ? paragraphsEnd(whole, posted, options) : 0))
   }
 
-  /** Appended text is never edited, so it ends with a whole word. */
+  /** Joins the parts. Text that is only appended is never edited, so it ends with a whole word. */
   function sourceOf(ready: readonly TextPart[], key: string): string {
     const source = ready.map((part) => part.text).join('\n\n')
     const last = ready.at(-1)
@@ -91,7 +94,10 @@ function paragraphsEnd(source: string, from: number, { uploads, policy }: ViewOp
   return from
 }
 
-/** A text part with another part after it is complete, although the event that seals it arrives a little later. */
+/**
+ * Returns the parts before the one that is growing. A text part with another part after it is complete, although the
+ * event that seals it arrives a little later.
+ */
 function sealedPrefix(parts: readonly TextPart[], newest: Part | undefined): readonly TextPart[] {
   const open = parts.findIndex((part) => part.status === 'open' && part.id === newest?.id)
   return open === -1 ? parts : parts.slice(0, open)
@@ -153,12 +159,13 @@ function fileCard({ code, ...block }: CodeBlock, options: NamedOptions & { reado
   return { type: 'file', key, source: caption, file: { name, text: `${code}\n`, caption } }
 }
 
+/** Empty if the host's caption is blank. */
 function italicCaption(block: CodeBlock, { name, texts }: NamedOptions): string {
   const caption = texts.file(name, lineCount(block))
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
-/** The part of the code that a message shows until the file is posted. */
+/** Returns the part of the code that a message shows until the file is posted. */
 function announcedBeginning(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
   const { opening, marker, code } = block
   const note = texts.fileFollows(name, lineCount(block))

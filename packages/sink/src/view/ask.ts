@@ -28,7 +28,10 @@ export interface AskView {
   readonly nextAt?: number | undefined
 }
 
-/** Questions of one ask are shown one after another. So are permissions in a chat without buttons. */
+/**
+ * Returns the cards of all asks. Questions of one ask are shown one after another. So are permissions in a chat without
+ * buttons.
+ */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, isBlocked = false } = options
   const cards: AskCard[] = []
@@ -55,6 +58,10 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
   return { cards, nextAt }
 }
 
+/**
+ * Returns the card of one question, with its answer once it has one. Undefined for questions that are not asked yet, or
+ * were never shown.
+ */
 function questionCard(
   ask: QuestionAsk,
   at: number,
@@ -115,7 +122,10 @@ function questionCard(
   }
 }
 
-/** Questions answered by a form have no messages of their own, so the last message shows their answers. */
+/**
+ * Returns the answers to later questions, which have no messages of their own because a form answered them. Empty
+ * unless this is the last message.
+ */
 function answersGivenByForm(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
   const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
   if (ask.status !== 'answered' || !isLast) return []
@@ -125,7 +135,10 @@ function answersGivenByForm(ask: QuestionAsk, at: number, { texts, shown }: View
   })
 }
 
-/** A form for answers that buttons can't give: free text, many options, or several questions at once. */
+/**
+ * Returns a form for answers that buttons can't give: free text, many options, or several questions at once. Undefined
+ * if buttons suffice or the port has no forms.
+ */
 function formBeside(
   ask: QuestionAsk,
   at: number,
@@ -136,6 +149,7 @@ function formBeside(
   return formOf(ask, at, { secret, texts })
 }
 
+/** Returns how an ask ended. An ask that is still pending counts as withdrawn. */
 export function askEndText(ask: Ask, state: AskState, texts: ViewOptions['texts']): string {
   switch (ask.status) {
     case 'pending':
@@ -153,7 +167,7 @@ export function askEndText(ask: Ask, state: AskState, texts: ViewOptions['texts'
   }
 }
 
-/** Rows of `perRow` buttons, or of more if there are more buttons than rows. */
+/** Returns rows of `perRow` buttons, or of more if there are more buttons than rows. Clips labels. */
 export function buttonRows(
   choices: readonly Button[],
   { perRow, rows, label }: { readonly perRow: number; readonly rows: number; readonly label: number },
@@ -181,6 +195,10 @@ interface PermissionView {
   readonly shownAt?: number | undefined
 }
 
+/**
+ * Returns the permission's card and those of its former contents. Delays the card up to `inputWaitMs` for the call's
+ * input.
+ */
 function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptions): PermissionView {
   const { shown, texts, now } = options
   const key = permissionCardKey(ask)
@@ -203,6 +221,7 @@ function retiredCard(key: string, source: string): AskCard {
   return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
 }
 
+/** Returns everything that a permission shows, with both feet. */
 function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
   const { texts, uploads, policy } = options
   const documentLength = uploads ? policy.documentLength : undefined
@@ -224,12 +243,14 @@ function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOpt
   }
 }
 
+/** Returns why the permission can only be rejected. Undefined if it can be allowed once all of it is shown. */
 function whyOnlyReject(ask: PermissionAsk, state: AskState, options: ViewOptions): string | undefined {
   const { texts, policy, mayAllow = () => true } = options
   if (!mayAllow(state)) return state.isExplained === false ? texts.rejectOnly : texts.notAllowedHere
   return isInputKnown(ask) || policy.allowUnseen ? undefined : texts.waitingForInput
 }
 
+/** Returns the buttons that allow and reject, or how to answer by text. */
 function allowFoot(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   const canAlways = alwaysOffer(ask).type === 'offered'
   const notes = [startsSubagent(ask) ? texts.subagentActs : undefined, whyNotAlways(ask, texts)].filter(
@@ -245,13 +266,14 @@ function allowFoot(ask: PermissionAsk, secret: string, { texts, buttons }: ViewO
   return { source: literal(notes.join(' ')), buttons: buttonRows(choices, buttons), isAllowing: true }
 }
 
+/** Returns the reason and the button that rejects, or how to reject by text. */
 function rejectFoot(why: string, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   if (!buttons) return { source: literal(`${why} ${texts.replyReject}`), buttons: [], isAllowing: false }
   const choice: Button = { label: texts.reject, data: tokens.permission(secret, 'reject') }
   return { source: literal(why), buttons: buttonRows([choice], buttons), isAllowing: false }
 }
 
-/** A line with the command, shortened if necessary, for a message without the details. */
+/** Returns a line with the command, shortened if necessary, for a message without the details. */
 function summaryOf(ask: PermissionAsk, texts: Texts): string {
   return `❓ ${literal(texts.permission(oneLine(escapeDeceptive(ask.title || askTitle(ask)), titleLength)))}`
 }
@@ -276,7 +298,7 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): Ask
 /** Maximum length of patterns within a sentence, in UTF-16 units. Longer ones become a block. */
 const sentenceLength = 200
 
-/** Says what "always" would allow. */
+/** Returns what "always" would allow: a sentence, or a block of patterns if they are too long for one. */
 function alwaysDetail(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }

@@ -19,6 +19,7 @@ export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<Vie
   return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
 }
 
+/** Undefined if the answer or the chat already shows the ending. */
 function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
   const { texts } = options
   const ending = endingOf(reply)
@@ -54,7 +55,7 @@ function endingCardWith(text: string, isFailure: boolean): Card {
   return { type: 'ending', key: endingKey, source, isFailure }
 }
 
-/** Shown once, after the answer. Skipped if the context has just been compacted. */
+/** Returns a note from 60 percent on. Undefined if the context has just been compacted. */
 function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card | undefined {
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
@@ -64,7 +65,10 @@ function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card 
   return { type: 'note', key: contextKey, source: smallPrint(text, small) }
 }
 
-/** Edits don't notify, so a long reply ends with a new message, but only if all of it is in the chat. */
+/**
+ * Returns the message that notifies at the end of a long reply, because edits don't notify. Undefined unless the whole
+ * reply is in the chat.
+ */
 function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
   if (mode !== 'live' || outcome !== 'completed' || startedAt === undefined || settledAt === undefined) return undefined
@@ -81,6 +85,7 @@ function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Ca
       }
 }
 
+/** Clips the text and ends it with a full stop. */
 function asSentence(reason: string): string {
   const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`

@@ -24,7 +24,7 @@ export interface StatusOptions {
   readonly now: number
   /** The step of the elapsed time, in ms. Default 1,000. */
   readonly stepMs?: number | undefined
-  /** `words`, or those of another language. */
+  /** `texts`, or those of another language. */
   readonly texts: Texts
 }
 
@@ -43,8 +43,8 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
 }
 
 /**
- * The status, updated at each tick and at once when the activity changes. Its time is that of the activity, or of the whole
- * sub-agent. Shows the context from 60 percent on.
+ * Returns the status, updated at each tick and at once when the activity changes. Its time is that of the activity, or
+ * of the whole sub-agent. Shows the context from 60 percent on. Empty if no status is wanted.
  */
 export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, texts, now } = options
@@ -74,8 +74,8 @@ export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
 }
 
 /**
- * Where each post notifies, a status only gets its own message after a silence, and that message is then edited. Text shows
- * by itself that the agent works.
+ * Returns when the status gets its own message, in ms since the epoch. Where each post notifies, that is only after a
+ * silence, and the message is then edited. Growing text shows by itself that the agent works.
  */
 function ownMessageFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0
@@ -85,13 +85,13 @@ function ownMessageFrom(reply: Reply, { policy, texts, now, shown, rings = false
 
 const blocked: Activity = { key: 'blocked', text: '' }
 
-/** A chat shows `working` in place of `waiting`, which saves an edit. */
+/** Returns the activity for a chat, which shows `working` in place of `waiting`. That saves an edit. */
 function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
   const activity = activityOf(reply, options)
   return activity.key === 'waiting' ? { key: 'working', text: options.texts.working } : activity
 }
 
-/** When the current activity began, in ms since the epoch. */
+/** Returns when the current activity began, in ms since the epoch. */
 function activityBegin(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
   const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, texts })
   // Every activity is noted, even one with a known time, because the next one has to count as new.

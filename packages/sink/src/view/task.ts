@@ -30,11 +30,12 @@ export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flo
   return { tasks, plan }
 }
 
-/** The identity and the status of a tool call. */
+/** Returns the identity and the status of a tool call. */
 export function taskStatusOf({ id, state }: ToolPart): Pick<Task, 'id' | 'status'> {
   return { id, status: statuses[state.status] }
 }
 
+/** Returns the task of a tool call, with the reason if it failed. */
 function taskOf(part: ToolPart, reply: Reply, texts: Texts): Task {
   const task = { ...taskStatusOf(part), title: titleOf(part, reply) }
   const { end } = toolFacts(part, reply)

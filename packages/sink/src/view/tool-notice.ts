@@ -52,15 +52,15 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
 }
 
 /**
- * Where each post notifies, the intervals between progress messages double each time after the first ones, up to eight times
- * the length.
+ * Returns the factor for the interval to the next progress message. Where each post notifies, it doubles each time
+ * after the first ones, up to eight.
  */
 function intervalFactor({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
   if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
   return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgressKey).length - first))
 }
 
-/** Without edits: a message after a long silence that the agent is still working. */
+/** Returns the message after a long silence that the agent is still working. Empty if messages can be edited. */
 export function heartbeatCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
@@ -78,6 +78,7 @@ interface ReportableCall {
   readonly at: number
 }
 
+/** Returns the calls that a notice may name now, in order. */
 function reportableCalls(reply: Reply, options: ViewOptions): readonly ReportableCall[] {
   if (options.policy.verbosity === 'quiet') return []
   let at = 0
@@ -88,6 +89,7 @@ function reportableCalls(reply: Reply, options: ViewOptions): readonly Reportabl
   })
 }
 
+/** Whether a notice may name the call: its state was not reported, and neither the status nor the stream shows it. */
 function isReportable(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy
@@ -103,7 +105,10 @@ function isReportable(part: ToolPart, reply: Reply, options: ViewOptions): boole
   return !isSeen
 }
 
-/** Where each post notifies, a call that has already ended gets no notice of its own. The next one names it. */
+/**
+ * Whether the call is a reason for a notice. Where each post notifies, a call that has already ended is not. The next
+ * notice names it.
+ */
 function isWorthNotice({ state }: ToolPart, { mode, policy, rings = false }: ViewOptions): boolean {
   return state.status !== 'completed' || mode === 'live' || policy.verbosity === 'verbose' || !rings
 }
@@ -114,6 +119,7 @@ function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, poli
   return phase !== 'settled' || shown.reported.has(taskKey(taskStatusOf(part)))
 }
 
+/** Returns the key of the call's state in `Ledger.reported`. */
 function stateKey(part: ToolPart): string {
   return `${part.id}:${part.state.status}`
 }
@@ -122,6 +128,7 @@ function runningKey(part: ToolPart): string {
   return `${part.id}:running`
 }
 
+/** Returns the call and how it ended, as Markdown. With `verbose` also its output. */
 function noticeLine(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part, reply))
   const { end } = toolFacts(part, reply)
@@ -131,6 +138,7 @@ function noticeLine(part: ToolPart, reply: Reply, { texts, policy, mode, small }
   return output === '' ? line : `${line}\n${outputExcerpt(output)}`
 }
 
+/** Returns the end of the output as code. */
 function outputExcerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`

@@ -111,7 +111,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     ),
   }
 
-  /** The answer, and all cards between its texts. */
+  /** Returns the answer, and all cards between its texts. `beat` is a heartbeat to add. */
   function answersAndCards(beat: Card | undefined): readonly Card[] {
     const found = [
       ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
@@ -126,7 +126,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     const known = shown.breaks.map((one) => ({
       key: one.key,
       at: Math.min(positionOf(one, ids), here),
-      card: cardOf(found, one.key),
+      card: found.find(({ key }) => key === one.key)?.card,
     }))
     const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]
     // The sort is stable: cards at the same place keep the order in which they were first shown.
@@ -136,6 +136,7 @@ export function view(reply: Reply, options: ViewOptions): View {
     return answerCards(reply, { ...options, textParts, kept })
   }
 
+  /** Whether the answer has text that is not posted yet. */
   function isUnposted({ type, key, source }: Card): boolean {
     return type === 'answer' && !shown.lost?.has(key) && source.trimEnd().length > (shown.ends?.get(key) ?? 0)
   }
@@ -154,7 +155,7 @@ function isInsertableAt(
   return at >= (last?.at ?? 0) && posted <= above.join('\n\n').length
 }
 
-/** Empty texts of the host post nothing. */
+/** False for blank texts, which a host sets to post nothing. */
 function hasContent({ type, source }: Card): boolean {
   return type === 'file' || source.trim() !== ''
 }
@@ -167,16 +168,15 @@ function isActive(reply: Reply): boolean {
   return reply.phase !== 'blocked' && pendingAsks(reply).length === 0
 }
 
-/** The position of a card after the parts before it that still exist. */
+/** Returns the number of text parts above the card. Parts that no longer exist don't count. */
 function positionOf({ before }: Break, ids: readonly string[]): number {
   return 1 + Math.max(-1, ...before.map((id) => ids.indexOf(id)))
 }
 
-function cardOf(found: readonly Placed[], key: string): Card | undefined {
-  return found.find((one) => one.key === key)?.card
-}
-
-/** Stays in the chat, because the agent only has a summary of everything above it. */
+/**
+ * Returns the note of a finished compaction. It stays in the chat, because the agent only has a summary of everything
+ * above it.
+ */
 function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined
   const { startedAt, endedAt, tokensBefore } = compaction
@@ -187,7 +187,10 @@ function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): C
   return { type: 'note', key: compactionKey(compaction.partID ?? startedAt), source }
 }
 
-/** One checklist, edited as its items are completed. The checklist of an earlier reply is not shown again. */
+/**
+ * Returns the checklist, which is edited as its items are completed. The checklist of an earlier reply is not shown
+ * again.
+ */
 function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   const todos = ownTodosOf(reply)
   if (mode !== 'live' || isStreaming || policy.verbosity === 'quiet' || todos.length === 0) return undefined
@@ -198,7 +201,7 @@ function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptio
   return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
 }
 
-/** The model's reasoning as quotes, at the positions where it occurred. */
+/** Returns the model's reasoning as quotes, at the positions where it occurred. Empty unless the policy requests it. */
 function reasoningCards(
   reply: Reply,
   { policy, mode }: ViewOptions,

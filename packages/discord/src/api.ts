@@ -1,5 +1,6 @@
 import type { Chat, MessageRef } from '@reply/sink'
 import type { ChatKind } from '@reply/sink/channel'
+
 /** Options of a call, under their `@discordjs/rest` names. */
 export interface DiscordRequest {
   /** The JSON body. */
@@ -79,7 +80,7 @@ export const discordRestOptions: {
 export type Body = Readonly<Record<string, unknown>>
 
 /** https://discord.com/developers/docs/resources/message#message-object-message-flags */
-export const flag = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
+export const messageFlags = { noEmbeds: 1 << 2, ephemeral: 1 << 6, silent: 1 << 12 } as const
 
 /**
  * The channel type of a direct message with the bot.
@@ -104,15 +105,15 @@ export function chatOf(channelId: string, kind: ChatKind | undefined): Chat {
   return { id: channelId, ...(kind && { kind }) }
 }
 
-/** The `Chat` of a channel of that type. */
-export function chatIn(channelId: string, type: number | undefined): Chat {
+/** The `Chat` of a channel, whose `kind` and `isThread` follow from the channel's type. */
+export function chatOfType(channelId: string, type: number | undefined): Chat {
   const chat = chatOf(channelId, kindOfChannel(type))
   return type !== undefined && threads.has(type) ? { ...chat, isThread: true } : chat
 }
 
 /** The kind of a channel. Undefined if the event lacks the type, in which case the channel counts as shared. */
 function kindOfChannel(type: number | undefined): ChatKind | undefined {
-  return kindBy(type, directChannel)
+  return kindFrom(type, directChannel)
 }
 
 /**
@@ -120,15 +121,16 @@ function kindOfChannel(type: number | undefined): ChatKind | undefined {
  * messages between people have the same.
  */
 export function kindOfContext(context: number | undefined): ChatKind | undefined {
-  return kindBy(context, directContext)
+  return kindFrom(context, directContext)
 }
 
-function kindBy(given: number | undefined, direct: number): ChatKind | undefined {
-  if (given === undefined) return undefined
-  return given === direct ? 'private' : 'shared'
+/** Undefined for an undefined value, and shared for every value but `privateValue`. */
+function kindFrom(value: number | undefined, privateValue: number): ChatKind | undefined {
+  if (value === undefined) return undefined
+  return value === privateValue ? 'private' : 'shared'
 }
 
-/** A message's ref. `postedAt` is decoded from the id. */
+/** A message's ref. `postedAt` is decoded from the id, and absent for ids of another form. */
 export function refOf(id: string): MessageRef {
   return /^\d{1,20}$/.test(id) ? { id, postedAt: Number(BigInt(id) >> 22n) + epochMs } : { id }
 }

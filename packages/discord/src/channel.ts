@@ -16,7 +16,7 @@ import type { Body, DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { type Interaction, isMalformed, toEvent, toInteraction } from './inbound.ts'
 import { signatureMs } from './limits.ts'
-import { createReceiver, quietOf, type Receiver } from './receive.ts'
+import { createReceiver, emptyResponse, type Receiver } from './receive.ts'
 import { type DiscordSinkOptions, discordSink } from './sink.ts'
 
 /** The bot, where its events come from, your `onInbound`, and defaults for the channel's sinks. */
@@ -44,7 +44,8 @@ export interface DiscordChannelOptions extends ChannelOptions, Pick<DiscordSinkO
 
 /** A bot that shows replies and receives messages and presses. */
 export interface DiscordChannel extends WebhookRoutes {
-  /** Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+  /**
+   * Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<DiscordSinkOptions>): Sink
@@ -63,20 +64,21 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
   const { onError, clock } = inbound
   if (updates === 'gateway' && !client)
     throw new DiscordError('invalid', "The gateway needs a client: pass discord.js's `new Client(...)`.")
-  const filter = { commands: commands instanceof Set ? commands : new Set(commands), own: () => client?.user?.id }
-  const { receive, rest: handled } = createReceiver({ rest, ...inbound })
-  const webhook = publicKey === undefined && updates !== 'http' ? undefined : webhookWith(keyOf(publicKey))
+  const filter = { commands: commands instanceof Set ? commands : new Set(commands), botId: () => client?.user?.id }
+  const { receive, settled } = createReceiver(rest, inbound)
+  const webhook =
+    publicKey === undefined && updates !== 'http' ? undefined : createSignedWebhook(parsePublicKey(publicKey))
   let isListening = false
   return {
     sinkFor,
     start: () => {
-      if (updates === 'gateway' && !isListening) client?.on('raw', listen)
+      if (updates === 'gateway' && !isListening) client?.on('raw', onRaw)
       isListening = true
     },
     stop: async () => {
-      client?.off('raw', listen)
+      client?.off('raw', onRaw)
       isListening = false
-      await handled()
+      await settled()
     },
     ...webhookRoutes(webhook, () => {
       return new DiscordError('invalid', 'A webhook needs a publicKey: without one, anyone could post to it.')
@@ -98,20 +100,21 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     })
   }
 
-  function webhookWith(key: KeyObject): Webhook {
+  /** A webhook that only accepts requests signed with that key. */
+  function createSignedWebhook(key: KeyObject): Webhook {
     return createWebhook({
       refuse: (head) => refuseUnsigned(head, clock),
       take: async (request) => {
-        const signed = signedIn(request)
-        if (!signed || !isSigned(request.body, signed, key)) return { status: 401 }
-        return await takeInteraction(toInteraction(jsonOf(request.body), filter), receive)
+        const signature = signatureIn(request)
+        if (!signature || !isSigned(request.body, signature, key)) return { status: 401 }
+        return await answerInteraction(toInteraction(jsonOf(request.body), filter), receive)
       },
       maxBytes,
       clock,
     })
   }
 
-  function listen(packet: unknown): void {
+  function onRaw(packet: unknown): void {
     void handleEvent(packet)
   }
 
@@ -134,41 +137,47 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Refuses requests without a usable signature before their body is read. */
+/** Refuses requests without a usable or recent signature before their body is read. Undefined: not refused. */
 function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
   if (head.method.toUpperCase() !== 'POST') return { status: 405 }
-  const signed = signedIn(head)
-  if (!signed || Math.abs(wallTime(clock) - Number(signed.timestamp) * 1000) > signatureMs) return { status: 401 }
+  const signature = signatureIn(head)
+  if (!signature || Math.abs(wallTime(clock) - Number(signature.timestamp) * 1000) > signatureMs) return { status: 401 }
   return undefined
 }
 
-async function takeInteraction(
+/**
+ * Resolves with the response to Discord's request. It is the first response to the interaction, or a status of 400 for
+ * an unreadable one and for a foreign press that your handler didn't answer.
+ */
+async function answerInteraction(
   interaction: Interaction | undefined,
   receive: Receiver['receive'],
 ): Promise<WebhookAnswer> {
   if (!interaction) return { status: 400 }
-  if (interaction.type === 'ping') return answerOf({ type: 1 })
+  if (interaction.type === 'ping') return jsonAnswer({ type: 1 })
   const { received } = interaction
   if (!received) return { status: 400 }
   const isForeign = received.type === 'press' && received.isForeign === true
   return await new Promise((resolve) => {
-    const first = async (body: Body): Promise<void> => resolve(answerOf(body))
+    const sendFirst = async (body: Body): Promise<void> => resolve(jsonAnswer(body))
     // A new interaction always gets its response from your program or the timer. Only a repeat gets an empty one here.
-    const quiet = (): void => resolve(answerOf(quietOf({ isOnMessage: true })))
-    const handled = receive(interaction, first)
+    const answerEmpty = (): void => resolve(jsonAnswer(emptyResponse({ isOnMessage: true })))
+    const handled = receive(interaction, sendFirst)
     // If your program didn't answer its own press here, its own server may.
     if (handled && isForeign) void handled.then(() => resolve({ status: 400 }))
-    else if (handled) void handled.then((result) => result === 'repeat' && quiet())
-    else quiet()
+    else if (handled) void handled.then((result) => result === 'repeat' && answerEmpty())
+    else answerEmpty()
   })
 }
 
-interface Signed {
+/** A signature in hexadecimal digits, and the signed time in seconds. */
+interface Signature {
   readonly signature: string
   readonly timestamp: string
 }
 
-function signedIn({ headers }: WebhookHead): Signed | undefined {
+/** Undefined if a header is missing or malformed. */
+function signatureIn({ headers }: WebhookHead): Signature | undefined {
   const signature = headers[header.signature]
   const timestamp = headers[header.timestamp]
   if (typeof signature !== 'string' || !/^[0-9a-f]{128}$/i.test(signature)) return undefined
@@ -176,8 +185,8 @@ function signedIn({ headers }: WebhookHead): Signed | undefined {
   return { signature, timestamp }
 }
 
-/** Timing is harmless here: verification uses only the public key. */
-function isSigned(body: Uint8Array, { signature, timestamp }: Signed, key: KeyObject): boolean {
+/** Needs no constant time, because verification uses only the public key. */
+function isSigned(body: Uint8Array, { signature, timestamp }: Signature, key: KeyObject): boolean {
   return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
 }
 
@@ -195,7 +204,8 @@ const weakKeys: ReadonlySet<string> = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ])
 
-function keyOf(publicKey: string | undefined): KeyObject {
+/** Reads an Ed25519 key of 64 hexadecimal digits. Throws `invalid` for anything else, and for a weak key. */
+function parsePublicKey(publicKey: string | undefined): KeyObject {
   const form = { pattern: /^[0-9a-f]{64}$/i, description: 'of that form' }
   const fault =
     secretFault(publicKey, { form }) ?? (isWeak(publicKey) ? 'Anyone could sign with this weak key.' : undefined)
@@ -214,6 +224,6 @@ function isWeak(publicKey = ''): boolean {
   return weakKeys.has(bytes.toString('hex'))
 }
 
-function answerOf(body: Body): WebhookAnswer {
+function jsonAnswer(body: Body): WebhookAnswer {
   return { status: 200, body: { type: 'application/json', text: JSON.stringify(body) } }
 }

@@ -1,11 +1,12 @@
 import type { REST } from '@discordjs/rest'
 import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
 import { createInboundMonitor, loadClient, systemClock } from '@reply/sink/internal'
+import type { Client as DiscordJsClient } from 'discord.js'
 import * as z from 'zod'
 import { discordRestOptions } from './api.ts'
-import { gatewayConnection, me } from './connection.ts'
+import { gatewayConnection, readAccount } from './connection.ts'
 import { createGateway, type Gateway, guardFrames } from './gateway.ts'
-import { accountIn } from './inbound.ts'
+import { botNameIn } from './inbound.ts'
 
 /** A bot in a bridge's config. */
 export const discordConfig = z
@@ -39,16 +40,19 @@ export type DiscordConfig = z.infer<typeof discordConfig>
 export const bridgeChannel: BridgeChannel<DiscordConfig> = {
   type: 'discord',
   schema: discordConfig,
-  check: async (config, host) => ({ account: accountIn(await me(await connect(config, host), systemClock)) }),
+  check: async (config, host) => ({
+    account: botNameIn(await readAccount(await createRest(config, host), systemClock)),
+  }),
   create: async (config, host) => {
     const { updates = 'gateway', publicKey, policy, texts } = config
-    const rest = await connect(config, host)
-    const gateway = await gatewayFor(config, host)
+    const rest = await createRest(config, host)
+    const gateway = await createGatewayFor(config, host)
     return gatewayConnection({ rest, client: gateway?.client, updates, publicKey, policy, texts }, host, gateway)
   },
 }
 
-async function connect({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
+/** Makes no call. */
+async function createRest({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
   const { REST } = await loadClient('@discordjs/rest', () => import('@discordjs/rest'))
   return new REST(restOptions(apiUrl)).setToken(host.secret(token))
 }
@@ -57,7 +61,11 @@ function restOptions(apiUrl: string | undefined) {
   return { ...discordRestOptions, ...(apiUrl !== undefined && { api: apiUrl.replace(/\/+$/, '') }) }
 }
 
-async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: ChannelHost): Promise<Gateway | undefined> {
+/** Undefined with `updates: "http"`. Doesn't log in before `start`. */
+async function createGatewayFor(
+  { updates, token, apiUrl }: DiscordConfig,
+  host: ChannelHost,
+): Promise<Gateway | undefined> {
   if (updates === 'http') return undefined
   const { Client, GatewayIntentBits, SimpleShardingStrategy } = await loadClient(
     'discord.js',
@@ -65,16 +73,10 @@ async function gatewayFor({ updates, token, apiUrl }: DiscordConfig, host: Chann
   )
   const { Guilds, GuildMessages, DirectMessages, MessageContent } = GatewayIntentBits
   const intents = [Guilds, GuildMessages, DirectMessages, MessageContent]
-  const { clock, onError } = host
   const ws = {
     buildStrategy: (manager: ConstructorParameters<typeof SimpleShardingStrategy>[0]) =>
-      guardFrames(new SimpleShardingStrategy(manager), onError),
+      guardFrames(new SimpleShardingStrategy(manager), host.onError),
   }
-  return createGateway({
-    connect: () => new Client({ intents, ws, rest: restOptions(apiUrl) }),
-    token: host.secret(token),
-    monitor: createInboundMonitor(host),
-    clock,
-    onError,
-  })
+  const createClient = (): DiscordJsClient => new Client({ intents, ws, rest: restOptions(apiUrl) })
+  return createGateway(createClient, host.secret(token), createInboundMonitor(host), host)
 }

@@ -7,7 +7,6 @@ import {
   createNotes,
   downloadFile,
   isAskToken,
-  type KnownChat,
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
@@ -15,8 +14,8 @@ import { backOffMs, pause, type SinkFields, tooLargeError } from '@reply/sink/in
 import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'
-import { type Gateway, refusedToken } from './gateway.ts'
-import { channelIn, idIn, isReady, messagesIn } from './inbound.ts'
+import { type Gateway, refusedTokenError } from './gateway.ts'
+import { beginsSession, channelIn, idIn, messagesIn } from './inbound.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
@@ -53,18 +52,17 @@ export function gatewayConnection(
     client,
     publicKey,
     commands,
-    onInbound: (inbound) => onInbound(ownPress(inbound)),
+    onInbound: (inbound) => onInbound(withForeignPress(inbound)),
     onError,
     clock,
     onlyFiles: true,
   })
-  const { chats = async () => [] } = host
-  const catchUp = createCatchUp({ rest, chats, handleEvent: channel.handleEvent, onError, clock })
-  let catching = { abort: new AbortController(), ended: Promise.resolve() }
+  const catchUp = createCatchUp(rest, host, channel.handleEvent)
+  let missed = { abort: new AbortController(), ended: Promise.resolve() }
   client?.on('raw', (packet) => {
-    if (!isReady(packet)) return
-    const { abort, ended } = catching
-    catching = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
+    if (!beginsSession(packet)) return
+    const { abort, ended } = missed
+    missed = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
   })
   const notes = createNotes({
     client: rest,
@@ -77,17 +75,17 @@ export function gatewayConnection(
     deliversOnce: true,
     start: async () => {
       // The gateway reports all other failures, and reconnects.
-      await me(rest, clock).catch((error: unknown) => {
+      await readAccount(rest, clock).catch((error: unknown) => {
         if (error instanceof DiscordError) throw error
       })
-      catching = { ...catching, abort: new AbortController() }
+      missed = { ...missed, abort: new AbortController() }
       channel.start()
       await gateway?.start()
     },
     stop: async () => {
-      catching.abort.abort()
+      missed.abort.abort()
       await gateway?.stop()
-      await catching.ended
+      await missed.ended
       await channel.stop()
     },
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
@@ -96,7 +94,7 @@ export function gatewayConnection(
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
       const cure = "Discord's addresses of files expire after a day: send the file again."
       return await downloadFile({
-        url: trusted(file, rest.options?.api),
+        url: trustedUrl(file, rest.options?.api),
         maxBytes,
         signal,
         what,
@@ -123,39 +121,33 @@ export function gatewayConnection(
 }
 
 /**
- * Marks presses of notes' buttons as the program's own. They have this package's ids, so that a press is acknowledged
- * in time.
+ * Sets `isForeign` on a press of a note's button, because it belongs to no ask. Other inbounds are unchanged. Notes'
+ * buttons have this package's ids, so that a press is acknowledged in time.
  */
-function ownPress(inbound: Inbound): Inbound {
+function withForeignPress(inbound: Inbound): Inbound {
   if (inbound.type !== 'press' || isAskToken(inbound.token)) return inbound
   return { ...inbound, isForeign: true }
 }
 
-/** The URL of a file, which must be at Discord's own hosts. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls */
-function trusted({ ref, name }: InboundFile, apiUrl: string | undefined): string {
+/**
+ * The URL of a file. Throws `refused` unless it is at Discord's own hosts or at `apiUrl`.
+ * https://discord.com/developers/docs/reference#signed-attachment-cdn-urls
+ */
+function trustedUrl({ ref, name }: InboundFile, apiUrl: string | undefined): string {
   const { protocol, hostname, origin } = new URL(ref)
   const isTheirs = protocol === 'https:' && /(?:^|\.)discord(?:app)?\.(?:com|net)$/.test(hostname)
   if (isTheirs || (apiUrl !== undefined && new URL(apiUrl).origin === origin)) return ref
-  throw new PortError('refused', `file ${name}: it is not kept by Discord.`)
+  throw new PortError('refused', `file ${name}: its address is not one of Discord's.`)
 }
 
 /** The bot's own account. Rejects with a `DiscordError` if Discord refuses its token. */
-export async function me(rest: Pick<DiscordBridgeRest, 'get'>, clock: Clock): Promise<unknown> {
+export async function readAccount(rest: Pick<DiscordBridgeRest, 'get'>, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform((signal) => rest.get('/users/@me', { signal }), { what: 'users/@me', clock, toPortError })
   } catch (error) {
-    if (error instanceof PortError && /\b401\b/.test(error.message)) throw refusedToken()
+    if (error instanceof PortError && /\b401\b/.test(error.message)) throw refusedTokenError()
     throw error
   }
-}
-
-interface CatchUpOptions {
-  readonly rest: Pick<DiscordBridgeRest, 'get'>
-  readonly chats: () => Promise<readonly KnownChat[]>
-  /** Handles a gateway packet. Never rejects. */
-  readonly handleEvent: (packet: unknown) => Promise<void>
-  readonly onError: (error: DiscordError) => void
-  readonly clock: Clock
 }
 
 /** The most messages that one call returns. https://docs.discord.com/developers/resources/message#get-channel-messages */
@@ -166,39 +158,42 @@ const mostPages = 5
 const mostTries = 5
 
 /**
- * Passes on messages that were written while no session listened, oldest first. Discord only replays events to a
- * resumed session. https://docs.discord.com/developers/events/gateway#resuming
+ * Returns a function that passes on the messages written while no session listened, oldest first, as packets for
+ * `handleEvent`. Discord only replays events to a resumed session.
+ * https://docs.discord.com/developers/events/gateway#resuming
  */
-export function createCatchUp(options: CatchUpOptions): (signal: AbortSignal) => Promise<void> {
-  const { rest, chats, handleEvent, onError, clock } = options
+export function createCatchUp(
+  rest: Pick<DiscordBridgeRest, 'get'>,
+  { chats = async () => [], onError, clock }: Pick<ChannelHost, 'chats' | 'onError' | 'clock'>,
+  handleEvent: (packet: unknown) => Promise<void>,
+): (signal: AbortSignal) => Promise<void> {
   return catchUp
 
+  /** Reports chats that can't be read, and goes on with the next one. Rejects if the chats can't be listed. */
   async function catchUp(signal: AbortSignal): Promise<void> {
     for (const { chat, since } of await chats()) {
       if (signal.aborted) return
       try {
-        await readChat(chat.id, { since, signal })
+        await replayChat(chat.id, since, signal)
       } catch (error) {
         const failure = toPortError(error, `channels/${chat.id}`)
-        const isOut = failure.type === 'gone' || failure.type === 'refused'
+        const hasLeft = failure.type === 'gone' || failure.type === 'refused'
         // The bot may have left the chat since.
-        if (isOut || signal.aborted) continue
-        const what = `What was written in chat ${chat.id} while the bot was away could not be read`
+        if (hasLeft || signal.aborted) continue
+        const what = `Messages from while the bot was away could not be read in chat ${chat.id}`
         onError(new DiscordError('updates', `${what}: ${failure.message}`, { cause: failure.cause }))
       }
     }
   }
 
-  async function readChat(
-    id: string,
-    { since, signal }: { readonly since: number; readonly signal: AbortSignal },
-  ): Promise<void> {
-    const { type, newest } = channelIn(await get(`/channels/${id}`, signal))
+  /** `since` is in ms since the epoch. Passes on at most 500 messages. */
+  async function replayChat(id: string, since: number, signal: AbortSignal): Promise<void> {
+    const { type, newest } = channelIn(await getWithRetries(`/channels/${id}`, signal))
     let after = snowflakeAt(since)
     if (newest === undefined || newest <= after) return
     for (let page = 0; page < mostPages && !signal.aborted; page++) {
       const query = new URLSearchParams({ after: String(after), limit: String(pageSize) })
-      const messages = messagesIn(await get(`/channels/${id}/messages`, signal, query))
+      const messages = messagesIn(await getWithRetries(`/channels/${id}/messages`, signal, query))
       // REST lacks the fields that only the gateway adds.
       for (const { message } of messages)
         await handleEvent({ t: 'MESSAGE_CREATE', d: { ...message, channel_type: type } })
@@ -207,15 +202,16 @@ export function createCatchUp(options: CatchUpOptions): (signal: AbortSignal) =>
     }
   }
 
-  async function get(route: `/${string}`, signal: AbortSignal, query?: URLSearchParams): Promise<unknown> {
+  /** Retries a call that is rate-limited or unreachable. Rejects with a `PortError`. */
+  async function getWithRetries(route: `/${string}`, signal: AbortSignal, query?: URLSearchParams): Promise<unknown> {
     for (let tries = 0; ; tries++) {
       try {
         const make = async (aborted: AbortSignal): Promise<unknown> =>
           await rest.get(route, { ...(query && { query }), signal: aborted })
         return await callPlatform(make, { what: route, signal, clock, toPortError })
       } catch (error) {
-        const isOver = !(error instanceof PortError) || error.type === 'gone' || error.type === 'refused'
-        if (isOver || signal.aborted || tries === mostTries - 1) throw error
+        const isFinal = !(error instanceof PortError) || error.type === 'gone' || error.type === 'refused'
+        if (isFinal || signal.aborted || tries === mostTries - 1) throw error
         await pause(clock, error.retryAfterMs ?? backOffMs(tries), signal)
       }
     }

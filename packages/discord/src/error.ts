@@ -46,7 +46,7 @@ export const toPortError: ToPortError = createToPortError('Discord', (error) => 
   const response = responseOf(error)
   if (response) {
     const { status, code, message } = response
-    const reason = [status, code, message].filter((one) => one !== undefined && one !== '').join(' ')
+    const reason = [status, code, message].filter((text) => text !== undefined && text !== '').join(' ')
     return { type: typeOf(response), reason }
   }
   if (!(error instanceof Error)) return undefined
@@ -68,9 +68,10 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   return { status: error.status, code, message: error.message }
 }
 
+/** By Discord's code if it has a meaning of its own, else by the HTTP status. */
 function typeOf({ status, code, message }: ErrorResponse): PortErrorType {
-  const known = code === undefined ? undefined : codes[code]
-  if (known) return known
+  const type = code === undefined ? undefined : codes[code]
+  if (type) return type
   if (code === 50035 && /^content\[BASE_TYPE_MAX_LENGTH\]/m.test(message)) return 'too-long'
   return typeOfStatus(status)
 }

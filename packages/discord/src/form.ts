@@ -6,17 +6,18 @@ import { oneMessage } from './render.ts'
 /** Prefix of this package's custom ids. The bot may have other components. */
 const prefix = 'reply:'
 
-export function idOf(token: string): string {
+/** The custom id of a component with that token. */
+export function customIdOf(token: string): string {
   return `${prefix}${token}`
 }
 
-/** The token of a dialog, and of the button that opens it later, with the message that the dialog is about. */
-export function tokenAbout(token: string, messageId: string): string {
+/** A dialog's token with the id of the message that the dialog is about. A button that opens it later has the same. */
+export function withMessageId(token: string, messageId: string): string {
   return `${token}@${messageId}`
 }
 
-/** Splits the result of `tokenAbout`. */
-export function partsOf(token: string): { readonly token: string; readonly messageId: string | undefined } {
+/** Splits the result of `withMessageId`. `messageId` is undefined for a bare token. */
+export function splitToken(token: string): { readonly token: string; readonly messageId: string | undefined } {
   const [, bare = token, messageId] = /^(.*)@(\d{1,20})$/s.exec(token) ?? []
   return { token: bare, messageId }
 }
@@ -32,9 +33,10 @@ type Component = Readonly<Record<string, unknown>>
 const kind = { select: 3, text: 4, textField: 10, label: 18 } as const
 
 /** Label prefix of the free-text field beside a select. */
-const customPrefix = '✎'
+const freeTextPrefix = '✎'
 
-interface Plan {
+/** How a dialog asks one question. */
+interface QuestionPlan {
   readonly question: FormQuestion
   /** The options, split into selects of the allowed size. Empty: the question gets a text field. */
   readonly selects: readonly FormQuestion['options'][]
@@ -42,22 +44,23 @@ interface Plan {
 
 /**
  * A modal for a form's questions, with a select or text field for each. Remaining room is used for free-text fields
- * beside selects, then for the full text of long questions. Questions without room are asked afterwards.
+ * beside selects, then for the full text of long questions. Leaves out questions that don't fit, which the sink asks
+ * afterwards.
  */
 export function dialogOf(form: Form): Component {
-  const plans: Plan[] = []
+  const plans: QuestionPlan[] = []
   let room: number = dialog.components
   for (const question of form.questions) {
-    const selects = chunksOf(question)
+    const selects = selectsOf(question)
     const needed = Math.max(1, selects.length)
     if (needed > room) break
     room -= needed
     plans.push({ question, selects })
   }
-  const takesWords = ({ question, selects }: Plan): boolean => question.custom && selects.length > 0
-  const added = new Set(plans.flatMap((plan, at) => (takesWords(plan) ? [at] : [])).slice(0, room))
-  room -= added.size
-  const isLong = ({ question: { question } }: Plan): boolean => question.length > dialog.description
+  const allowsFreeText = ({ question, selects }: QuestionPlan): boolean => question.custom && selects.length > 0
+  const withTextField = new Set(plans.flatMap((plan, at) => (allowsFreeText(plan) ? [at] : [])).slice(0, room))
+  room -= withTextField.size
+  const isLong = ({ question: { question } }: QuestionPlan): boolean => question.length > dialog.description
   const quoted = new Set(plans.flatMap((plan, at) => (isLong(plan) ? [at] : [])).slice(0, room))
   const components = plans.flatMap((plan, at) => [
     ...(quoted.has(at)
@@ -68,35 +71,36 @@ export function dialogOf(form: Form): Component {
           },
         ]
       : []),
-    ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasTextField: added.has(at) }),
+    ...fieldsOf(plan, at, { isQuoted: quoted.has(at), hasTextField: withTextField.has(at) }),
   ])
-  return { custom_id: idOf(form.token), title: oneLine(form.label, dialog.title), components }
+  return { custom_id: customIdOf(form.token), title: oneLine(form.label, dialog.title), components }
 }
 
+/** The labelled components of one question. `at` is its index in the form, with which their custom ids begin. */
 function fieldsOf(
-  { question, selects }: Plan,
+  { question, selects }: QuestionPlan,
   at: number,
   { isQuoted, hasTextField }: { readonly isQuoted: boolean; readonly hasTextField: boolean },
 ): readonly Component[] {
   const name = question.header || question.question
-  const isSaid = isQuoted || (question.question === name && name.length <= dialog.label)
-  const description = isSaid ? {} : { description: oneLine(question.question, dialog.description) }
-  const isRequired = !hasTextField && selects.length === 1
+  const isShownWhole = isQuoted || (question.question === name && name.length <= dialog.label)
+  const description = isShownWhole ? {} : { description: oneLine(question.question, dialog.description) }
+  const needsSelect = !hasTextField && selects.length === 1
   const labelled = (component: Component, label: string, more: Component = {}): Component => ({
     type: kind.label,
     label: oneLine(label, dialog.label),
     ...more,
     component,
   })
-  const textField = (isOnly: boolean): Component => ({
+  const textField = (isRequired: boolean): Component => ({
     type: kind.text,
     custom_id: `${at}.w`,
     style: 2,
-    required: isOnly,
-    max_length: dialog.written,
+    required: isRequired,
+    max_length: dialog.textLength,
   })
   if (selects.length === 0) return [labelled(textField(true), name, description)]
-  const values = valuesOf(question)
+  const values = optionValues(question)
   let before = 0
   const fields = selects.map((options, chunk) => {
     const first = before
@@ -104,37 +108,44 @@ function fieldsOf(
     const select = {
       type: kind.select,
       custom_id: `${at}.${chunk}`,
-      required: isRequired,
-      min_values: isRequired ? 1 : 0,
+      required: needsSelect,
+      min_values: needsSelect ? 1 : 0,
       max_values: question.multiple ? options.length : 1,
-      options: options.map((option, index) => optionOf(option, values[first + index] ?? '', first + index + 1)),
+      options: options.map((option, index) => selectOption(option, values[first + index] ?? '', first + index + 1)),
     }
     const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''
     return labelled(select, `${oneLine(name, dialog.label - count.length)}${count}`, description)
   })
-  return hasTextField ? [...fields, labelled(textField(false), `${customPrefix} ${name}`)] : fields
+  return hasTextField ? [...fields, labelled(textField(false), `${freeTextPrefix} ${name}`)] : fields
 }
 
 /** Splits options into selects. Returns none for too many options: typing a number is then faster. */
-function chunksOf({ options }: FormQuestion): readonly FormQuestion['options'][] {
+function selectsOf({ options }: FormQuestion): readonly FormQuestion['options'][] {
   const count = Math.ceil(options.length / dialog.options)
   if (count > dialog.components) return []
   return Array.from({ length: count }, (_, at) => options.slice(at * dialog.options, (at + 1) * dialog.options))
 }
 
-/** Select values: the labels, or numbers for labels that are too long or duplicate. The sink understands both. */
-function valuesOf({ options }: FormQuestion): readonly string[] {
+/**
+ * The value of each option: its label, or its number if the label is blank, too long or a duplicate. The sink
+ * understands both.
+ */
+function optionValues({ options }: FormQuestion): readonly string[] {
   const used = new Set<string>()
   return options.map(({ label }, at) => {
     const candidates = [label, `${at + 1}`, `#${at + 1}`]
     const value =
-      candidates.find((one) => one.trim() !== '' && one.length <= dialog.option && !used.has(one)) ?? `${at + 1}.`
+      candidates.find((text) => text.trim() !== '' && text.length <= dialog.option && !used.has(text)) ?? `${at + 1}.`
     used.add(value)
     return value
   })
 }
 
-function optionOf({ label, description }: FormQuestion['options'][number], value: string, number: number): Component {
+function selectOption(
+  { label, description }: FormQuestion['options'][number],
+  value: string,
+  number: number,
+): Component {
   return {
     label: oneLine(label, dialog.option) || String(number),
     value,

@@ -1,27 +1,20 @@
-import type { Clock } from '@reply/core'
+import type { ChannelHost } from '@reply/sink/channel'
 import type { InboundMonitor } from '@reply/sink/internal'
 import type { Client, SimpleShardingStrategy } from 'discord.js'
 import type { DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { isConnected } from './inbound.ts'
 
-export interface GatewayOptions {
-  readonly token: string
-  /** Creates a client with its intents. */
-  readonly connect: () => Client
-  readonly onError: (error: DiscordError) => void
-  readonly monitor: InboundMonitor
-  readonly clock: Clock
-}
-
+/** A bot's gateway, which reconnects until it is stopped. */
 export interface Gateway {
-  /** Forwards the events of the client that is logged in. */
+  /** Stays the same across reconnects, and forwards the events of the client that is logged in. */
   readonly client: DiscordClient
   /**
    * Resolves after the first attempt. Rejects if Discord refuses the token or an intent in it. Later failures are
    * retried.
    */
   start(): Promise<void>
+  /** Logs out. */
   stop(): Promise<void>
 }
 
@@ -31,14 +24,22 @@ type Listener = (packet: unknown) => void
  * How long a client may take to log in or to reconnect, in ms. discord.js reconnects on its own, but waits forever for
  * the answer to a resume, and gives up after codes such as 4004.
  */
-const silentMs = 60_000
+const answerMs = 60_000
 
-/** Creates a new client for each attempt, because a destroyed discord.js client can't log in again. */
-export function createGateway({ token, connect, onError, monitor, clock }: GatewayOptions): Gateway {
+/**
+ * `createClient` creates a client with its intents. It is called for each attempt, because a destroyed discord.js client
+ * can't log in again.
+ */
+export function createGateway(
+  createClient: () => Client,
+  token: string,
+  monitor: InboundMonitor,
+  { onError, clock }: Pick<ChannelHost, 'onError' | 'clock'>,
+): Gateway {
   const listeners = new Set<Listener>()
   let current: Client | undefined
   let stopTimer = (): void => {}
-  let leave = (): void => {}
+  let abandonLogIn = (): void => {}
   const client: DiscordClient = {
     get user() {
       return current?.user
@@ -60,21 +61,21 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
    * error.
    */
   async function logIn(mayReject: boolean): Promise<DiscordError | undefined> {
-    const made = connect()
+    const made = createClient()
     current = made
     let isUp = false
     let isFirst = mayReject
     let isOver = false
-    let reason = silent()
+    let reason = noAnswerError()
     return await new Promise((resolve) => {
-      leave = () => {
+      abandonLogIn = () => {
         isOver = true
         resolve(undefined)
       }
-      waitForIt()
+      startTimeout()
       made.on('raw', (packet: unknown) => {
         if (isOver) return
-        if (isConnected(packet)) connected()
+        if (isConnected(packet)) finishLogIn()
         for (const listener of listeners) listener(packet)
       })
       // Without a listener, an error would end the process.
@@ -86,13 +87,13 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
         if (!isUp || isOver) return
         isUp = false
         monitor.failed(reason)
-        waitForIt()
+        startTimeout()
       })
       // Emitted before the error with the reason.
-      made.on('shardDisconnect', () => setImmediate(() => over(reason)))
-      made.login(token).catch((error: unknown) => over(toError(error)))
+      made.on('shardDisconnect', () => setImmediate(() => giveUp(reason)))
+      made.login(token).catch((error: unknown) => giveUp(toError(error)))
 
-      function connected(): void {
+      function finishLogIn(): void {
         isUp = true
         isFirst = false
         stopTimer()
@@ -100,11 +101,12 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
         resolve(undefined)
       }
 
-      function waitForIt(): void {
-        stopTimer = clock.after(silentMs, () => over(reason))
+      function startTimeout(): void {
+        stopTimer = clock.after(answerMs, () => giveUp(reason))
       }
 
-      function over(error: DiscordError): void {
+      /** Destroys the client and reconnects, unless `start` rejects with the error. */
+      function giveUp(error: DiscordError): void {
         if (isOver) return
         isOver = true
         stopTimer()
@@ -126,29 +128,29 @@ export function createGateway({ token, connect, onError, monitor, clock }: Gatew
 
   async function stop(): Promise<void> {
     stopTimer()
-    leave()
+    abandonLogIn()
     await current?.destroy()
     current = undefined
   }
 }
 
-function silent(): DiscordError {
+function noAnswerError(): DiscordError {
   return new DiscordError('updates', 'The gateway of Discord does not answer.')
 }
 
-/** Classifies by discord.js's messages, because its errors have no type. */
+/** `unauthorized` or `updates`, by discord.js's messages, because its errors have no type. */
 function toError(reason: unknown): DiscordError {
   const message = reason instanceof Error ? reason.message : String(reason)
   if (/disallowed intents|invalid intents/i.test(message)) {
     const cure = "Turn on the Message Content Intent on the page Bot of Discord's developer portal."
     return new DiscordError('unauthorized', `Discord refused the bot's intents. ${cure}`)
   }
-  if (/invalid token|authentication failed/i.test(message)) return refusedToken()
+  if (/invalid token|authentication failed/i.test(message)) return refusedTokenError()
   return new DiscordError('updates', `The gateway of Discord failed: ${message}`)
 }
 
 /** The error for a token that Discord refuses. */
-export function refusedToken(): DiscordError {
+export function refusedTokenError(): DiscordError {
   const cure = "Use the one that the page Bot of Discord's developer portal shows after a reset."
   return new DiscordError('unauthorized', `Discord rejected the bot's token. ${cure}`)
 }
@@ -164,27 +166,27 @@ export function guardFrames(
   const spawn = strategy.spawn.bind(strategy)
   strategy.spawn = async (ids) => {
     await spawn(ids)
-    for (const shard of shardsOf(strategy)) guard(shard, onError)
+    for (const shard of shardsOf(strategy)) guardShard(shard, onError)
   }
   return strategy
 }
 
-/** Private in the types of discord.js. */
+/** The strategy's shards, which are private in the types of discord.js. */
 function shardsOf(strategy: SimpleShardingStrategy): readonly object[] {
   const shards: unknown = Reflect.get(strategy, 'shards')
   return shards instanceof Map ? [...shards.values()] : []
 }
 
-/** The shard's connection calls its `onMessage` for each frame. */
-function guard(shard: object, onError: (error: DiscordError) => void): void {
+/** Wraps the shard's `onMessage`, which its connection calls for each frame. */
+function guardShard(shard: object, onError: (error: DiscordError) => void): void {
   const read: unknown = Reflect.get(shard, 'onMessage')
   if (typeof read !== 'function') return
   const guarded = async (...frame: readonly unknown[]): Promise<void> => {
     try {
       await Reflect.apply(read, shard, frame)
     } catch (cause) {
-      const what = cause instanceof Error ? cause.name : 'no reason'
-      onError(new DiscordError('updates', `A frame of Discord's gateway is unreadable, and was passed over: ${what}.`))
+      const reason = cause instanceof Error ? cause.name : 'no reason given'
+      onError(new DiscordError('updates', `A frame of Discord's gateway can't be read and was skipped: ${reason}.`))
     }
   }
   Reflect.set(shard, 'onMessage', guarded)

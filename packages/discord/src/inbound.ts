@@ -1,8 +1,8 @@
 import type { Actor, Inbound, InboundFile } from '@reply/sink'
 import { isAskToken, PortError } from '@reply/sink/channel'
 import * as z from 'zod'
-import { chatIn, chatOf, flag, kindOfContext, refOf } from './api.ts'
-import { partsOf, tokenIn } from './form.ts'
+import { chatOf, chatOfType, kindOfContext, messageFlags, refOf } from './api.ts'
+import { splitToken, tokenIn } from './form.ts'
 
 /** The ids that a response to an interaction needs. */
 export interface InteractionRef {
@@ -27,7 +27,7 @@ export type Interaction =
   /** A command, a button or a dialog. `received` is undefined if it isn't this channel's. */
   | { readonly type: 'act'; readonly id: string; readonly received: Received | undefined }
 
-/** A gateway event. */
+/** A gateway event. `received` is undefined for messages and interactions that a channel ignores. */
 export type Event = { readonly id: string; readonly received: Received | undefined }
 
 const user = z.object({
@@ -115,11 +115,12 @@ const messageType = { default: 0, reply: 19 } as const
 /** Replies have no type or 0. https://discord.com/developers/docs/resources/message#message-reference-types */
 const forwardType = 1
 
+/** Which commands and mentions are this channel's. */
 export interface InboundFilter {
   /** The commands that this channel handles, without the slash. */
   readonly commands: ReadonlySet<string>
   /** The bot's own id, once known. */
-  readonly own: () => string | undefined
+  readonly botId: () => string | undefined
 }
 
 const packetSchema = z.object({ t: z.string(), d: z.unknown() })
@@ -133,7 +134,7 @@ export function toEvent(packet: unknown, filter: InboundFilter): Event | undefin
   const { data } = packetSchema.safeParse(packet)
   if (data?.t === 'MESSAGE_CREATE') {
     const read = message.safeParse(data.d)
-    return read.data && { id: read.data.id, received: textIn(read.data, filter.own()) }
+    return read.data && { id: read.data.id, received: textIn(read.data, filter.botId()) }
   }
   if (data?.t !== 'INTERACTION_CREATE') return undefined
   const read = toInteraction(data.d, filter)
@@ -159,7 +160,7 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
  * Reads a message. Returns undefined for messages from bots, webhooks and Discord itself, and for those without text
  * and files.
  */
-function textIn(posted: z.infer<typeof message>, own: string | undefined): Received | undefined {
+function textIn(posted: z.infer<typeof message>, botId: string | undefined): Received | undefined {
   const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted
   const content = [posted.content, ...forwarded.map(({ message: { content } }) => content)]
     .filter((text) => text !== '')
@@ -167,24 +168,24 @@ function textIn(posted: z.infer<typeof message>, own: string | undefined): Recei
   const files = [posted, ...forwarded.map(({ message }) => message)].flatMap(({ attachments }) =>
     attachments.map(fileOf),
   )
-  if (isMachine(author) || webhook_id !== undefined || (content === '' && files.length === 0)) return undefined
+  if (isBot(author) || webhook_id !== undefined || (content === '' && files.length === 0)) return undefined
   if (type !== messageType.default && type !== messageType.reply) return undefined
   const isForwarded = reference?.type === forwardType
-  const answered = type === messageType.reply && !isForwarded ? reference?.message_id : undefined
+  const repliedTo = type === messageType.reply && !isForwarded ? reference?.message_id : undefined
   // `<@!id>` is Discord's former syntax. https://discord.com/developers/docs/reference#message-formatting
-  const mark = own === undefined ? undefined : new RegExp(`<@!?${own}> ?`, 'g')
-  const text = mark ? content.replace(mark, '') : content
+  const mention = botId === undefined ? undefined : new RegExp(`<@!?${botId}> ?`, 'g')
+  const text = mention ? content.replace(mention, '') : content
   return {
     type: 'text',
-    chat: chatIn(posted.channel_id, posted.channel_type),
+    chat: chatOfType(posted.channel_id, posted.channel_type),
     actor: actorOf(author, posted.member?.nick),
     text: text === content ? content : text.trim(),
     messageRef: refOf(posted.id),
-    ...(mark && posted.content.search(mark) !== -1 && { isMention: true as const }),
-    ...(answered !== undefined && { replyTo: refOf(answered) }),
-    ...(answered !== undefined &&
-      own !== undefined &&
-      posted.referenced_message?.author.id === own && { repliesToBot: true as const }),
+    ...(mention && posted.content.search(mention) !== -1 && { isMention: true as const }),
+    ...(repliedTo !== undefined && { replyTo: refOf(repliedTo) }),
+    ...(repliedTo !== undefined &&
+      botId !== undefined &&
+      posted.referenced_message?.author.id === botId && { repliesToBot: true as const }),
     ...(files.length > 0 && { files }),
     ...(isForwarded && { isForwarded }),
     isCommand: /^\/\w/.test(text),
@@ -196,39 +197,45 @@ function fileOf({ filename, content_type, size, url }: z.infer<typeof attachment
   return { ref: url, name: filename, mime, ...(size !== undefined && { size }) }
 }
 
+/**
+ * Reads an interaction. Returns undefined for commands that aren't the channel's, for bots, and for interactions other
+ * than commands, components and dialogs.
+ */
 function receivedIn(
-  given: z.infer<typeof interaction>,
+  event: z.infer<typeof interaction>,
   { commands }: Pick<InboundFilter, 'commands'>,
 ): Received | undefined {
-  const { id, token, application_id: applicationId, member: within, message: on, data } = given
-  const who = within?.user ?? given.user
+  const { id, token, application_id: applicationId, member: membership, message: source, data } = event
+  const person = membership?.user ?? event.user
   // `channel_id` is deprecated, and a dialog may lack both (`APIBaseInteraction` of discord-api-types). It then has the
   // message that it was opened from.
-  const channelId = given.channel?.id ?? given.channel_id ?? on?.channel_id
-  if (channelId === undefined || !who || isMachine(who) || !data) return undefined
-  const chat = chatOf(channelId, kindOfContext(given.context ?? undefined))
-  const actor = actorOf(who, within?.nick)
-  const answered = { id, token, applicationId, isOnMessage: on !== undefined }
+  const channelId = event.channel?.id ?? event.channel_id ?? source?.channel_id
+  if (channelId === undefined || !person || isBot(person) || !data) return undefined
+  const chat = chatOf(channelId, kindOfContext(event.context ?? undefined))
+  const actor = actorOf(person, membership?.nick)
+  const ref: InteractionRef = { id, token, applicationId, isOnMessage: source !== undefined }
   const pressed = tokenIn(data.custom_id ?? '')
-  if (given.type === 2 && data.name !== undefined && commands.has(data.name)) {
+  if (event.type === 2 && data.name !== undefined && commands.has(data.name)) {
     const text = [`/${data.name}`, ...valuesOfOptions(data.options)].join(' ')
     // A command isn't a message, so its answer can't be a reply to one.
-    return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: answered }
+    return { type: 'text', chat, actor, text, messageRef: refOf(id), isCommand: true, interaction: ref }
   }
-  if (given.type === 3 && pressed === undefined && data.custom_id !== undefined) {
+  if (event.type === 3 && pressed === undefined && data.custom_id !== undefined) {
     const { custom_id: control, values } = data
     const foreign = { token: control, ...(values && { values: [values] }), isForeign: true } as const
-    return { type: 'press', chat, actor, messageRef: refOf(on?.id ?? id), ...foreign, interaction: answered }
+    return { type: 'press', chat, actor, messageRef: refOf(source?.id ?? id), ...foreign, interaction: ref }
   }
-  if (pressed === undefined || (given.type !== 3 && given.type !== 5)) return undefined
-  const { token: about, messageId } = isAskToken(pressed) ? partsOf(pressed) : { token: pressed, messageId: undefined }
+  if (pressed === undefined || (event.type !== 3 && event.type !== 5)) return undefined
+  const { token: askToken, messageId } = isAskToken(pressed)
+    ? splitToken(pressed)
+    : { token: pressed, messageId: undefined }
   // The button that opens a dialog late is in a message that only the person sees. A dialog opened otherwise has no
   // message.
-  const isBeside = on === undefined || ((on.flags ?? 0) & flag.ephemeral) !== 0
-  const at = isBeside ? (messageId ?? on?.id ?? id) : on.id
-  const press = { type: 'press', chat, actor, token: about, messageRef: refOf(at) } as const
-  if (given.type === 3) return { ...press, interaction: answered }
-  return { ...press, values: valuesIn(data.components ?? []), interaction: answered }
+  const isBeside = source === undefined || ((source.flags ?? 0) & messageFlags.ephemeral) !== 0
+  const askMessageId = isBeside ? (messageId ?? source?.id ?? id) : source.id
+  const press = { type: 'press', chat, actor, token: askToken, messageRef: refOf(askMessageId) } as const
+  if (event.type === 3) return { ...press, interaction: ref }
+  return { ...press, values: valuesIn(data.components ?? []), interaction: ref }
 }
 
 /** Names of the subcommand and its group, and all values, in the order of the command. */
@@ -238,22 +245,24 @@ function valuesOfOptions(options: readonly z.infer<typeof option>[] = []): reado
   )
 }
 
-/** The picked and written values, by question. Fields are named `question.part`. */
+/** The picked and written values, without blank ones, by the question's index. Fields are named `question.part`. */
 function valuesIn(components: readonly { readonly component?: z.infer<typeof field> | undefined }[]): string[][] {
   const values: string[][] = []
   for (const { component } of components) {
     const question = /^(\d)\.\w+$/.exec(component?.custom_id ?? '')?.[1]
     if (component === undefined || question === undefined) continue
-    const given = component.values ?? [component.value ?? '']
-    values[Number(question)] = [...(values[Number(question)] ?? []), ...given.filter((value) => value.trim() !== '')]
+    const entered = component.values ?? [component.value ?? '']
+    values[Number(question)] = [...(values[Number(question)] ?? []), ...entered.filter((value) => value.trim() !== '')]
   }
-  return Array.from(values, (each) => each ?? [])
+  return Array.from(values, (ofQuestion) => ofQuestion ?? [])
 }
 
-function isMachine({ bot, system }: z.infer<typeof user>): boolean {
+/** True also for accounts of Discord itself. */
+function isBot({ bot, system }: z.infer<typeof user>): boolean {
   return bot === true || system === true
 }
 
+/** Named as the chat shows them: by nickname, display name or user name. */
 function actorOf({ id, username, global_name }: z.infer<typeof user>, nick: string | null | undefined): Actor {
   return { id, name: nick || global_name || username }
 }
@@ -263,8 +272,8 @@ const named = z.object({ username: z.string() })
 const ready = z.object({ t: z.literal('READY') })
 const connected = z.object({ t: z.enum(['READY', 'RESUMED']) })
 
-/** The bot's name in its own account. */
-export function accountIn(account: unknown): string {
+/** The bot's name with an @, from its account. "@unknown" if the account can't be read. */
+export function botNameIn(account: unknown): string {
   const { data } = named.safeParse(account)
   return `@${data?.username ?? 'unknown'}`
 }
@@ -276,8 +285,8 @@ export function idIn(posted: unknown, call: string): string {
   throw new PortError('ambiguous', `${call}: the response contains no message id.`)
 }
 
-/** Whether Discord began a new session, before which no events are replayed. A resumed session gets `RESUMED`. */
-export function isReady(packet: unknown): boolean {
+/** Whether Discord began a new session. It replays no earlier events, unlike a resumed session (`RESUMED`). */
+export function beginsSession(packet: unknown): boolean {
   return ready.safeParse(packet).success
 }
 
@@ -294,7 +303,7 @@ const snowflake = z
 /** https://docs.discord.com/developers/resources/channel#channel-object */
 const channel = z.object({ type: z.number().optional(), last_message_id: snowflake.nullish() })
 
-/** A channel's type, and the id of its newest message. */
+/** A channel's type, and the id of its newest message. Throws if the value isn't a channel. */
 export function channelIn(value: unknown): { readonly type: number | undefined; readonly newest: bigint | undefined } {
   const { type, last_message_id: newest } = channel.parse(value)
   return { type, newest: newest ?? undefined }
@@ -302,7 +311,7 @@ export function channelIn(value: unknown): { readonly type: number | undefined; 
 
 const list = z.array(z.looseObject({ id: snowflake }))
 
-/** A list of messages, oldest first. Discord lists the newest first. */
+/** Messages with their ids, oldest first. Discord lists the newest first. Throws if the value isn't such a list. */
 export function messagesIn(value: unknown): readonly { readonly id: bigint; readonly message: object }[] {
   const messages = list.parse(value)
   const read = messages.map(({ id, ...message }) => ({ id, message: { ...message, id: String(id) } }))

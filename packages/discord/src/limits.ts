@@ -25,24 +25,26 @@ export const dialog = {
   options: 25,
   option: 100,
   /** UTF-16 units of a text field's value: Discord's maximum. */
-  written: 4000,
+  textLength: 4000,
 } as const
 
 /**
- * An interaction must be answered within 3 s. Without an answer by `deferMs`, it is acknowledged, which leaves 1 s for
- * the network. https://discord.com/developers/docs/interactions/receiving-and-responding
+ * How long an interaction may take to get its first response, in ms.
+ * https://discord.com/developers/docs/interactions/receiving-and-responding
  */
 export const responseMs = 3000
+
+/** When an interaction without an answer is acknowledged, in ms. That leaves 1 s for the network. */
 export const deferMs = 2000
 
 /** How long follow-up answers are sent, in ms. Discord allows 15 minutes (same page), so this leaves one. */
-export const tokenMs = 14 * 60_000
+export const followUpMs = 14 * 60_000
 
 /** The allowed age of a signature, in ms. Discord documents no limit. Five minutes are common elsewhere. */
 export const signatureMs = 5 * 60_000
 
 /** Pause between reactions, in ms. The headers allow one per 250 ms in a channel. */
-export const signMs = 300
+export const reactionPauseMs = 300
 
 /** Limits of one channel. A direct message and a thread each count as a channel. */
 export const discordLimits: Limits = {
@@ -64,8 +66,8 @@ export const discordLimits: Limits = {
   // "10 seconds": https://discord.com/developers/docs/resources/channel#trigger-typing-indicator. The apps end it with the
   // bot's next message: https://github.com/hikari-py/hikari/issues/1542
   typingMs: 10_000,
-  // Discord takes five rows of five; the fifth row is for the button that opens a dialog. Labels have at most 80 units;
-  // data is shorter than `customIdLength` because of its prefix.
+  // Discord accepts five rows of five. The fifth row is for the button that opens a dialog. Labels have at most 80 units.
+  // The data is shorter than `customIdLength` because of its prefix.
   // https://discord.com/developers/docs/components/reference#button
   buttons: { perRow: 5, rows: 4, label: 80, data: 90 },
   forms: true,

@@ -13,11 +13,11 @@ import {
   type PostOptions,
 } from '@reply/sink/channel'
 import { escapeInvisible, pause, systemClock, type TypingOptions, withoutHalf } from '@reply/sink/internal'
-import { type Body, type DiscordRest, flag, refOf } from './api.ts'
+import { type Body, type DiscordRest, messageFlags, refOf } from './api.ts'
 import { responseOf, toPortError } from './error.ts'
-import { idOf } from './form.ts'
+import { customIdOf } from './form.ts'
 import { idIn } from './inbound.ts'
-import { discordLimits, nonceLength, signMs, threadNameLength } from './limits.ts'
+import { discordLimits, nonceLength, reactionPauseMs, threadNameLength } from './limits.ts'
 import { escapeDiscord, oneMessage } from './render.ts'
 
 /** The options of `createDiscordPort`. */
@@ -39,40 +39,41 @@ const emoji = { seen: '👀', done: '✅' } as const
 /** Platform adapter for one Discord channel. Never retries a call: the sink does. */
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   const { rest, channelId, thread, timeoutMs, clock = systemClock } = options
-  const target = createTarget({ rest, channelId, thread })
+  const targetId = createTarget(rest, channelId, thread)
   return { limits: discordLimits, post, edit, remove, typing, upload, react }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     return await call('post', posting, async (signal) => {
-      const at = await target(signal)
-      const body = postBody(bubble, inPlace(posting, at), nonceOf(posting.key))
-      return refOf(idIn(await rest.post(`/channels/${at}/messages`, { body, signal }), 'post'))
+      const target = await targetId(signal)
+      const body = { ...postFields(withoutParentReply(posting, target), nonceOf(posting.key)), ...editBody(bubble) }
+      return refOf(idIn(await rest.post(`/channels/${target}/messages`, { body, signal }), 'post'))
     })
   }
 
   /** A bubble without buttons removes the message's buttons. */
   async function edit({ id }: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     await call('edit', editing, async (signal) => {
-      const at = await target(signal)
-      await rest.patch(`/channels/${at}/messages/${id}`, { body: editBody(bubble), signal })
+      const target = await targetId(signal)
+      await rest.patch(`/channels/${target}/messages/${id}`, { body: editBody(bubble), signal })
     })
   }
 
+  /** Succeeds if the message is already gone. */
   async function remove({ id }: MessageRef, removing: EditOptions): Promise<void> {
     await ignoreGone(
       call('remove', removing, async (signal) => {
-        const at = await target(signal)
-        await rest.delete(`/channels/${at}/messages/${id}`, { signal })
+        const target = await targetId(signal)
+        await rest.delete(`/channels/${target}/messages/${id}`, { signal })
       }),
     )
   }
 
-  /** Discord ends the indicator after 10 s, and with the next message. */
+  /** Can't hide the notice: Discord does so after 10 s, and with the next message. */
   async function typing(on: boolean, options: TypingOptions): Promise<void> {
     if (!on) return
     await call('typing', options, async (signal) => {
-      const at = await target(signal)
-      await rest.post(`/channels/${at}/typing`, { signal })
+      const target = await targetId(signal)
+      await rest.post(`/channels/${target}/typing`, { signal })
     })
   }
 
@@ -80,10 +81,9 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     const content = oneMessage(caption)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: 'text/plain' }]
     return await call('upload', posting, async (signal) => {
-      const at = await target(signal)
-      const { silent, replyTo } = inPlace(posting, at)
-      const body = { content, ...around({ silent, replyTo, nonce: nonceOf(posting.key) }) }
-      const posted = await rest.post(`/channels/${at}/messages`, { body, files, signal })
+      const target = await targetId(signal)
+      const body = { content, ...postFields(withoutParentReply(posting, target), nonceOf(posting.key)) }
+      const posted = await rest.post(`/channels/${target}/messages`, { body, files, signal })
       return refOf(idIn(posted, 'upload'))
     })
   }
@@ -93,11 +93,11 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
    * thread.
    */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
-    const route = (of: keyof typeof emoji): `/${string}` =>
-      `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[of])}/@me`
+    const route = (reaction: keyof typeof emoji): `/${string}` =>
+      `/channels/${channelId}/messages/${id}/reactions/${encodeURIComponent(emoji[reaction])}/@me`
     if (sign) await call('react', reacting, (signal) => rest.put(route(sign), { signal }))
-    for (const [at, other] of (['seen', 'done'] as const).filter((one) => one !== sign).entries()) {
-      if (sign || at > 0) await pause(clock, signMs)
+    for (const [index, other] of (['seen', 'done'] as const).filter((reaction) => reaction !== sign).entries()) {
+      if (sign || index > 0) await pause(clock, reactionPauseMs)
       await ignoreGone(call('react', reacting, (signal) => rest.delete(route(other), { signal })))
     }
   }
@@ -112,11 +112,12 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 }
 
-/** A thread's parent message has the thread's id but is outside of it, so it can't be replied to there. */
-function inPlace(posting: PostOptions, channelId: string): PostOptions {
+/** Drops a reply to the thread's parent message. It has the thread's id but is outside of it, so it can't be replied to. */
+function withoutParentReply(posting: PostOptions, channelId: string): PostOptions {
   return posting.replyTo?.id === channelId ? { ...posting, replyTo: undefined } : posting
 }
 
+/** The key, or its hash if the key is longer than Discord allows. */
 function nonceOf(key: string): string {
   return key.length <= nonceLength ? key : createHash('sha256').update(key).digest('base64url').slice(0, nonceLength)
 }
@@ -124,47 +125,44 @@ function nonceOf(key: string): string {
 /** A model's text mentions no one. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
 const noMentions = { allowed_mentions: { parse: [] } } as const
 
-function postBody(bubble: Bubble, { silent, replyTo }: PostOptions, nonce: string): Body {
-  return { ...around({ silent, replyTo, nonce }), ...editBody(bubble) }
-}
-
-/** Always sends `components`: an empty list removes the message's buttons. */
+/** The content of a message, with its mentions on the first line. An empty list of components removes old buttons. */
 function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
   const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))
   const lead = people.length === 0 ? '' : `${people.map((id) => `<@${id}>`).join(' ')}\n`
   const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]
-  const components = rows.map((row, at) => rowOf(row, at === buttons.length ? style.chief : style.plain))
+  const components = rows.map((row, at) =>
+    buttonRow(row, at === buttons.length ? buttonStyle.primary : buttonStyle.secondary),
+  )
   const content = lead + (isPlain ? escapeDiscord(text) : text)
   return { content, components, allowed_mentions: { parse: [], ...(lead !== '' && { users: people }) } }
 }
 
-interface Around {
-  readonly silent: boolean
-  readonly replyTo?: PostOptions['replyTo']
-  readonly nonce: string
-}
-
-/** The fields of a post besides its content. It is posted even if the message it replies to was deleted. */
-export function around({ silent, replyTo, nonce }: Around): Body {
+/** The fields of a post besides its content. It is posted even if the message that it replies to was deleted. */
+export function postFields({ silent, replyTo }: Pick<PostOptions, 'silent' | 'replyTo'>, nonce: string): Body {
   return {
     ...noMentions,
     nonce,
     enforce_nonce: true,
-    flags: flag.noEmbeds | (silent ? flag.silent : 0),
+    flags: messageFlags.noEmbeds | (silent ? messageFlags.silent : 0),
     ...(replyTo && { message_reference: { message_id: replyTo.id, fail_if_not_exists: false } }),
   }
 }
 
 /** A message that only the person sees, without link previews, with an optional button that opens a dialog. */
 export function noticeBody(text: string, opener?: Button): Body {
-  const components = opener ? { components: [rowOf([opener], style.chief)] } : {}
-  return { content: oneMessage(text), flags: flag.ephemeral | flag.noEmbeds, ...components, ...noMentions }
+  const components = opener ? { components: [buttonRow([opener], buttonStyle.primary)] } : {}
+  return {
+    content: oneMessage(text),
+    flags: messageFlags.ephemeral | messageFlags.noEmbeds,
+    ...components,
+    ...noMentions,
+  }
 }
 
-const style = { chief: 1, plain: 2 } as const
+const buttonStyle = { primary: 1, secondary: 2 } as const
 
-function rowOf(row: readonly Button[], look: number): Body {
-  const components = row.map(({ label, data }) => ({ type: 2, style: look, label, custom_id: idOf(data) }))
+function buttonRow(row: readonly Button[], style: number): Body {
+  const components = row.map(({ label, data }) => ({ type: 2, style, label, custom_id: customIdOf(data) }))
   return { type: 1, components }
 }
 
@@ -194,30 +192,31 @@ const threadErrors = {
 } as const
 
 /**
- * The channel that messages go to: the thread, created with the first call, or the parent channel where threads are
- * impossible.
+ * Returns a function that resolves with the id that messages go to: the thread, created with the first call, or the
+ * channel where threads are impossible or denied. After a failure, the next call tries again.
  */
-function createTarget({
-  rest,
-  channelId,
-  thread,
-}: Pick<DiscordPortOptions, 'rest' | 'channelId' | 'thread'>): (signal: AbortSignal) => Promise<string> {
-  let known = thread ? undefined : Promise.resolve(channelId)
+function createTarget(
+  rest: DiscordRest,
+  channelId: string,
+  thread: DiscordThread | undefined,
+): (signal: AbortSignal) => Promise<string> {
+  let targetId = thread ? undefined : Promise.resolve(channelId)
   return async (signal) => {
-    known ??= open(signal)
+    targetId ??= createThread(signal)
     try {
-      const target = await known
+      const target = await targetId
       thread?.onTarget?.(target)
       return target
     } catch (error) {
-      known = undefined
+      targetId = undefined
       throw error
     }
   }
 
-  async function open(signal: AbortSignal): Promise<string> {
+  /** Resolves with the thread's id, also if it exists already, or with the channel's. */
+  async function createThread(signal: AbortSignal): Promise<string> {
     const { messageId, name = '' } = thread ?? { messageId: '' }
-    const body = { name: nameOf(name) || 'OpenCode' }
+    const body = { name: threadName(name) || 'OpenCode' }
     try {
       await rest.post(`/channels/${channelId}/messages/${messageId}/threads`, { body, signal })
     } catch (error) {
@@ -230,8 +229,8 @@ function createTarget({
   }
 }
 
-/** A visible thread name, never cut inside a surrogate pair, which Discord would refuse. */
-function nameOf(name: string): string {
+/** A name on one line, cut to Discord's length, but never inside a surrogate pair, which Discord would refuse. */
+function threadName(name: string): string {
   const line = escapeInvisible(name.replace(/\s+/g, ' ').trim())
   return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))
 }

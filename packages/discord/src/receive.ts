@@ -4,38 +4,36 @@ import { createInboundReceiver, createPacer, type Form, keepSecret } from '@repl
 import { type InboundOptions, type InboundReceiver, sendAnswer } from '@reply/sink/internal'
 import type { Body, DiscordRest } from './api.ts'
 import { DiscordError, toPortError } from './error.ts'
-import { dialogOf, tokenAbout } from './form.ts'
+import { dialogOf, withMessageId } from './form.ts'
 import type { Event, InteractionRef, Received } from './inbound.ts'
-import { deferMs, discordLimits, nonceLength, responseMs, tokenMs } from './limits.ts'
-import { around, noticeBody } from './port.ts'
+import { deferMs, discordLimits, followUpMs, nonceLength, responseMs } from './limits.ts'
+import { noticeBody, postFields } from './port.ts'
 import { oneMessage } from './render.ts'
 
-export interface ReceiverOptions extends InboundOptions {
-  readonly rest: DiscordRest
-}
-
+/** Passes events on to your handler, and responds to interactions. */
 export interface Receiver {
   /**
-   * Passes an event to the host once. Resolves when the host is done or after `handleMs`. Never rejects. Returns
-   * undefined for a duplicate, or resolves with `repeat`. `first` sends the first response to an interaction. Without
-   * it, the response is a call.
+   * Passes an event on once. Resolves when the handler is done or after `handleMs`. Never rejects. Returns undefined for a
+   * duplicate, or resolves with `repeat`. `sendFirst` sends the first response to an interaction. Without it, the response
+   * is a call.
    */
-  receive(event: Event, first?: (body: Body) => Promise<void>): ReturnType<InboundReceiver['receive']>
-  readonly rest: () => Promise<void>
+  receive(event: Event, sendFirst?: SendBody): ReturnType<InboundReceiver['receive']>
+  /** Resolves when all received events are handled, at most `handleMs` each. */
+  settled(): Promise<void>
 }
 
-type First = (body: Body) => Promise<void>
+type SendBody = (body: Body) => Promise<void>
 
-export function createReceiver(options: ReceiverOptions): Receiver {
-  const { rest, onInbound, clock, timeoutMs } = options
+export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions): Receiver {
+  const { onInbound, clock, timeoutMs } = inboundOptions
   const receiver = createInboundReceiver({
-    ...options,
+    ...inboundOptions,
     client: rest,
     account: 'discord',
     toPortError,
     Failure: DiscordError,
-    pressMs: tokenMs,
-    onInbound: handle,
+    pressMs: followUpMs,
+    onInbound: passOn,
     limitsOf: () => discordLimits,
   })
   /** Slash commands need a response, if only a confirmation. */
@@ -43,26 +41,28 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   // Interactions have their own limits: neither a channel's nor the global limit applies to them.
   // https://discord.com/developers/docs/interactions/receiving-and-responding#endpoints
   const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
-  return { receive, rest: receiver.settled }
+  return { receive, settled: receiver.settled }
 
-  /** Starts the time limit for an acknowledgement on arrival, before the store is asked. */
-  function receive({ id, received }: Event, first?: First): ReturnType<Receiver['receive']> {
-    const response = received && responseTo(received, first)
-    const handled = receiver.receive(id, () => received && inboundOf(received, response))
-    if (!handled) response?.cancel()
-    else void handled.then((result) => result === 'repeat' && response?.cancel())
+  /** Starts the time limit for an acknowledgement on arrival, before the store is read. */
+  function receive({ id, received }: Event, sendFirst?: SendBody): ReturnType<Receiver['receive']> {
+    const responder = received && responderFor(received, sendFirst)
+    const handled = receiver.receive(id, () => received && inboundOf(received, responder))
+    if (!handled) responder?.cancel()
+    else void handled.then((result) => result === 'repeat' && responder?.cancel())
     return handled
   }
 
-  function responseTo(received: Received, first: First | undefined): Respond | undefined {
+  /** Returns undefined for a message. */
+  function responderFor(received: Received, sendFirst: SendBody | undefined): Responder | undefined {
     const { interaction } = received
     if (!interaction) return undefined
     keepSecret(interaction.token, { isTemporary: true })
-    const make = (): Respond => respond(received, interaction, first)
-    return received.type === 'press' && received.isForeign ? whenAsked(make) : make()
+    const create = (): Responder => createPacedResponder(received, interaction, sendFirst)
+    return received.type === 'press' && received.isForeign ? createLazyResponder(create) : create()
   }
 
-  async function handle(inbound: Inbound): Promise<void> {
+  /** Confirms a slash command that your handler did not answer. */
+  async function passOn(inbound: Inbound): Promise<void> {
     try {
       await onInbound(inbound)
     } finally {
@@ -70,49 +70,34 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  function inboundOf(received: Received, response: Respond | undefined): Inbound {
+  /** Interactions are answered through the responder, and messages with a reply. */
+  function inboundOf(received: Received, responder: Responder | undefined): Inbound {
     const { interaction: _, ...inbound } = received
     if (inbound.type === 'press') {
-      const { answer = async () => {}, open } = response ?? {}
+      const { answer = async () => {}, open } = responder ?? {}
       return { ...inbound, answer, ...(open && { open }) }
     }
     const text = inbound
-    if (response) {
-      const command = { ...text, answer: response.answer }
+    if (responder) {
+      const command = { ...text, answer: responder.answer }
       commands.add(command)
       return command
     }
     const { chat, messageRef } = text
     const nonce = `answer${messageRef.id}`.slice(-nonceLength)
-    const say = async (words: string, signal: AbortSignal): Promise<unknown> => {
-      const body = { content: oneMessage(words), ...around({ silent: false, replyTo: messageRef, nonce }) }
+    const send = async (answer: string, signal: AbortSignal): Promise<unknown> => {
+      const body = { content: oneMessage(answer), ...postFields({ silent: false, replyTo: messageRef }, nonce) }
       return await rest.post(`/channels/${chat.id}/messages`, { body, signal })
     }
-    return { ...text, answer: receiver.answerFor(text, { send: say, isMessage: true }) }
+    return { ...text, answer: receiver.answerFor(text, { send, isMessage: true }) }
   }
 
-  /**
-   * Leaves the host's own controls to the host, which may use its own client. Nothing is acknowledged before it
-   * answers.
-   */
-  function whenAsked(make: () => Respond): Respond {
-    let made: Respond | undefined
-    const get = (): Respond => {
-      made ??= make()
-      return made
-    }
-    return {
-      answer: async (text) => await get().answer(text),
-      open: async (form) => await get().open(form),
-      cancel: () => made?.cancel(),
-    }
-  }
-
-  function respond(
+  /** A responder whose calls keep to the rate limits of interactions and stop at their deadlines. */
+  function createPacedResponder(
     about: Pick<Received, 'type' | 'chat' | 'messageRef'>,
     interaction: InteractionRef,
-    first?: First,
-  ): Respond {
+    sendFirst?: SendBody,
+  ): Responder {
     const { id, token, applicationId } = interaction
     const arrivedAt = clock.now()
     const what = `answering a ${about.type} in chat ${about.chat.id}`
@@ -121,90 +106,110 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const make = (signal: AbortSignal): Promise<unknown> => rest.post(route, { body, auth: false, signal })
       await sendAnswer(make, { pace, isMessage: false, until, what, clock, toPortError, timeoutMs })
     }
-    return createRespond({
-      interaction,
-      messageId: about.messageRef.id,
-      first: first ?? sendTo(`/interactions/${id}/${token}/callback`, responseMs),
-      followUp: sendTo(`/webhooks/${applicationId}/${token}`, tokenMs),
-      clock,
-      onFailure: receiver.failureReporter(about),
-    })
+    const routes = {
+      sendFirst: sendFirst ?? sendTo(`/interactions/${id}/${token}/callback`, responseMs),
+      sendFollowUp: sendTo(`/webhooks/${applicationId}/${token}`, followUpMs),
+      reportFailure: receiver.failureReporter(about),
+    }
+    return createResponder(interaction, about.messageRef.id, routes, clock)
   }
 }
 
-interface RespondOptions {
-  readonly interaction: InteractionRef
-  /** The message that was pressed, which dialogs are about. */
-  readonly messageId: string
-  /** Sends the first response: by a call, or as the response to Discord's own request. */
-  readonly first: (body: Body) => Promise<void>
-  /** Sends a message after the first response. */
-  readonly followUp: (body: Body) => Promise<void>
-  readonly clock: Clock
-  readonly onFailure: (error: unknown) => void
-}
-
-interface Respond {
-  /** Only the person sees it. Without a text, the response is empty. */
+/** Responds to one interaction. Only the first call of `answer` or `open` has an effect. */
+interface Responder {
+  /** Only the person sees the text. Without one, the response is empty. */
   readonly answer: AnswerInbound
   /** Opens a dialog. If it is too late for one, posts a button that opens it. */
   readonly open: (form: Form) => Promise<void>
-  /** Sends nothing, as the interaction was a repeat. */
+  /** Never acknowledges the interaction, because it was a repeat. */
   readonly cancel: () => void
 }
 
-/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
-const kind = { message: 4, deferUpdate: 6, modal: 9 } as const
-
-/** Answers an interaction once. Always acknowledges it in time, so that the answer may follow later. */
-function createRespond({ interaction, messageId, first, followUp, clock, onFailure }: RespondOptions): Respond {
-  let taken: Promise<void> | undefined
-  let isDone = false
-  const stop = clock.after(deferMs, () => void guarded(take)())
+/** Creates the responder with the first answer. Nothing acknowledges a foreign press before your program answers it. */
+function createLazyResponder(create: () => Responder): Responder {
+  let created: Responder | undefined
+  const get = (): Responder => {
+    created ??= create()
+    return created
+  }
   return {
-    answer: async (text) => await done(() => say(text)),
-    open: async (form) => await done(() => show(form)),
-    cancel: stop,
-  }
-
-  async function done(act: () => Promise<void>): Promise<void> {
-    if (isDone) return
-    isDone = true
-    stop()
-    await guarded(act)()
-  }
-
-  function guarded(act: () => Promise<void>): () => Promise<void> {
-    return async () => {
-      try {
-        await act()
-      } catch (error) {
-        onFailure(error)
-      }
-    }
-  }
-
-  /** Acknowledges, because otherwise the person would see the interaction fail. */
-  async function take(): Promise<void> {
-    taken ??= first(quietOf(interaction))
-    await taken
-  }
-
-  async function say(text: string | undefined): Promise<void> {
-    if (!taken) return await first(text ? { type: kind.message, data: noticeBody(text) } : quietOf(interaction))
-    await taken
-    if (text) await followUp(noticeBody(text))
-  }
-
-  async function show(form: Form): Promise<void> {
-    const token = tokenAbout(form.token, messageId)
-    if (!taken) return await first({ type: kind.modal, data: dialogOf({ ...form, token }) })
-    await taken
-    await followUp(noticeBody(form.label, { label: form.label, data: token }))
+    answer: async (text) => await get().answer(text),
+    open: async (form) => await get().open(form),
+    cancel: () => created?.cancel(),
   }
 }
 
-/** An empty response. A command has no message to leave unchanged, so it needs a visible confirmation. */
-export function quietOf({ isOnMessage }: Pick<InteractionRef, 'isOnMessage'>): Body {
-  return isOnMessage ? { type: kind.deferUpdate } : { type: kind.message, data: noticeBody('✅') }
+/** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type */
+const responseType = { message: 4, deferUpdate: 6, modal: 9 } as const
+
+/** How a responder sends. */
+interface ResponseRoutes {
+  /** Sends the first response: by a call, or as the response to Discord's own request. */
+  readonly sendFirst: SendBody
+  /** Sends a message after the first response. */
+  readonly sendFollowUp: SendBody
+  readonly reportFailure: (error: unknown) => void
+}
+
+/**
+ * Acknowledges the interaction after `deferMs` without an answer, so that the answer may follow later. Dialogs are about
+ * the message `messageId`, which was pressed.
+ */
+function createResponder(
+  interaction: InteractionRef,
+  messageId: string,
+  { sendFirst, sendFollowUp, reportFailure }: ResponseRoutes,
+  clock: Clock,
+): Responder {
+  let acknowledged: Promise<void> | undefined
+  let isAnswered = false
+  const stopTimer = clock.after(deferMs, () => void reportingFailure(acknowledge))
+  return {
+    answer: async (text) => await respondOnce(() => sendText(text)),
+    open: async (form) => await respondOnce(() => openDialog(form)),
+    cancel: stopTimer,
+  }
+
+  async function respondOnce(respond: () => Promise<void>): Promise<void> {
+    if (isAnswered) return
+    isAnswered = true
+    stopTimer()
+    await reportingFailure(respond)
+  }
+
+  /** Never rejects. */
+  async function reportingFailure(respond: () => Promise<void>): Promise<void> {
+    try {
+      await respond()
+    } catch (error) {
+      reportFailure(error)
+    }
+  }
+
+  /** Without it, the person would see the interaction fail. */
+  async function acknowledge(): Promise<void> {
+    acknowledged ??= sendFirst(emptyResponse(interaction))
+    await acknowledged
+  }
+
+  /** Follows up if the interaction was acknowledged, and then sends nothing without a text. */
+  async function sendText(text: string | undefined): Promise<void> {
+    if (!acknowledged)
+      return await sendFirst(text ? { type: responseType.message, data: noticeBody(text) } : emptyResponse(interaction))
+    await acknowledged
+    if (text) await sendFollowUp(noticeBody(text))
+  }
+
+  /** A dialog must be the first response, so an acknowledged interaction gets a button that opens it. */
+  async function openDialog(form: Form): Promise<void> {
+    const token = withMessageId(form.token, messageId)
+    if (!acknowledged) return await sendFirst({ type: responseType.modal, data: dialogOf({ ...form, token }) })
+    await acknowledged
+    await sendFollowUp(noticeBody(form.label, { label: form.label, data: token }))
+  }
+}
+
+/** A response without a text. A command has no message to leave unchanged, so it needs a visible confirmation. */
+export function emptyResponse({ isOnMessage }: Pick<InteractionRef, 'isOnMessage'>): Body {
+  return isOnMessage ? { type: responseType.deferUpdate } : { type: responseType.message, data: noticeBody('✅') }
 }

@@ -1,8 +1,7 @@
 import { type AskInput, createSink, type Policy, type Sink, SinkError } from '@reply/sink'
 import type { ChannelSinkOptions, ChatKind, Pacer, PortError } from '@reply/sink/channel'
 import { pacerOf, safeOnError, systemClock } from '@reply/sink/internal'
-import type { DiscordResponse, DiscordRest } from './api.ts'
-import { chatOf } from './api.ts'
+import { chatOf, type DiscordResponse, type DiscordRest } from './api.ts'
 import { DiscordError } from './error.ts'
 import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
@@ -32,7 +31,7 @@ export interface DiscordSinkOptions extends ChannelSinkOptions {
 }
 
 /** The defaults for Discord: the status is shown at once. */
-const policy: Partial<Policy> = { statusAfterMs: 0 }
+const discordPolicy: Partial<Policy> = { statusAfterMs: 0 }
 
 /**
  * Shows replies in one channel or thread. Throws `SinkError` of type `invalid` for an unusable policy, and
@@ -56,7 +55,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   const newThread =
     thread === false || replyTo === undefined
       ? undefined
-      : { messageId: replyTo, name: nameOf(thread), onTarget, onDenied }
+      : { messageId: replyTo, name: thread === true ? '' : thread, onTarget, onDenied }
   const pacer = pacerOf(rest, clock)
   followHeaders(rest, pacer)
   const sink = createSink({
@@ -66,7 +65,7 @@ export function discordSink(options: DiscordSinkOptions): Sink {
     chat: newThread ? chatOf(newThread.messageId, 'shared') : chatOf(channelId, kind),
     replyTo: replyTo === undefined ? undefined : { id: replyTo },
     pacer,
-    policy: { ...policy, ...options.policy },
+    policy: { ...discordPolicy, ...options.policy },
   })
   if (!newThread) return sink
   return {
@@ -84,31 +83,30 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   }
 }
 
-function nameOf(thread: true | string): string {
-  return thread === true ? '' : thread
-}
-
 /** The client adds 50 ms to each rate limit, and refuses earlier calls. */
 const marginMs = 60
 
-const followed = new WeakSet<DiscordRest>()
+const followedClients = new WeakSet<DiscordRest>()
 
 /**
  * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket
  * resets. Registers one listener per client.
  */
 function followHeaders(rest: DiscordRest, pacer: Pacer): void {
-  if (followed.has(rest)) return
-  followed.add(rest)
+  if (followedClients.has(rest)) return
+  followedClients.add(rest)
   rest.on('response', ({ path }, { headers }) => {
     const id = /^\/channels\/(\d+)\/messages(?:\/\d+)?$/.exec(path)?.[1]
-    const forMs = restMs(headers)
+    const forMs = emptyForMs(headers)
     if (id !== undefined && forMs > 0) pacer.chat({ id }, discordLimits).freeze(forMs, 'chat')
   })
 }
 
-/** https://discord.com/developers/docs/topics/rate-limits#header-format. Seconds, with fractions. */
-function restMs(headers: DiscordResponse['headers']): number {
+/**
+ * How long a bucket stays empty, in ms. 0 while calls remain. The header has seconds, with fractions.
+ * https://discord.com/developers/docs/topics/rate-limits#header-format
+ */
+function emptyForMs(headers: DiscordResponse['headers']): number {
   if (headers.get('x-ratelimit-remaining') !== '0') return 0
   const seconds = Number(headers.get('x-ratelimit-reset-after'))
   return Number.isFinite(seconds) && seconds > 0 ? Math.ceil(seconds * 1000) + marginMs : 0

@@ -78,7 +78,7 @@ test('frames that discord.js cannot read are reported, and the next message is h
   // The first has the type of an event that the channel reads itself.
   expect(errors.map(({ message }) => message)).toEqual([
     "Skipped a Discord event that can't be read.",
-    ...frames.map(() => "A frame of Discord's gateway is unreadable, and was passed over: TypeError."),
+    ...frames.map(() => "A frame of Discord's gateway can't be read and was skipped: TypeError."),
   ])
   await connection.stop()
   await discord.close()

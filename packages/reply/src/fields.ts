@@ -1,8 +1,14 @@
 /** A JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Whether a value is an object but not an array. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value if it is a JSON object. Undefined otherwise. */
+export function fieldsOf(value: unknown): Fields | undefined {
+  return isFields(value) ? value : undefined
 }
 
 /** The value if it is a string, else `''`. */
@@ -19,28 +25,31 @@ const maxDepth = 256
  */
 export function same(a: unknown, b: unknown, depth = 0): boolean {
   if (Object.is(a, b)) return true
-  if (!isObject(a) || !isObject(b) || depth >= maxDepth) return false
+  if (!isObjectOrArray(a) || !isObjectOrArray(b) || depth >= maxDepth) return false
   if (!Array.isArray(a)) return !Array.isArray(b) && sameFields(a, b, depth)
   return Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index], depth + 1))
 }
 
-/** Ignores `raw`, which only repeats the wire event. */
+/** Whether two values are equal, ignoring `raw`, which only repeats the wire event. */
 export function sameButRaw<T extends { readonly raw: unknown }>(a: T, b: T): boolean {
   return a === b || sameFields(a, b, 0, ['raw'])
 }
 
-/** Ignores `raw` and `parts`. Never reads `parts`, which may be a costly getter. */
+/** Whether two messages are equal, ignoring `raw` and `parts`. Never reads `parts`, which may be a costly getter. */
 export function sameHead<T extends { readonly parts: unknown; readonly raw: unknown }>(a: T, b: T): boolean {
   return a === b || sameFields(a, b, 0, ['raw', 'parts'])
 }
 
-/** `for … in`, because `Object.entries` would allocate arrays on every event. */
+/**
+ * Compares all fields but those in `except`. Uses `for … in`, because `Object.entries` would allocate arrays on every
+ * event.
+ */
 function sameFields(a: Fields, b: Fields, depth: number, except: readonly string[] = []): boolean {
   for (const key in a) if (!except.includes(key) && !same(a[key], b[key], depth + 1)) return false
   for (const key in b) if (!except.includes(key) && b[key] !== undefined && a[key] === undefined) return false
   return true
 }
 
-function isObject(value: unknown): value is Fields {
+function isObjectOrArray(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null
 }

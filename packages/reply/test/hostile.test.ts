@@ -2,7 +2,7 @@ import { type ReplyError, type ReplyEvent, record, replay } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { createEngine } from '../src/drive/engine.ts'
 import { same } from '../src/fields.ts'
-import { redacted } from '../src/redact/redact-fields.ts'
+import { redactJson } from '../src/redact/redact-fields.ts'
 import { busy, message, part, run, session, snapshot, text, user } from './make.ts'
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
@@ -42,7 +42,7 @@ describe('JSON that is nested deeper than the stack', () => {
     for (const data of `${begun}${call(100_000, 'deep')}`.split('\n\n')) if (data !== '') write(data.slice(6), 1)
     const [reply] = await replay(written)
     expect(reply?.messages[0]?.parts).toMatchObject([{ state: { title: 'deep' } }])
-    expect(redacted(`[${nested(3000)},"sk-abcdefghijklmnop1234"]`)).toMatch(/"\[redacted\]"\]+,"\[redacted\]"\]$/)
+    expect(redactJson(`[${nested(3000)},"sk-abcdefghijklmnop1234"]`)).toMatch(/"\[redacted\]"\]+,"\[redacted\]"\]$/)
   })
 })
 
@@ -78,12 +78,12 @@ describe('long input', () => {
     ...[['hooks.slack.com'], ['%2F'], ['\\/']],
   ])('%j without an end is searched for secrets, and they are found behind it', (piece) => {
     const all = million(piece)
-    expect(redacted(`${all} token=hunter22`)).toBe(`${all} token=[redacted]`)
+    expect(redactJson(`${all} token=hunter22`)).toBe(`${all} token=[redacted]`)
   })
 
   test('a name of any length that ends in a secret has its value redacted', () => {
     const name = `${'a-'.repeat(200)}token`
-    expect(redacted(`${name}: hunter22 my_secret_token="hunter22"`)).toBe(
+    expect(redactJson(`${name}: hunter22 my_secret_token="hunter22"`)).toBe(
       `${name}: [redacted] my_secret_token="[redacted]"`,
     )
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { redacted } from '../src/redact/redact-fields.ts'
+import { redactJson } from '../src/redact/redact-fields.ts'
 import { createRedactor, redactText } from '../src/redact/redactor.ts'
 
 /** Random but fixed: no secret in this file is real. */
@@ -276,7 +276,7 @@ describe('held-back text', () => {
 describe('JSON', () => {
   test('keeps its shape, and nothing under a key that says secret', () => {
     const data = JSON.stringify({ apiKey: 'x', 'set-cookie': ['a=b', 'c=d'], note: { token: 12 }, ok: ['plain'] })
-    expect(JSON.parse(redacted(data))).toEqual({
+    expect(JSON.parse(redactJson(data))).toEqual({
       apiKey: '[redacted]',
       'set-cookie': ['[redacted]', '[redacted]'],
       note: { token: 12 },

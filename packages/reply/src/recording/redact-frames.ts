@@ -1,5 +1,5 @@
-import type { Fields } from '../fields.ts'
-import { fieldsOf, redactFields, redactValue } from '../redact/redact-fields.ts'
+import { type Fields, fieldsOf } from '../fields.ts'
+import { redactFields, redactValue } from '../redact/redact-fields.ts'
 import { createRedactor, type Redactor, redactText } from '../redact/redactor.ts'
 
 export interface FrameRedactor {

@@ -1,38 +1,44 @@
 /** Replaces known values in a text that comes in pieces. */
 export interface HiddenValues {
-  /** Returns what is decided: all but what may be the beginning of a value. */
+  /** Returns the text so far, without an end that may be the beginning of a value. */
   push(piece: string): string
   /** Returns the rest. */
   end(): string
 }
 
-/** The result doesn't depend on how the text was split. Values that overlap are replaced as one. */
+/**
+ * Creates a filter that replaces these values by `[redacted]`. The result doesn't depend on how the text was split.
+ * Values that overlap are replaced as one.
+ */
 export function hideValues(values: readonly string[]): HiddenValues {
   const sought = [...new Set(values)]
   const longest = Math.max(0, ...sought.map(({ length }) => length))
-  let held = ''
-  /** How much of the start of `held` belongs to what was replaced. */
+  let pending = ''
+  /** How many units at the start of `pending` belong to a value that was replaced already. */
   let covered = 0
-  return { push: (piece) => (longest === 0 ? piece : read(held + piece, longest - 1)), end: () => read(held, 0) }
-
-  /** Only values that begin before the last `ahead` units are whole for sure. */
-  function read(text: string, ahead: number): string {
-    const decided = Math.max(0, text.length - ahead)
-    let out = ''
-    let until = covered
-    for (const { start, end } of placesIn(text)) {
-      if (start >= decided) break
-      if (start >= until) out += `${text.slice(until, start)}[redacted]`
-      until = Math.max(until, end)
-    }
-    out += text.slice(until, decided)
-    held = text.slice(decided)
-    covered = Math.max(0, until - decided)
-    return out
+  return {
+    push: (piece) => (longest === 0 ? piece : replaceDecided(pending + piece, longest - 1)),
+    end: () => replaceDecided(pending, 0),
   }
 
-  /** Where values are, overlapping ones too, in the order of their starts. */
-  function placesIn(text: string): readonly { readonly start: number; readonly end: number }[] {
+  /** Returns the text up to its last `ahead` units, where a value may still be incomplete. Those stay pending. */
+  function replaceDecided(text: string, ahead: number): string {
+    const decided = Math.max(0, text.length - ahead)
+    let result = ''
+    let until = covered
+    for (const { start, end } of occurrencesIn(text)) {
+      if (start >= decided) break
+      if (start >= until) result += `${text.slice(until, start)}[redacted]`
+      until = Math.max(until, end)
+    }
+    result += text.slice(until, decided)
+    pending = text.slice(decided)
+    covered = Math.max(0, until - decided)
+    return result
+  }
+
+  /** The occurrences of all values, also overlapping ones, in the order of their starts. */
+  function occurrencesIn(text: string): readonly { readonly start: number; readonly end: number }[] {
     const places = sought.flatMap((value) => {
       const starts: number[] = []
       for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) starts.push(at)

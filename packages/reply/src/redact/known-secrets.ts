@@ -7,30 +7,34 @@ import { isSecretField, isSecretVariable } from './secret-name.ts'
 export interface ProgramInput {
   /** Its arguments. Default: none. */
   readonly args?: readonly string[] | undefined
-  /** Its environment, or what was added to it. */
+  /** Its environment, or only the variables that were added to it. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
 }
 
-/** The shortest value that counts as a secret: `1` and `yes` are none. */
-const shortest = 4
-/** Longer words that are settings. */
-const settings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'null', 'bearer', 'basic'])
+/** The shortest value that counts as a secret. Values such as `1` and `yes` don't. */
+const shortestSecret = 4
+/** Longer values that are settings, not secrets. */
+const plainSettings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'null', 'bearer', 'basic'])
 /** Doesn't search deeper values of an argument that is JSON. */
 const maxDepth = 32
 
 /**
- * The values of what is named like a secret: variables, options (`--api-key x`, `--token=x`), settings (`a.token="x"`),
- * headers and fields of JSON. Each line of a value is one of its own, as only some lines of a text may be shown.
+ * Returns the values that have a secret's name: variables, options (`--api-key x`, `--token=x`), settings
+ * (`a.token="x"`), headers and fields of JSON. Each line of a value is listed separately, because a text may contain
+ * only some of them.
  */
 export function secretsIn({ args = [], env = {} }: ProgramInput): readonly string[] {
   const fromEnv = Object.entries(env).flatMap(([name, value = '']) => (isSecretVariable(name) ? [value] : []))
-  const fromArgs = args.flatMap((arg, at) => [...valuesIn(arg), ...(isSecretOption(args[at - 1]) ? [arg] : [])])
+  const fromArgs = args.flatMap((arg, at) => [
+    ...secretsInArgument(arg),
+    ...(isSecretOption(args[at - 1]) ? [arg] : []),
+  ])
   return [...fromEnv, ...fromArgs]
-    .flatMap((value) => value.split('\n').flatMap((line) => [line.trim(), unquoted(line.trim())]))
-    .filter((value) => value.length >= shortest && !settings.has(value.toLowerCase()))
+    .flatMap((value) => value.split('\n').flatMap((line) => [line.trim(), withoutQuotes(line.trim())]))
+    .filter((value) => value.length >= shortestSecret && !plainSettings.has(value.toLowerCase()))
 }
 
-/** A function that removes these values, and what looks like a secret, from a whole text. */
+/** Creates a function that removes these values, and anything that looks like a secret, from a whole text. */
 export function createSecretFilter(input: ProgramInput): (text: string) => string {
   const secrets = secretsIn(input)
   return (text) => {
@@ -40,48 +44,49 @@ export function createSecretFilter(input: ProgramInput): (text: string) => strin
   }
 }
 
-/** Whether the next argument is its value. */
+/** Whether the argument is an option whose secret value is the next argument. */
 function isSecretOption(arg = ''): boolean {
   return /^--?[\w-]+$/.test(arg) && isSecretName(arg)
 }
 
-/** The secrets in one argument. */
-function valuesIn(arg: string): readonly string[] {
+/** The secret values in one argument: `name=value`, `name: value` or JSON. */
+function secretsInArgument(arg: string): readonly string[] {
   const [, name = '', value = ''] = /^([\w.-]+)=(.*)$/s.exec(arg) ?? /^([\w-]+):\s*(.*)$/s.exec(arg) ?? []
   if (isSecretName(name)) return [value, ...credentialsIn(value)]
-  return fieldsIn(value === '' ? arg : value)
+  return secretsInJson(value === '' ? arg : value)
 }
 
-/** `Bearer x`, `Basic x` */
+/** The credentials of a header such as `Bearer x` or `Basic x`. Empty for another value. */
 function credentialsIn(value: string): readonly string[] {
   const [, credentials] = /^(?:bearer|basic)\s+(\S.*)$/i.exec(value) ?? []
   return credentials === undefined ? [] : [credentials]
 }
 
-/** Options join words with `-`, and settings begin with the names of their tables. */
+/** Whether an option (`--api-key`) or a setting (`servers.home.token`) has a secret's name. */
 function isSecretName(name: string): boolean {
   return isSecretVariable(`_${name.replace(/^-+/, '').replace(/^.*\./, '')}`.replaceAll('-', '_'))
 }
 
-function fieldsIn(text: string): readonly string[] {
+/** Empty for a text that is not a JSON object or list. */
+function secretsInJson(text: string): readonly string[] {
   if (!/^\s*[[{]/.test(text)) return []
   try {
-    return secretFields(JSON.parse(text), 0)
+    return valuesOfSecretFields(JSON.parse(text), 0)
   } catch {
     return []
   }
 }
 
-function secretFields(value: unknown, depth: number): readonly string[] {
+function valuesOfSecretFields(value: unknown, depth: number): readonly string[] {
   if (depth > maxDepth) return []
-  if (Array.isArray(value)) return value.flatMap((item) => secretFields(item, depth + 1))
+  if (Array.isArray(value)) return value.flatMap((item) => valuesOfSecretFields(item, depth + 1))
   if (!isFields(value)) return []
   return Object.entries(value).flatMap(([name, item]) => {
-    if (typeof item !== 'string') return secretFields(item, depth + 1)
+    if (typeof item !== 'string') return valuesOfSecretFields(item, depth + 1)
     return isSecretField(name) || isSecretVariable(name) ? [item, ...credentialsIn(item)] : []
   })
 }
 
-function unquoted(value: string): string {
+function withoutQuotes(value: string): string {
   return /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value
 }

@@ -1,13 +1,13 @@
-import { type Fields, isFields } from '../fields.ts'
+import type { Fields } from '../fields.ts'
+import { secretMark } from './character-run.ts'
 import { redactText } from './redactor.ts'
-import { secretMark } from './run.ts'
 import { isSecretField } from './secret-name.ts'
 
 /** Deeper values are replaced as a whole: neither this function nor `JSON.stringify` can recurse to any depth. */
 const maxDepth = 256
 
 /** Removes secrets and the home directory's name from a JSON text. Text that isn't JSON is treated as one string. */
-export function redacted(data: string): string {
+export function redactJson(data: string): string {
   let value: unknown
   try {
     value = JSON.parse(data)
@@ -26,6 +26,7 @@ export function redactValue(value: unknown, depth = 0): unknown {
   return redactFields(value, depth)
 }
 
+/** Redacts all fields, keys included. The text of a field with a secret's name is replaced as a whole. */
 export function redactFields(fields: object, depth = 0): Fields {
   return Object.fromEntries(
     Object.entries(fields).map(([key, item]) => [
@@ -35,13 +36,9 @@ export function redactFields(fields: object, depth = 0): Fields {
   )
 }
 
-/** Also redacts each item of a list, such as cookies. Keeps numbers, which are counts, such as of tokens. */
+/** Redacts a text, or each text of a list, such as cookies. Keeps numbers: they are counts, such as of tokens. */
 function redactSecret(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return secretMark
   if (!Array.isArray(value)) return redactValue(value, depth)
   return value.map((item) => (typeof item === 'string' ? secretMark : redactValue(item, depth + 1)))
-}
-
-export function fieldsOf(value: unknown): Fields | undefined {
-  return isFields(value) ? value : undefined
 }

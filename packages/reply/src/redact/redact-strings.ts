@@ -1,9 +1,9 @@
-import { secretMark } from './run.ts'
+import { secretMark } from './character-run.ts'
 
-/** Deeper values are replaced as a whole: no recursion may go to any depth. */
+/** Deeper values are replaced as a whole, so that the recursion is bounded. */
 const maxDepth = 256
 
-/** Applies a function to all strings of a value as JSON has it, without its keys. */
+/** Applies `redact` to every string of a JSON value, but not to its keys. */
 export function redactStrings(value: unknown, redact: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value !== 'object' || value === null) return value

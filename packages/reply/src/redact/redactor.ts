@@ -1,5 +1,5 @@
-import { type Swallow, secretMark } from './run.ts'
-import { openers, otherStarts, reach, readOpener, wordBegins, wordStarts } from './shapes.ts'
+import { type Swallow, secretMark } from './character-run.ts'
+import { longestOpener, openers, otherStarts, readOpener, wordBegins, wordStarts } from './shapes.ts'
 
 /** Redacts a text that arrives in pieces. */
 export interface Redactor {
@@ -20,7 +20,7 @@ export function redactText(text: string): string {
   return redactor.push(text) + redactor.end()
 }
 
-/** The same, but keeps the paths of home directories: for the errors of an operator's own machine. */
+/** Removes secrets, but keeps the paths of home directories: for errors on the operator's own machine. */
 export function redactTokens(text: string): string {
   const redactor = createRedactor({ keepsHome: true })
   return redactor.push(text) + redactor.end()
@@ -32,22 +32,23 @@ export function redactTokens(text: string): string {
  */
 export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boolean } = {}): Redactor {
   /** The end of the text read so far: it includes the held-back text and possible beginnings of openers. */
-  let kept = ''
-  /** The offset in `kept` up to which text was returned. */
-  let given = 0
+  let buffer = ''
+  /** The offset in `buffer` up to which text was returned. */
+  let returned = 0
   /** The offset up to which the search is done: the end of the last secret. */
-  let passed = 0
+  let searched = 0
   let swallow: Swallow | undefined
-  return { push: (piece) => read(kept + piece, false), end: () => read(kept, true) }
+  return { push: (piece) => redactNext(buffer + piece, false), end: () => redactNext(buffer, true) }
 
-  function read(text: string, isEnd: boolean): string {
+  /** Returns the redacted text that is decided once `text`, the buffer with the next piece, is known. */
+  function redactNext(text: string, isEnd: boolean): string {
     let out = ''
-    let from = Math.max(passed, given - reach, 0)
+    let from = Math.max(searched, returned - longestOpener, 0)
     for (;;) {
       if (swallow) {
-        const { end, isOver } = swallow(text, given, isEnd)
-        given = end
-        passed = end
+        const { end, isOver } = swallow(text, returned, isEnd)
+        returned = end
+        searched = end
         from = end
         if (!isOver) break
         swallow = undefined
@@ -55,7 +56,7 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
       openers.lastIndex = from
       const found = openers.exec(text)
       if (!found) {
-        out += give(text, isEnd ? text.length : text.length - startLength(text, given))
+        out += returnUpTo(text, isEnd ? text.length : text.length - partialOpenerLength(text, returned))
         break
       }
       const verdict = readOpener(text, found, isEnd)
@@ -63,52 +64,54 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
       if (verdict.type === 'no' || isKept) from = found.index + 1
       else if (verdict.type === 'growing') {
         // What grows may itself end an opener that begins before it: `ya2` in `ya29.`
-        out += give(text, Math.min(verdict.from, text.length - startLength(text, given)))
+        out += returnUpTo(text, Math.min(verdict.from, text.length - partialOpenerLength(text, returned)))
         break
       } else {
-        out += give(text, verdict.from) + verdict.mark
-        given = verdict.end
-        passed = verdict.end
+        out += returnUpTo(text, verdict.from) + verdict.mark
+        returned = verdict.end
+        searched = verdict.end
         from = verdict.end
         swallow = verdict.swallow
       }
     }
-    forget(text)
+    trimBuffer(text)
     return out
   }
 
-  function give(text: string, end: number): string {
-    const piece = text.slice(given, Math.max(given, end))
-    given += piece.length
+  /** Returns the text from `returned` to `end`, and moves `returned` there. */
+  function returnUpTo(text: string, end: number): string {
+    const piece = text.slice(returned, Math.max(returned, end))
+    returned += piece.length
     return piece
   }
 
-  function forget(text: string): void {
+  /** Keeps only the end of the text that later searches need, and moves the offsets accordingly. */
+  function trimBuffer(text: string): void {
     // Two units more than an opener: the character before it decides whether it begins a word.
-    const start = Math.max(0, given - reach - 2)
-    kept = text.slice(start)
-    given -= start
-    passed = Math.max(0, passed - start)
+    const start = Math.max(0, returned - longestOpener - 2)
+    buffer = text.slice(start)
+    returned -= start
+    searched = Math.max(0, searched - start)
   }
 }
 
-const words = beginningsOf(wordStarts)
-const others = beginningsOf(otherStarts)
-const longest = Math.max(...[...words, ...others].map((start) => start.length))
+const wordBeginnings = beginningsOf(wordStarts)
+const otherBeginnings = beginningsOf(otherStarts)
+const longestBeginning = Math.max(...[...wordBeginnings, ...otherBeginnings].map((start) => start.length))
 
-/** Every proper prefix that a text can end with before the next piece completes one of these. */
+/** The proper prefixes of these texts. A text that ends with one may continue as an opener in the next piece. */
 function beginningsOf(starts: readonly string[]): ReadonlySet<string> {
   return new Set(starts.flatMap((start) => Array.from(start, (_, at) => start.slice(0, at)).slice(1)))
 }
 
-/** How many units at the text's end may be the beginning of an opener. */
-function startLength(text: string, from: number): number {
-  for (let length = Math.min(longest, text.length - from); length > 0; length--) {
+/** How many UTF-16 units at the text's end may be the beginning of an opener. */
+function partialOpenerLength(text: string, from: number): number {
+  for (let length = Math.min(longestBeginning, text.length - from); length > 0; length--) {
     const at = text.length - length
     const end = text.slice(at)
-    if (others.has(end)) return length
+    if (otherBeginnings.has(end)) return length
     wordBegins.lastIndex = at
-    if (words.has(end) && wordBegins.test(text)) return length
+    if (wordBeginnings.has(end) && wordBegins.test(text)) return length
   }
   return 0
 }

@@ -1,12 +1,12 @@
 /** Ends of names whose values are secrets in any text, as sources of regular expressions that ignore case. */
 export const secretNames: readonly string[] = [
   ...['api', 'access', 'account', 'secret', 'signing', 'encryption', 'subscription', 'role'].map(
-    (of) => `${of}[-_]?key`,
+    (kind) => `${kind}[-_]?key`,
   ),
   ...['password', 'passwd', 'passphrase', 'secret', 'token'],
 ]
 
-/** In headers and fields, the values of these are secrets, too. */
+/** In headers and fields, the values of these names are secrets, too. */
 export const secretFieldNames: readonly string[] = [...secretNames, 'authorization', 'cookie']
 
 const field = new RegExp(`(?:${secretFieldNames.join('|')})$`, 'i')

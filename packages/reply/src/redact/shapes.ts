@@ -1,22 +1,32 @@
-import { lengthOf, one, type Run, readRuns, run, type Span, type Swallow, secretMark, type Verdict } from './run.ts'
+import {
+  type CharacterRun,
+  characterRun,
+  matchLength,
+  oneCharacter,
+  readRuns,
+  type Span,
+  type Swallow,
+  secretMark,
+  type Verdict,
+} from './character-run.ts'
 import { secretNames, variableEnds } from './secret-name.ts'
 
-interface Place {
+interface OpenerPlace {
   /** Where the opener begins. */
   readonly start: number
   /** Where it ends. */
-  readonly body: number
+  readonly end: number
   /** Whether this is the end of the text. */
   readonly isEnd: boolean
 }
 
 /** The pattern of one kind of secret. */
 interface Shape {
-  /** The source of a regular expression of at most `reach` UTF-16 units. */
+  /** The source of a regular expression of at most `longestOpener` UTF-16 units. */
   readonly opener: string
   /** Whether the opener begins a word. */
   readonly isWord?: boolean
-  readonly read: (text: string, place: Place) => Verdict
+  readonly read: (text: string, place: OpenerPlace) => Verdict
 }
 
 /**
@@ -35,8 +45,8 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
     16,
   ],
   // Slack: docs.slack.dev, "Tokens". Rotating ones begin with `xoxe.`
-  [inBothCases(['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'].map((kind) => `xox${kind}-`)), '[\\w.-]', 10],
-  [inBothCases(['xoxe.', 'xapp-']), '[\\w.-]', 10],
+  [withUpperCase(['a', 'b', 'c', 'd', 'e', 'o', 'p', 'r', 's'].map((kind) => `xox${kind}-`)), '[\\w.-]', 10],
+  [withUpperCase(['xoxe.', 'xapp-']), '[\\w.-]', 10],
   // Stripe: docs.stripe.com/keys, with those of an organization. The last is a webhook's signing secret.
   [['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'sk_org_'], '\\w', 10],
   [['whsec_'], '[\\w+/=-]', 16],
@@ -62,20 +72,23 @@ const tokens: readonly (readonly [starts: readonly string[], charClass: string, 
   [['Bearer ', 'bearer ', 'BEARER '], '[\\w.~+/=-]', 16],
 ]
 
-function inBothCases(starts: readonly string[]): readonly string[] {
+/** The texts, and the same in upper case. */
+function withUpperCase(starts: readonly string[]): readonly string[] {
   return [...starts, ...starts.map((start) => start.toUpperCase())]
 }
 
 const tokenRuns = new Map(
-  tokens.flatMap(([starts, charClass, least]) => starts.map((start) => [start, [run(charClass, least)]] as const)),
+  tokens.flatMap(([starts, charClass, least]) =>
+    starts.map((start) => [start, [characterRun(charClass, least)]] as const),
+  ),
 )
 const tokenStarts = [...tokenRuns.keys()]
 
 const drives = Array.from({ length: 26 }, (_, at) => `${String.fromCharCode(65 + at)}:\\`)
 
-/** The openers that a text may end with in part. These begin words, … */
+/** How openers at the beginning of a word start. A text may end within one of these. */
 export const wordStarts: readonly string[] = [...tokenStarts, 'eyJ', 'SG.', 'Basic ', 'basic ', 'BASIC ']
-/** … and these begin anywhere. */
+/** How openers that may be anywhere start. A text may end within one of these. */
 export const otherStarts: readonly string[] = [
   ...['-----BEGIN ', '/home/', '/Users/', '/root'],
   ...drives.flatMap((drive) => [`${drive}Users\\`, `${drive}\\Users\\`]),
@@ -83,95 +96,120 @@ export const otherStarts: readonly string[] = [
 
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
-/** As it is, or escaped in JSON or in a URL. */
+/** A slash, also escaped in JSON or in a URL. */
 const slash = String.raw`(?:\\?/|%2[Ff])`
 
-const names = secretNames.map(anyCase).join('|')
+const secretNamePattern = secretNames.map(anyCase).join('|')
 /** Between a name and its value, as in a shell or in JSON within a text. */
-const sets = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
-/** The same on one line. */
-const setsHere = sets.replaceAll(String.raw`\s`, String.raw`[ \t]`)
-const value: readonly Run[] = [run(`[^\\s"'&,;}]`, 4)]
-const variables = variableEnds.map((end) => end.toUpperCase()).join('|')
-/** An environment variable's value: shorter words are settings. */
-const variableValue: readonly Run[] = [run(`[^\\s"'&,;}()]`, 8)]
+const assignment = String.raw`(?:\\?["'])?\s{0,16}[:=]\s{0,16}(?:\\?["'])?`
+/** As `assignment`, but on one line. */
+const assignmentInLine = assignment.replaceAll(String.raw`\s`, String.raw`[ \t]`)
+const secretValue: readonly CharacterRun[] = [characterRun(`[^\\s"'&,;}]`, 4)]
+const variableNamePattern = variableEnds.map((end) => end.toUpperCase()).join('|')
+/** The value of an environment variable. Shorter ones are settings, not secrets. */
+const variableValue: readonly CharacterRun[] = [characterRun(`[^\\s"'&,;}()]`, 8)]
 const scheme = /(?:(?:basic|bearer|bot|negotiate|apikey|token|key|sso-key) {1,4})?/iy
 /** These have several values, some of them in quotes. */
 const longScheme = /(?:digest|oauth|hawk|signature|aws4-hmac-sha256) {1,4}/iy
 const schemeSoFar = /[a-z\d-]{0,17} {0,4}$/iy
 
-const basic = run('[\\w+/=-]', 8, 1024)
-const webToken = [run('[\\w-]', 10, 512), one('\\.'), run('[\\w.-]', 10)]
-const discordID = [one('[MNO]'), one('[DTjz]'), one('[AEIMQUYcgk]'), one('[w-z0-5]'), run('[\\w-]', 18, 26)]
-const discordToken = [...discordID, one('\\.'), run('[\\w-]', 5, 8), one('\\.'), run('[\\w-]', 25)]
-const telegramToken = [run('\\d', 6, 12), one(':'), run('[\\w-]', 30)]
-const escapedTelegramToken = [run('\\d', 6, 12), one('%'), one('3'), one('[aA]'), run('[\\w-]', 30)]
-const sendGridKey = [run('[\\w-]', 16, 64), one('\\.'), run('[\\w-]', 16)]
+const basic = characterRun('[\\w+/=-]', 8, 1024)
+const webToken = [characterRun('[\\w-]', 10, 512), oneCharacter('\\.'), characterRun('[\\w.-]', 10)]
+const discordID = [
+  oneCharacter('[MNO]'),
+  oneCharacter('[DTjz]'),
+  oneCharacter('[AEIMQUYcgk]'),
+  oneCharacter('[w-z0-5]'),
+  characterRun('[\\w-]', 18, 26),
+]
+const discordToken = [
+  ...discordID,
+  oneCharacter('\\.'),
+  characterRun('[\\w-]', 5, 8),
+  oneCharacter('\\.'),
+  characterRun('[\\w-]', 25),
+]
+const telegramToken = [characterRun('\\d', 6, 12), oneCharacter(':'), characterRun('[\\w-]', 30)]
+const escapedTelegramToken = [
+  characterRun('\\d', 6, 12),
+  oneCharacter('%'),
+  oneCharacter('3'),
+  oneCharacter('[aA]'),
+  characterRun('[\\w-]', 30),
+]
+const sendGridKey = [characterRun('[\\w-]', 16, 64), oneCharacter('\\.'), characterRun('[\\w-]', 16)]
 /** `a=b; c=d`, up to the end of the line or of a quoted text. */
-const cookies = [run('[\\w!#$%&*+.^|~-]', 1, 256), one('='), run(`[^\\r\\n"'\\\\]`, 1)]
-const headerRest: readonly Run[] = [run(`[^\\r\\n']`, 4)]
-const queryValue: readonly Run[] = [run('[\\w%.~+/=-]', 16)]
-const entraSecret: readonly Run[] = [run('[\\w~.-]', 30)]
-const slackHook = [run('[\\w/\\\\%-]', 12)]
-const discordHook = [run('[\\w-]', 16)]
-const userInfo = [run(`[^\\s/@"']`, 1, 1024), one('@')]
-const homeName = [run(`[^/\\\\"'\\s:]`, 1)]
+const cookies = [characterRun('[\\w!#$%&*+.^|~-]', 1, 256), oneCharacter('='), characterRun(`[^\\r\\n"'\\\\]`, 1)]
+const headerRest: readonly CharacterRun[] = [characterRun(`[^\\r\\n']`, 4)]
+const queryValue: readonly CharacterRun[] = [characterRun('[\\w%.~+/=-]', 16)]
+const entraSecret: readonly CharacterRun[] = [characterRun('[\\w~.-]', 30)]
+const slackHook = [characterRun('[\\w/\\\\%-]', 12)]
+const discordHook = [characterRun('[\\w-]', 16)]
+const userInfo = [characterRun(`[^\\s/@"']`, 1, 1024), oneCharacter('@')]
+const homeName = [characterRun(`[^/\\\\"'\\s:]`, 1)]
 
-const nothing: Verdict = { type: 'no' }
+const noSecret: Verdict = { type: 'no' }
 
 const shapes: readonly Shape[] = [
   { opener: tokenStarts.join('|').replaceAll('.', '\\.'), isWord: true, read: readToken },
   // JSON Web Tokens: header, payload, signature
-  { opener: 'eyJ', isWord: true, read: whole(webToken) },
+  { opener: 'eyJ', isWord: true, read: replaceWithOpener(webToken) },
   // RFC 7617: user and password in base64
   { opener: '[Bb]asic |BASIC ', isWord: true, read: readBasic },
   // discord.com/developers/docs/reference, "Authentication": the bot's id (its digits in base64), a time, a signature
-  { opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))', isWord: true, read: whole(discordToken) },
+  {
+    opener: '(?=[MNO](?:[DTjz](?:[AEIMQUYcgk](?:[w-z0-5]|$)|$)|$))',
+    isWord: true,
+    read: replaceWithOpener(discordToken),
+  },
   // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
   { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegram },
   // SendGrid: docs.sendgrid.com, "API Keys": 22 and 43 characters
-  { opener: String.raw`SG\.`, isWord: true, read: whole(sendGridKey) },
-  // Webhooks of Slack and Discord, and answers to their interactions: their URL is all that posting takes.
+  { opener: String.raw`SG\.`, isWord: true, read: replaceWithOpener(sendGridKey) },
+  // Webhooks of Slack and Discord, and answers to their interactions: anyone who has the URL can post.
   {
     opener: `hooks\\.slack(?:-gov)?\\.com${slash}(?:services|workflows|triggers|commands|actions)${slash}`,
-    read: body(slackHook),
+    read: replaceAfterOpener(slackHook),
   },
-  { opener: `${slash}(?:webhooks|interactions)${slash}\\d{6,20}${slash}`, read: body(discordHook) },
+  { opener: `${slash}(?:webhooks|interactions)${slash}\\d{6,20}${slash}`, read: replaceAfterOpener(discordHook) },
   // Secrets of Microsoft Entra: three characters, a digit, "Q~"
-  { opener: String.raw`\dQ~`, read: body(entraSecret) },
+  { opener: String.raw`\dQ~`, read: replaceAfterOpener(entraSecret) },
   {
     opener: '-----BEGIN ',
-    read: (text, { start, body: at, isEnd }) => readPrivateKey(text, { from: start, at, isEnd }),
+    read: (text, { start, end: at, isEnd }) => readPrivateKey(text, { from: start, at, isEnd }),
   },
   // The user and password of a URL
   { opener: `//(?=[^\\s/@"']{1,1024}(?:@|$)|$)`, read: readUserInfo },
-  { opener: `(?:${names})${sets}`, read: body(value) },
-  { opener: `[A-Z\\d]_(?:${variables})${setsHere}`, read: body(variableValue) },
+  { opener: `(?:${secretNamePattern})${assignment}`, read: replaceAfterOpener(secretValue) },
+  { opener: `[A-Z\\d]_(?:${variableNamePattern})${assignmentInLine}`, read: replaceAfterOpener(variableValue) },
   // Signatures and keys in the query of a URL, such as those of Azure's shared access
   {
     opener: `[?&;](?:${['sig', 'key', 'code', 'signature', 'x-amz-signature', 'x-goog-signature'].map(anyCase).join('|')})=`,
-    read: body(queryValue),
+    read: replaceAfterOpener(queryValue),
   },
-  { opener: String.raw`${anyCase('cookie')}:\s{0,16}|(?:(?<=\s)-b|--cookie)(?:=|\s{1,4})["']?`, read: body(cookies) },
+  {
+    opener: String.raw`${anyCase('cookie')}:\s{0,16}|(?:(?<=\s)-b|--cookie)(?:=|\s{1,4})["']?`,
+    read: replaceAfterOpener(cookies),
+  },
   // curl's user and password, also behind letters that take no value, as in `-sSu`.
   {
     opener: String.raw`(?:(?<=\s)-[fgGiIjJklLnNOqRsSv]{0,12}[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`,
     read: readUser,
   },
-  { opener: `${anyCase('authorization')}${sets}`, read: readAuthorization },
+  { opener: `${anyCase('authorization')}${assignment}`, read: readAuthorization },
   { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHome },
   { opener: '/root', read: readRoot },
 ]
 
 /** The longest opener, in UTF-16 units. */
-export const reach = 80
+export const longestOpener = 80
 
 /** Precedes a word. The letter of an escape, as in `\n`, is not part of a word. */
 const beforeWord = String.raw`(?:(?<!\w)|(?<=\\[nrtbf]))`
 const wordShapes = shapes.filter((shape) => shape.isWord)
 const otherShapes = shapes.filter((shape) => !shape.isWord)
-/** In the order of the groups. */
-const grouped = [...wordShapes, ...otherShapes]
+/** In the order of the groups in `openers`. */
+const shapesInOrder = [...wordShapes, ...otherShapes]
 const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${shape.opener})`).join('|')
 
 /** Finds where a secret may begin. */
@@ -183,95 +221,101 @@ export const openers = new RegExp(
 export const wordBegins = new RegExp(beforeWord, 'y')
 
 /** Reads the possible secret at an opener. */
-export function readOpener(text: string, found: RegExpExecArray, isEnd: boolean): Verdict {
-  const place = { start: found.index, body: found.index + found[0].length, isEnd }
-  for (let at = 0; at < grouped.length; at++)
-    if (found[at + 1] !== undefined) return grouped[at]?.read(text, place) ?? nothing
-  return nothing
+export function readOpener(text: string, match: RegExpExecArray, isEnd: boolean): Verdict {
+  const place = { start: match.index, end: match.index + match[0].length, isEnd }
+  for (let at = 0; at < shapesInOrder.length; at++)
+    if (match[at + 1] !== undefined) return shapesInOrder[at]?.read(text, place) ?? noSecret
+  return noSecret
 }
 
-/** Replaces the opener as well. */
-function whole(runs: readonly Run[]): Shape['read'] {
-  return (text, { start, body: at, isEnd }) => readRuns(text, { from: start, at, isEnd }, runs)
+/** Reads consecutive runs after the opener. The replacement includes the opener. */
+function replaceWithOpener(runs: readonly CharacterRun[]): Shape['read'] {
+  return (text, { start, end: at, isEnd }) => readRuns(text, { from: start, at, isEnd }, runs)
 }
 
-/** Keeps the opener. */
-function body(runs: readonly Run[]): Shape['read'] {
-  return (text, { body: at, isEnd }) => readRuns(text, { from: at, at, isEnd }, runs)
+/** Reads consecutive runs after the opener. The opener stays. */
+function replaceAfterOpener(runs: readonly CharacterRun[]): Shape['read'] {
+  return (text, { end: at, isEnd }) => readRuns(text, { from: at, at, isEnd }, runs)
 }
 
-function readToken(text: string, place: Place): Verdict {
-  const runs = tokenRuns.get(text.slice(place.start, place.body))
-  return runs ? whole(runs)(text, place) : nothing
+/** Reads the characters that this kind of token has. The minimum length depends on the opener. */
+function readToken(text: string, place: OpenerPlace): Verdict {
+  const runs = tokenRuns.get(text.slice(place.start, place.end))
+  return runs ? replaceWithOpener(runs)(text, place) : noSecret
 }
 
-function readTelegram(text: string, place: Place): Verdict {
-  const plain = whole(telegramToken)(text, place)
-  return plain.type === 'no' ? whole(escapedTelegramToken)(text, place) : plain
+/** Reads a bot's token. In a URL its colon may be written as `%3A`. */
+function readTelegram(text: string, place: OpenerPlace): Verdict {
+  const plain = replaceWithOpener(telegramToken)(text, place)
+  return plain.type === 'no' ? replaceWithOpener(escapedTelegramToken)(text, place) : plain
 }
 
 /**
- * "Basic " and a word, as in prose, is not a secret: only at its end is it clear whether the word is base64 of a user
- * and a password.
+ * Reads the credentials after "Basic ". In prose a word may follow, so the whole word must be known: it is a secret if
+ * it is base64 of a user and a password.
  */
-function readBasic(text: string, { start, body: at, isEnd }: Place): Verdict {
-  const length = lengthOf(basic.pattern, text, at)
+function readBasic(text: string, { start, end: at, isEnd }: OpenerPlace): Verdict {
+  const length = matchLength(basic.pattern, text, at)
   if (!isEnd && length < basic.max && at + length === text.length) return { type: 'growing', from: start }
-  const isPair = length === basic.max || (length >= basic.min && holdsPair(text.slice(at, at + length)))
-  return isPair ? readRuns(text, { from: start, at, isEnd }, [basic]) : nothing
+  const isPair = length === basic.max || (length >= basic.min && isUserAndPassword(text.slice(at, at + length)))
+  return isPair ? readRuns(text, { from: start, at, isEnd }, [basic]) : noSecret
 }
 
-function holdsPair(base64: string): boolean {
+/** Whether base64 text decodes to printable characters with a colon. */
+function isUserAndPassword(base64: string): boolean {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
   if (digits.includes('=')) return false
   const bytes = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits)
   return bytes.includes(':') && !/[^\x20-\x7e\x80-\xff]/.test(bytes)
 }
 
-function readUserInfo(text: string, { body: at, isEnd }: Place): Verdict {
-  const found = readRuns(text, { from: at, at, isEnd }, userInfo)
-  return found.type === 'secret' ? { ...found, end: found.end - 1, swallow: undefined } : found
+/** Reads the user and the password of a URL. The `@` stays. */
+function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
+  const verdict = readRuns(text, { from: at, at, isEnd }, userInfo)
+  return verdict.type === 'secret' ? { ...verdict, end: verdict.end - 1, swallow: undefined } : verdict
 }
 
 /**
- * curl's user and password, which only their end tells from a user and a group (`-u 1000:1000`), an address with a port,
- * and variables.
+ * Reads curl's user and password. Only at their end do they differ from a user and a group (`-u 1000:1000`), an address
+ * with a port, and variables.
  */
-function readUser(text: string, { body: at, isEnd }: Place): Verdict {
+function readUser(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
   const ahead = text.slice(at, at + longestUser)
-  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? unquoted
+  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? withoutQuotes
   const [, user = '', password = ''] = pattern.exec(ahead) ?? []
   const end = at + user.length + password.length
   const canGrow = !isEnd && end === text.length && end - at < longestUser
   if (canGrow) return { type: 'growing', from: at }
   const secret = password.slice(1)
   const isOther = secret.length < 3 || /^(?:\d{1,5}$|\/\/|[$<{])/.test(secret) || secret === user
-  return isOther ? nothing : { type: 'secret', from: at, end, mark: secretMark, swallow: undefined }
+  return isOther ? noSecret : { type: 'secret', from: at, end, mark: secretMark, swallow: undefined }
 }
 
 const longestUser = 1024
 const inDoubleQuotes = /^([\w.@-]{1,128})(:[^"\r\n]*)?/
 const inSingleQuotes = /^([\w.@-]{1,128})(:[^'\r\n]*)?/
-const unquoted = /^([\w.@-]{1,128})(:[^\s"']*)?/
+const withoutQuotes = /^([\w.@-]{1,128})(:[^\s"']*)?/
 
 /** Replaces a scheme such as "Bearer …" with its credentials. */
-function readAuthorization(text: string, { body: at, isEnd }: Place): Verdict {
+function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
   schemeSoFar.lastIndex = at
   if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }
-  const long = lengthOf(longScheme, text, at)
+  const long = matchLength(longScheme, text, at)
   if (long > 0) return readRuns(text, { from: at, at: at + long, isEnd }, headerRest)
-  return readRuns(text, { from: at, at: at + lengthOf(scheme, text, at), isEnd }, value)
+  return readRuns(text, { from: at, at: at + matchLength(scheme, text, at), isEnd }, secretValue)
 }
 
-function readHome(text: string, place: Place): Verdict {
-  const found = whole(homeName)(text, place)
-  return found.type === 'secret' ? { ...found, mark: '/home/user' } : found
+/** Reads a user's name in a path. The path becomes `/home/user`. */
+function readHome(text: string, place: OpenerPlace): Verdict {
+  const verdict = replaceWithOpener(homeName)(text, place)
+  return verdict.type === 'secret' ? { ...verdict, mark: '/home/user' } : verdict
 }
 
-function readRoot(text: string, { start, body: end, isEnd }: Place): Verdict {
+/** Reads `/root` as the home directory, which becomes `/home/user`. Not if the name continues, as in `/roots`. */
+function readRoot(text: string, { start, end, isEnd }: OpenerPlace): Verdict {
   if (end === text.length && !isEnd) return { type: 'growing', from: start }
   const isWhole = end === text.length || /[/"'\s:]/.test(text.charAt(end))
-  return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : nothing
+  return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : noSecret
 }
 
 /** The rest of a first line, after `-----BEGIN `. RFC 7468; OpenPGP adds "BLOCK". */
@@ -280,11 +324,11 @@ const dashes = /-{0,5}/y
 
 /** The longest text between two runs of a key: line ends, also as `\n`, quotes, gutters, headers. */
 const longestGap = 512
-/** Longer than a gap plus the longest sign after it. */
-const sight = longestGap + 128
+/** How far the next sign is searched: more than the longest gap and the longest sign together. In UTF-16 units. */
+const lookAhead = longestGap + 128
 
 const base64 = /[\w+/=]*/y
-const signs = new RegExp(
+const keySigns = new RegExp(
   [
     // Base64 longer than words are: lines of keys have 64 to 76 characters. Or the first characters of PKCS and OpenSSH
     // keys.
@@ -298,37 +342,40 @@ const signs = new RegExp(
 /** A line such as "Comment: made for the build server" belongs to the key. */
 const header = /^[^A-Za-z\n]*[A-Za-z][A-Za-z-]{0,30}: /
 /** A key that was cut soon after its first line. */
-const begun = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
+const keyStart = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
 
 /**
  * Matches a private key of any length, from its first line to its last; without a last line, up to where the text no
  * longer looks like a key. A lone first line, as in a text about keys, is not a secret.
  */
 function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict {
-  const afterLabel = at + lengthOf(label, text, at)
-  const start = afterLabel + lengthOf(dashes, text, afterLabel)
+  const afterLabel = at + matchLength(label, text, at)
+  const start = afterLabel + matchLength(dashes, text, afterLabel)
   if (start === text.length && start - afterLabel < 5) return isEnd ? { type: 'no' } : { type: 'growing', from }
   if (start - afterLabel < 5 || !text.slice(at, afterLabel).includes('PRIVATE KEY')) return { type: 'no' }
   const sign = nextSign(text, start)
   const isNear = sign !== undefined && sign.at - start <= longestGap
   if (isNear && sign.type === 'prose') return { type: 'no' }
   if (isNear) return { type: 'secret', from, end: start, mark: secretMark, swallow: swallowKey() }
-  if (sign || text.length - start > sight) return { type: 'no' }
+  if (sign || text.length - start > lookAhead) return { type: 'no' }
   if (!isEnd) return { type: 'growing', from }
-  return begun.test(text.slice(start)) ? { type: 'secret', from, end: text.length, mark: secretMark } : { type: 'no' }
+  return keyStart.test(text.slice(start))
+    ? { type: 'secret', from, end: text.length, mark: secretMark }
+    : { type: 'no' }
 }
 
+/** Consumes a private key: up to its last line, or to where the text no longer looks like a key. */
 function swallowKey(): Swallow {
   /** Whether the preceding text is a run of base64 that may continue. */
   let isInRun = false
   return (text, at, isEnd) => {
     let end = at
     for (;;) {
-      if (isInRun) end += lengthOf(base64, text, end)
+      if (isInRun) end += matchLength(base64, text, end)
       if (end === text.length) return { end, isOver: isEnd }
       isInRun = false
       const sign = nextSign(text, end)
-      const isFar = sign ? sign.at - end > longestGap : text.length - end > sight
+      const isFar = sign ? sign.at - end > longestGap : text.length - end > lookAhead
       if (isFar) return { end, isOver: true }
       // Without a sign before the end of the text, the key was cut in its last line.
       if (!sign) return isEnd ? { end: text.length, isOver: true } : { end, isOver: false }
@@ -346,11 +393,11 @@ interface Sign {
   readonly end: number
 }
 
-/** The first sign that decides whether the key continues. */
+/** The first sign after `start` that shows whether the key continues. Undefined if there is none within `lookAhead`. */
 function nextSign(text: string, start: number): Sign | undefined {
-  const window = text.slice(start, start + sight)
-  signs.lastIndex = 0
-  for (let found = signs.exec(window); found; found = signs.exec(window)) {
+  const window = text.slice(start, start + lookAhead)
+  keySigns.lastIndex = 0
+  for (let found = keySigns.exec(window); found; found = keySigns.exec(window)) {
     const at = start + found.index
     const end = at + found[0].length
     if (found.groups?.material !== undefined) return { type: 'material', at, end }

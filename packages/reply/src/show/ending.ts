@@ -54,7 +54,7 @@ export function endingOf(reply: Reply): Ending | undefined {
     case 'aborted':
       return { type: outcome }
     case 'failed':
-      return { type: outcome, reason: reasonOf(reply.error), cure: cureOf(reply.error) }
+      return { type: outcome, reason: failureReason(reply.error), cure: cureFor(reply.error) }
     case 'timed-out': {
       const isKnown = startedAt !== undefined && settledAt !== undefined
       return { type: outcome, afterMs: isKnown ? settledAt - startedAt : undefined }
@@ -82,7 +82,7 @@ export const stopTexts: Readonly<Record<StopReason, string>> = {
   'no-step': 'the agent did not continue after its last tool calls',
 }
 
-/** A prompt sent with no reply wanted has no messages, so it needs no explanation. */
+/** Undefined if the reply needs no explanation, as after a prompt that wants no reply: it has no messages. */
 function noTextOf(reply: Reply): NoText | undefined {
   if (hasText(reply) || reply.messages.length === 0 || reply.compaction?.state === 'done') return undefined
   const thought = partsOf(reply).some(({ type }) => type === 'reasoning')
@@ -93,10 +93,11 @@ function hasText(reply: Reply): boolean {
   return partsOf(reply).some(isShownText)
 }
 
-function reasonOf(error: ReplyFailure | undefined): string | undefined {
+function failureReason(error: ReplyFailure | undefined): string | undefined {
   return error && (reasonIn(error.message) || error.name)
 }
 
-function cureOf(error: ReplyFailure | undefined): FailureCause | 'again' | undefined {
+/** `again` if the cause is unknown and a retry could succeed, according to the server. */
+function cureFor(error: ReplyFailure | undefined): FailureCause | 'again' | undefined {
   return error && (causeOf(error) ?? (error.retryable ? 'again' : undefined))
 }

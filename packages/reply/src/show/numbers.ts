@@ -5,7 +5,7 @@ export function duration(ms: number): string {
   return ms < 9_950 ? `${(Math.max(0, ms) / 1000).toFixed(1)}s` : elapsed(Math.round(ms / 1000) * 1000)
 }
 
-/** The same in whole seconds that have passed, for running times: `0s`, `42s`, `3m 05s`. */
+/** A running time in whole seconds, rounded down: `0s`, `42s`, `3m 05s`, `1h 02m`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds}s`
@@ -31,7 +31,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How full the model's context is, in whole percent up to 100. Undefined below one, or if it is unknown. */
+/** How full the model's context is, in whole percent up to 100. Undefined if it is below 1 % or unknown. */
 export function contextPercent({ usage }: Pick<Reply, 'usage'>): number | undefined {
   const { contextTokens, contextLimit } = usage
   if (contextTokens === undefined || contextLimit === undefined || contextLimit <= 0) return undefined

@@ -30,10 +30,10 @@ export type ToolEnd =
 /** The facts of a tool call: its name, its subject and how it ended. */
 export function toolFacts(part: ToolPart, reply: Pick<Reply, 'asks' | 'directory'>): ToolFacts {
   const name = toolLabel(part.tool).trim() || 'tool'
-  return { name, subject: isInvalid(part) ? undefined : localSubject(part, reply), end: endOf(part, reply) }
+  return { name, subject: isInvalid(part) ? undefined : localSubject(part, reply), end: toolEndOf(part, reply) }
 }
 
-/** OpenCode's own tools with an underscore: theirs is not a server's name. */
+/** OpenCode's own tools that have an underscore. The word before it is not the name of a server. */
 const ownNames = new Set([
   'apply_patch',
   'plan_enter',
@@ -44,12 +44,12 @@ const ownNames = new Set([
   'web_search',
 ])
 
-/** A custom tool's name often begins with a verb, as in `send_mail`; a server's does not. */
+/** A custom tool's name often begins with a verb, as in `send_mail`. A server's name does not. */
 const verbs =
   /^(?:add|ask|build|call|check|close|create|delete|deploy|do|execute|fetch|find|get|list|make|move|open|post|put|query|read|remove|run|save|search|send|set|show|start|stop|test|update|write)_/
 
 /**
- * A tool's name without its server's. Claude Code writes `mcp__files__read`; OpenCode joins the two by an underscore
+ * A tool's name without its server's. Claude Code writes `mcp__files__read`. OpenCode joins the two by an underscore
  * (https://opencode.ai/docs/mcp-servers): `github_create_issue` becomes `create_issue`. A server whose own name has an
  * underscore loses only the first word.
  */
@@ -60,27 +60,33 @@ function toolLabel(name: string): string {
   return /^[A-Za-z0-9-]+_(?=[A-Za-z0-9])(.+)$/s.exec(name)?.[1] ?? name
 }
 
+/** The subject of the call, with paths relative to the reply's directory. */
 function localSubject(part: ToolPart, { directory = '' }: Pick<Reply, 'directory'>): string | undefined {
   const subject = subjectOf(part)
   return directory.length > 1 ? subject?.replaceAll(`${directory}/`, '') : subject
 }
 
-/** OpenCode answers an unknown tool, or wrong arguments, with a tool of its own, which "completes". */
+/**
+ * Whether the model called an unknown tool, or with wrong arguments. OpenCode then reports a completed call of its own
+ * tool.
+ */
 function isInvalid({ state }: ToolPart): boolean {
   return state.status === 'completed' && state.title === 'Invalid Tool'
 }
 
 // How the errors of rejected, forbidden and stopped calls begin, on OpenCode 1.1 to 1.18 and 2. Others mention the same
 // words, as in "EACCES: permission denied".
-const rejection =
+const rejectedError =
   /^(?:Error: )?(?:The user (?:rejected permission|dismissed this question|declined this tool call)|(?:Permission|Question)RejectedError\b|PermissionCorrectedError\b)/
-const rule = /^(?:Error: )?(?:The user has specified a rule which prevents you|PermissionDeniedError\b)/
-const stop = /^(?:Error: )?(?:Tool execution (?:aborted|interrupted)|Task cancelled)\.?$/
+const forbiddenError = /^(?:Error: )?(?:The user has specified a rule which prevents you|PermissionDeniedError\b)/
+const stoppedError = /^(?:Error: )?(?:Tool execution (?:aborted|interrupted)|Task cancelled)\.?$/
 
 // Followed by the reason as it was typed. 1.2 sends it as JSON.
-const feedback = /with the following feedback: (.+)$|^PermissionCorrectedError\(\{\s*"feedback":\s*"((?:[^"\\]|\\.)*)"/s
+const rejectionFeedback =
+  /with the following feedback: (.+)$|^PermissionCorrectedError\(\{\s*"feedback":\s*"((?:[^"\\]|\\.)*)"/s
 
-function endOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | undefined {
+/** How the call ended. Undefined while it runs, and if it succeeded. */
+function toolEndOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | undefined {
   const { status, error = '', interrupted, input, metadata } = part.state
   if (interrupted || (part.status === 'sealed' && (status === 'running' || status === 'pending')))
     return { type: 'interrupted' }
@@ -93,12 +99,13 @@ function endOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | undefin
     return typeof code === 'number' && code !== 0 ? { type: 'exited', code } : undefined
   }
   if (status !== 'error') return undefined
-  if (rejection.test(error) || asks.some((ask) => isRejectionOf(ask, part)))
+  if (rejectedError.test(error) || asks.some((ask) => isRejectionOf(ask, part)))
     return { type: 'rejected', reason: feedbackIn(error) }
-  if (rule.test(error)) return { type: 'forbidden' }
-  return stop.test(error.trim()) ? { type: 'interrupted' } : { type: 'failed', reason: reasonIn(error) }
+  if (forbiddenError.test(error)) return { type: 'forbidden' }
+  return stoppedError.test(error.trim()) ? { type: 'interrupted' } : { type: 'failed', reason: reasonIn(error) }
 }
 
+/** Whether the ask is a permission for this call that was rejected. */
 function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {
   if (ask.type !== 'permission' || ask.callID !== callID) return false
   return ask.status === 'rejected' || ask.reply === 'reject'
@@ -106,7 +113,7 @@ function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {
 
 /** A person's reason for rejecting. Only the error text for the model contains it. */
 function feedbackIn(error: string): string | undefined {
-  const [, spoken, quoted = ''] = feedback.exec(error) ?? []
-  const reason = (spoken ?? quoted.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1')).trim()
+  const [, plainText, jsonText = ''] = rejectionFeedback.exec(error) ?? []
+  const reason = (plainText ?? jsonText.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1')).trim()
   return reason === '' ? undefined : reason
 }

@@ -5,20 +5,26 @@ const mostBlanks = 40
 /** Empty lines in a row that stay as they are. */
 const mostEmptyLines = 5
 
-/** Spaces that are no ASCII space, and characters that fonts leave blank: U+2800 and fillers of notes and hieroglyphs. */
+/**
+ * Spaces that are no ASCII space, and characters that fonts leave blank: U+2800 and fillers of notes and hieroglyphs.
+ */
 const blanks = /(?! )[\p{Zs}\u2800\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu
 
 /** Private-use and unassigned characters: devices show them differently, and some renderers use them. */
-const unknown = /[\p{Co}\p{Cn}]/gu
+const undefinedCharacters = /[\p{Co}\p{Cn}]/gu
 
-/** Latin letters that look like a, g, | and ! in most fonts. https://www.unicode.org/Public/security/latest/confusables.txt */
+/**
+ * Latin letters that look like a, g, | and ! in most fonts.
+ * https://www.unicode.org/Public/security/latest/confusables.txt
+ */
 const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
 
 /**
  * Escapes everything in a text that a reader could overlook or mistake. Use it for anything that a person is asked to
  * allow. Does the same as `escapeInvisible`, and:
  *
- * - Spaces other than ASCII's, characters that show nothing, private-use and unassigned characters are written as `\u2003`.
+ * - Spaces other than ASCII's, characters that show nothing, private-use and unassigned characters are written as
+ * `\u2003`.
  * - So are combining marks that can't be told apart, for example a mark twice or a mark on an ASCII sign.
  * - So are letters of another script within a word, such as a Cyrillic а in a Latin word.
  * - More than 40 spaces and tabs in a row become `⟨1500 spaces⟩`, and more than 5 empty lines `⟨120 empty lines⟩`.
@@ -26,10 +32,12 @@ const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
  * With `diff`, a line that has only a sign is empty too.
  */
 export function escapeDeceptive(text: string, { isDiff = false }: { readonly isDiff?: boolean } = {}): string {
-  const apart = text.replace(words, (word) => (isPlain(word) ? word : oneScript(word)))
-  const marked = apart.replace(marks, (run, at: number) => legibleMarks(run, apart.slice(Math.max(0, at - 2), at)))
-  const seen = escapeInvisible(marked.replace(blanks, escaped).replace(unknown, escaped).replace(lookalikes, escaped))
-  return withoutEmptyLines(seen, isDiff).replace(blankRuns, (run) => {
+  const apart = text.replace(wordPattern, (word) => (isPlain(word) ? word : escapeForeignLetters(word)))
+  const marked = apart.replace(markRuns, (run, at: number) => legibleMarks(run, apart.slice(Math.max(0, at - 2), at)))
+  const seen = escapeInvisible(
+    marked.replace(blanks, escaped).replace(undefinedCharacters, escaped).replace(lookalikes, escaped),
+  )
+  return collapseEmptyLines(seen, isDiff).replace(blankRuns, (run) => {
     const name = run.includes('\t') ? (run.includes(' ') ? 'spaces and tabs' : 'tabs') : 'spaces'
     return `⟨${run.length} ${name}⟩`
   })
@@ -37,9 +45,9 @@ export function escapeDeceptive(text: string, { isDiff = false }: { readonly isD
 
 const blankRuns = new RegExp(`[ \\t]{${mostBlanks + 1},}`, 'g')
 
-const words = /[\p{L}\p{M}\p{N}]+/gu
+const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
 
-/** Most words: nothing in them can be of another script. */
+/** Whether all characters are Latin, as in most words. Nothing in them can be of another script. */
 function isPlain(word: string): boolean {
   return !/[^\0-\u024f]/.test(word)
 }
@@ -63,7 +71,7 @@ const neutral = new RegExp(
  * Writes out the letters that are not of the word's main script: Latin if it has a Latin letter, else that of its first
  * letter. UTS 39 calls such words mixed-script: https://www.unicode.org/reports/tr39/#Mixed_Script_Detection.
  */
-function oneScript(word: string): string {
+function escapeForeignLetters(word: string): string {
   const all = Array.from(word)
   const found = all.map(scriptOf)
   const main = found.includes(latin) ? latin : found.find((script) => script !== undefined)
@@ -77,9 +85,12 @@ function scriptOf(letter: string): number | undefined {
 
 const latin = scripts.indexOf('Latin')
 
-const marks = /[\p{Mn}\p{Me}]+/gu
+const markRuns = /[\p{Mn}\p{Me}]+/gu
 
-/** Nonspacing marks in a row that a letter may have, by UTS 39: https://www.unicode.org/reports/tr39/#Optional_Detection. */
+/**
+ * Nonspacing marks in a row that a letter may have, by UTS 39:
+ * https://www.unicode.org/reports/tr39/#Optional_Detection.
+ */
 const mostMarks = 4
 
 /**
@@ -98,8 +109,8 @@ function legibleMarks(run: string, before: string): string {
     .join('')
 }
 
-/** Puts a count in the place of many empty lines. */
-function withoutEmptyLines(text: string, isDiff: boolean): string {
+/** Replaces more than `mostEmptyLines` empty lines in a row by their count. */
+function collapseEmptyLines(text: string, isDiff: boolean): string {
   const empty = isDiff ? /^[ +-]?[ \t]*$/ : /^[ \t]*$/
   const lines = text.split('\n')
   const kept: string[] = []
@@ -107,7 +118,7 @@ function withoutEmptyLines(text: string, isDiff: boolean): string {
     let end = at
     while (end < lines.length && empty.test(lines[end] ?? '')) end++
     const run = lines.slice(at, end)
-    if (run.length > mostEmptyLines) kept.push(counted(run, isDiff))
+    if (run.length > mostEmptyLines) kept.push(emptyLineCount(run, isDiff))
     else kept.push(...run)
     if (end < lines.length) kept.push(lines[end] ?? '')
     at = end + 1
@@ -115,7 +126,8 @@ function withoutEmptyLines(text: string, isDiff: boolean): string {
   return kept.join('\n')
 }
 
-function counted(run: readonly string[], isDiff: boolean): string {
+/** The line that replaces empty lines. In a diff it has their sign, or says that some of them were added or removed. */
+function emptyLineCount(run: readonly string[], isDiff: boolean): string {
   const [sign = '', ...others] = isDiff ? [...new Set(run.map((line) => /^[+-]/.exec(line)?.[0] ?? ' '))] : []
   if (others.length === 0) return `${sign}⟨${run.length} empty lines⟩`
   return ` ⟨${run.length} empty lines, some of them added or removed⟩`

@@ -1,4 +1,4 @@
-import { redacted } from '../redact/redact-fields.ts'
+import { redactJson } from '../redact/redact-fields.ts'
 import { secretFieldNames } from '../redact/secret-name.ts'
 
 /** A key that names a secret, and the value after it. */
@@ -8,7 +8,7 @@ const userInfo = /\/\/[^\s/@]+@/g
 
 /** The beginning of a text, quoted and redacted, for an error about unreadable input. */
 export function excerptOf(text: string): string {
-  const start = redacted(text.slice(0, 400)).replace(userInfo, '//…@').replace(keyed, '$1…')
+  const start = redactJson(text.slice(0, 400)).replace(userInfo, '//…@').replace(keyed, '$1…')
   return JSON.stringify(start.length > 120 ? `${start.slice(0, 120)}…` : start)
 }
 

@@ -1,55 +1,58 @@
-/** JSON that is longer is not a provider's error. In UTF-16 units. */
+/** The longest JSON that counts as a provider's error, in UTF-16 units. */
 const longestJson = 100_000
 
-/** JSON in JSON in JSON: providers pass on each other's errors as strings. */
+/** How deep JSON in JSON is read: providers pass on each other's errors as strings. */
 const deepest = 3
 
 /**
- * The sentence in the words of an error: without the stack below it, and with what JSON in it says in place of the JSON.
- * Keeps words in which neither is found.
+ * Returns an error's message for people: without the stack below it, and with JSON in it replaced by the message that
+ * the JSON contains. A message without either is returned as it is.
  */
-export function sentenceOf(words: string): string {
-  return plain(words, 0)
+export function sentenceOf(message: string): string {
+  return readableMessage(message, 0)
 }
 
-function plain(words: string, depth: number): string {
-  const text = withoutStack(words)
+/** See `sentenceOf`. `depth` counts the levels of JSON in JSON. */
+function readableMessage(message: string, depth: number): string {
+  const text = withoutStack(message)
   const start = text.indexOf('{')
   const end = text.lastIndexOf('}') + 1
   if (start === -1 || end <= start || end - start > longestJson || depth > deepest) return text
-  const said = wordsIn(text.slice(start, end), depth)
-  if (said === undefined) return text
+  const inner = messageInJson(text.slice(start, end), depth)
+  if (inner === undefined) return text
   const before = text.slice(0, start)
   const after = text.slice(end)
-  return before.includes(said) ? `${before.trim().replace(/:$/, '')}${after}` : `${before}${said}${after}`
+  return before.includes(inner) ? `${before.trim().replace(/:$/, '')}${after}` : `${before}${inner}${after}`
 }
 
-/** Up to the first line that names a place in a program: `at main (src/main.ts:4:2)`. */
-function withoutStack(words: string): string {
-  if (!words.includes('\n')) return words
-  const lines = words.split('\n')
-  const first = lines.findIndex((line) => isFrame(line.trim()))
-  return first === -1 ? words : lines.slice(0, first).join('\n').trim()
+/** The message up to the first line of a stack. */
+function withoutStack(message: string): string {
+  if (!message.includes('\n')) return message
+  const lines = message.split('\n')
+  const first = lines.findIndex((line) => isStackFrame(line.trim()))
+  return first === -1 ? message : lines.slice(0, first).join('\n').trim()
 }
 
-function isFrame(line: string): boolean {
+/** Whether the line is one of a stack, for example `at main (src/main.ts:4:2)`. */
+function isStackFrame(line: string): boolean {
   return line.startsWith('at ') && (line.endsWith(')') || /:\d+$/.test(line.slice(-12)))
 }
 
-/** The message of an error as JSON: `{ error: { message } }` and the like. Undefined if it is something else. */
-function wordsIn(json: string, depth: number): string | undefined {
+/** The message in an error's JSON, for example in `{ error: { message } }`. Undefined if it has none. */
+function messageInJson(json: string, depth: number): string | undefined {
   try {
-    return messageOf(JSON.parse(json), depth)
+    return firstMessageIn(JSON.parse(json), depth)
   } catch {
     return undefined
   }
 }
 
-function messageOf(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : plain(value, depth + 1)
+/** The first text in the fields `error`, `message`, `detail` or `data`, at any depth. Undefined if there is none. */
+function firstMessageIn(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : readableMessage(value, depth + 1)
   if (typeof value !== 'object' || value === null) return undefined
   for (const key of ['error', 'message', 'detail', 'data']) {
-    const found = messageOf(Reflect.get(value, key), depth)
+    const found = firstMessageIn(Reflect.get(value, key), depth)
     if (found !== undefined) return found
   }
   return undefined

@@ -13,11 +13,12 @@ export type Verdict =
     }
 
 /**
- * Consumes the rest of a secret whose beginning was replaced already. `end` is the decided end so far; `isOver` is true
- * if the secret doesn't continue.
+ * Consumes the rest of a secret whose beginning was replaced already. `end` is the offset up to which it was consumed.
+ * `isOver` is true if the secret doesn't continue in the next piece.
  */
 export type Swallow = (text: string, at: number, isEnd: boolean) => { readonly end: number; readonly isOver: boolean }
 
+/** Where to read a possible secret. */
 export interface Span {
   /** Where the replacement begins. */
   readonly from: number
@@ -28,7 +29,7 @@ export interface Span {
 }
 
 /** A run of characters of one class, of `min` to `max` UTF-16 units. */
-export interface Run {
+export interface CharacterRun {
   readonly pattern: RegExp
   readonly rest: RegExp
   readonly min: number
@@ -37,22 +38,25 @@ export interface Run {
 
 export const secretMark = '[redacted]'
 
-/** How far a secret's last run is read ahead, in UTF-16 units; the rest is swallowed. */
-const most = 4096
+/** How far a secret's last run is read ahead, in UTF-16 units. A `Swallow` consumes the rest. */
+const longestRun = 4096
 
-export function run(charClass: string, min: number, max = most): Run {
+/** Describes a run of `min` to `max` characters of a class, written as in a regular expression: `[\w-]`. */
+export function characterRun(charClass: string, min: number, max = longestRun): CharacterRun {
   const pattern = new RegExp(`${charClass}{0,${max}}`, 'y')
   return { pattern, rest: new RegExp(`${charClass}*`, 'y'), min, max }
 }
 
 /** Exactly this one character. */
-export const one = (charClass: string): Run => run(charClass, 1, 1)
+export const oneCharacter = (charClass: string): CharacterRun => characterRun(charClass, 1, 1)
 
-/** Matches consecutive runs. The last one is open: it is replaced as soon as its minimum length is reached. */
-export function readRuns(text: string, { from, at, isEnd }: Span, runs: readonly Run[]): Verdict {
+/**
+ * Matches consecutive runs. The last one is replaced as soon as it has its minimum length, and may continue after that.
+ */
+export function readRuns(text: string, { from, at, isEnd }: Span, runs: readonly CharacterRun[]): Verdict {
   let end = at
   for (const [index, current] of runs.entries()) {
-    const length = lengthOf(current.pattern, text, end)
+    const length = matchLength(current.pattern, text, end)
     const canGrow = !isEnd && end + length === text.length && length < current.max
     const isOpen = index === runs.length - 1 && length >= current.min
     if (canGrow && !isOpen) return { type: 'growing', from }
@@ -60,17 +64,19 @@ export function readRuns(text: string, { from, at, isEnd }: Span, runs: readonly
     end += length
   }
   const last = runs.at(-1)
-  return { type: 'secret', from, end, mark: secretMark, swallow: last && swallowing(last.rest) }
+  return { type: 'secret', from, end, mark: secretMark, swallow: last && swallowRun(last.rest) }
 }
 
-export function lengthOf(pattern: RegExp, text: string, at: number): number {
+/** The length of a sticky pattern's match at this offset, in UTF-16 units. 0 if it doesn't match. */
+export function matchLength(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at
   return pattern.exec(text)?.[0].length ?? 0
 }
 
-function swallowing(rest: RegExp): Swallow {
+/** Consumes the characters that continue a run. */
+function swallowRun(rest: RegExp): Swallow {
   return (text, at, isEnd) => {
-    const end = at + lengthOf(rest, text, at)
+    const end = at + matchLength(rest, text, at)
     return { end, isOver: isEnd || end < text.length }
   }
 }

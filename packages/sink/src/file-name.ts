@@ -21,7 +21,7 @@ const extensions: ReadonlyMap<string, string> = new Map([
   ['golang', 'go'],
 ])
 
-/** The extension for a fence's language, in any case, without a dot; `txt` for everything not known to be inert. */
+/** Returns the extension for a fence's language, without a dot. `txt` for everything that is not known to be inert. */
 export function fileExtension(language: string): string {
   const name = language.toLowerCase()
   const extension = extensions.get(name) ?? name
@@ -38,9 +38,9 @@ const stemLength = 80
 const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
 
 /**
- * A name that every system can save, and that opens as text: one dot, an inert extension, at most 80 units before it.
- * Path separators and dots become `-`, and invisible characters are written out as in `u202e`. An extension that is not
- * inert becomes part of the name before `.txt`.
+ * Returns a name that every system can save and that opens as text: one dot, an inert extension, and at most 80 units
+ * before it. Path separators and dots become `-`, and invisible characters are written out as in `u202e`. An extension
+ * that is not inert becomes part of the name before `.txt`.
  */
 export function safeFileName(name: string): string {
   const seen = escapeInvisible(name)

@@ -8,7 +8,7 @@ export interface Recent<V> {
   set(key: string, value: V): void
 }
 
-/** Remembers the newest keys. A host may run for years, so what it keeps has a bound. */
+/** Creates a map of at most `most` keys, because a host may run for years. */
 export function createRecent<V>(most: number): Recent<V> {
   const known = new Map<string, V>()
   return {

@@ -125,8 +125,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Throttles growing text instead of reconciling on every delta: while operations wait for their time, a newer text
-   * doesn't start work.
+   * Shows this reply instead of the former one. While operations wait for their time, a text that only grew starts no
+   * work.
    */
   function show(next: Reply): void {
     if (next === reply) return

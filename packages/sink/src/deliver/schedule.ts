@@ -40,7 +40,10 @@ export interface Schedule {
   giveUpAt(reply: Reply, operations: readonly Operation[]): number | undefined
   /** Restarts the time for `giveUpAt`. */
   restartGiveUp(): void
-  /** Ends the waits that a failure caused. A successful look-up ends none. */
+  /**
+   * Notes when the call was made, for the spacing of growing text. Also resets the back-off and the time for
+   * `giveUpAt`, except after a look-up.
+   */
   recordSuccess(operation: Operation): void
   /**
    * Delays the next operations after a rate limit, an unreachable platform or an unknown result, and growing text after

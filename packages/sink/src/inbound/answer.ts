@@ -73,6 +73,10 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     return true
   }
 
+  /**
+   * Sends an answer or a rejection to the server. Returns the text for the person, or that the input is ordinary
+   * conversation. A failed call is undone. Rejects only if `beforeAnswer` does.
+   */
   async function sendAnswerToServer(
     taken: AskResult,
     inbound: Inbound,
@@ -101,11 +105,15 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
   }
 
+  /** Whether the ask was answered by someone else. */
   function isResolved(error: unknown): boolean {
     return error instanceof Error && 'type' in error && error.type === 'already-resolved'
   }
 
-  /** An ask that was already resolved elsewhere gets the sink's text in place of the server's. */
+  /**
+   * Returns the error's message. An ask that was already resolved elsewhere gets the sink's text instead of the
+   * server's.
+   */
   function errorText(error: unknown): string {
     if (!(error instanceof Error)) return String(error)
     return isResolved(error) ? texts.alreadyResolved : error.message

@@ -28,14 +28,16 @@ interface BodyListener {
 }
 
 interface OpenBody {
-  /** The number of bytes that it reserves. */
+  /** The number of bytes that its buffer reserves. */
   readonly reservedBytes: () => number
+  /** Ends reading with 503. */
   readonly refuse: () => void
 }
 
 /** The initial buffer of a body, in bytes. Most requests of platforms are smaller. */
 const firstBytes = 4096
 
+/** Creates a reader whose limits apply to all bodies together. */
 export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }: BodyLimits): BodyReader {
   const open = new Set<OpenBody>()
   /** Bytes that all open bodies reserve. */
@@ -80,12 +82,14 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
         bytes = larger
       }
 
+      /** Resolves with the result. Later calls do nothing. */
       function finishWith(result: BodyRead): void {
         if (isOver) return
         releaseBody()
         resolve(result)
       }
 
+      /** Stops reading and frees the reserved bytes. */
       function releaseBody(): void {
         isOver = true
         open.delete(body)
@@ -95,7 +99,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
       }
     })
 
-  /** Drops the largest bodies first, so that the platform's small requests get through a flood. */
+  /** Refuses the largest bodies first, so that the platform's small requests get through a flood. */
   function makeRoom(): void {
     for (const body of [...open].sort((a, b) => b.reservedBytes() - a.reservedBytes())) {
       if (reservedInAll <= maxUnverifiedBytes) return
@@ -104,6 +108,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
   }
 }
 
+/** Reads the body of a `node:http` request. A body that an earlier reader has consumed reads as empty. */
 export function nodeBody(request: IncomingMessage): BodySource {
   return ({ data, end, fail }) => {
     // An earlier reader has consumed the body. It reads as empty, so its signature check fails.
@@ -114,6 +119,7 @@ export function nodeBody(request: IncomingMessage): BodySource {
   }
 }
 
+/** Reads the body of a web request. */
 export function webBody(stream: ReadableStream<Uint8Array>): BodySource {
   return ({ data, end, fail }) => {
     const reader = stream.getReader()

@@ -35,6 +35,10 @@ export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
   return await callPlatform(async (aborted) => await fetchBounded(request, aborted), options)
 }
 
+/**
+ * Fetches the file. Throws `too-long` before it reads a body whose `content-length` is too large, and as soon as a body
+ * exceeds `maxBytes`.
+ */
 async function fetchBounded(
   { url, headers, what, platform, cure = '', maxBytes }: FileRequest,
   signal: AbortSignal,

@@ -79,6 +79,7 @@ export function createInboundMonitor(options: {
     reportIfNew(message, { status: 'disconnected', since: at, reason: message })
   }
 
+  /** Reports the status unless the last report had the same reason. An empty reason means that the channel receives. */
   function reportIfNew(reason: string, status: InboundStatus): void {
     if (reason === reported) return
     reported = reason

@@ -12,17 +12,17 @@ import { backOffMs } from '../times.ts'
 import { clip } from '../view/format.ts'
 import type { BridgeConnection, Note } from './bridge-channel.ts'
 
-/** The client whose limits the notes share, and how it writes in a chat. */
+/** The client whose limits the notes share, and how to write in a chat. */
 export interface NotesTarget {
   /** The platform's client, as the channel's sinks know it. */
   readonly client: object
-  /** The port and the renderer for a chat. */
+  /** Returns the port and the renderer for a chat. */
   readonly writerOf: (chat: Chat) => NoteWriter
   /** Times the turns and the pauses. */
   readonly clock: Clock
 }
 
-/** How notes are written in one chat. */
+/** How to write notes in one chat. */
 export interface NoteWriter {
   /** The chat's port. */
   readonly port: ChannelPort
@@ -96,6 +96,7 @@ export function createNotes({
     await callHeedingLimits(pace, async () => await port.typing?.(true, { chat, signal: newSignal() })).catch(() => {})
   }
 
+  /** Returns the chat's writer for well-formed text, which doesn't format plain notes. */
   function writerFor({ chat, isPlain }: Note): NoteWriter {
     const { port, render } = writerOf(chat)
     return { port: wellFormedPort(port), render: isPlain ? unformatted : render }
@@ -105,7 +106,10 @@ export function createNotes({
     return pacerOf(client, clock).chat(chat, limits)
   }
 
-  /** Retries a call that had no effect or is idempotent, until the note expires. */
+  /**
+   * Makes a call, and retries it until the note expires if it had no effect or is idempotent. Sends the text without
+   * markup if the platform refuses the markup.
+   */
   async function callWithRetries<T>(
     { chat, signal, until = clock.now() + noteMs }: Note,
     given: Bubble,
@@ -139,12 +143,12 @@ export function createNotes({
   }
 }
 
-/** A new idempotency key, which may have 32 characters. */
+/** Returns a new idempotency key of 32 characters. */
 function newKey(): string {
   return crypto.randomUUID().replaceAll('-', '')
 }
 
-/** The maximum length of a message of the note. */
+/** Returns the maximum length of a message of the note. */
 function maxLengthOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   const { maxLength, buttons: allowed } = limits
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
@@ -155,6 +159,7 @@ interface Cutting extends NoteWriter {
   readonly at: Pick<Slice, 'to' | 'open'>
 }
 
+/** Returns the slice of Markdown that begins at `at`. Throws `refused` if there is no text. */
 function markdownSlice(text: string, { port, render, most, at }: Cutting): Slice {
   const measure = (source: string): number => render(source).length
   const options = { maxLength: most, measure, escapable: port.limits.escapable, from: at.to, open: at.open }
@@ -163,7 +168,10 @@ function markdownSlice(text: string, { port, render, most, at }: Cutting): Slice
   throw new PortError('refused', 'A note needs a text.')
 }
 
-/** Cuts at the last line break that fits, or else within a line. */
+/**
+ * Returns the slice of plain text that begins at `from`. It ends at the last line break that fits, or else within a
+ * line. Throws `refused` if there is no text.
+ */
 function plainSlice(text: string, most: number, from: number): Slice {
   const rest = text.slice(from, from + most + 1)
   if (rest.trim() === '') throw new PortError('refused', 'A note needs a text.')
@@ -175,12 +183,16 @@ function plainSlice(text: string, most: number, from: number): Slice {
 /** Keeps the text as it is. */
 const unformatted: Render = (source) => ({ text: source, plain: source, length: source.length })
 
+/** Renders the text with the note's buttons, if the platform has buttons. */
 function noteBubble(source: string, { buttons = [], isPlain = false }: Note, { port, render }: NoteWriter): Bubble {
   const { buttons: allowed } = port.limits
   return { ...render(source), source, isPlain, buttons: allowed ? wrappedRows(buttons, allowed) : [] }
 }
 
-/** Wraps rows that have more buttons than the platform allows. */
+/**
+ * Wraps rows that have more buttons than the platform allows, and clips labels. Throws `refused` if there are too many
+ * rows or a button's data is too large.
+ */
 function wrappedRows(
   rows: readonly (readonly Button[])[],
   { perRow, rows: most, label, data }: ButtonLimits,
@@ -198,7 +210,10 @@ function wrappedRows(
   throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${most}.`)
 }
 
-/** A new signal for each call. Node warns about a shared one with many listeners. */
+/**
+ * Returns a signal that never aborts. It is new for each call, because Node warns about a shared one with many
+ * listeners.
+ */
 function newSignal(): AbortSignal {
   return new AbortController().signal
 }

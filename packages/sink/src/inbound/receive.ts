@@ -127,12 +127,16 @@ export function createInboundReceiver<Failure extends Error>(
     return result
   }
 
+  /** Passes an inbound on to the host. Resolves with `handled` after `handleMs`, even if the host has not finished. */
   async function passOnWithinTime(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
     const begun = await waitForHandler(startHandling(make))
     return (await begun?.ended) ?? 'handled'
   }
 
-  /** A press and a Stop don't wait for earlier texts, because a handler may be waiting for them. */
+  /**
+   * Makes the inbound, and queues or starts its handler. Undefined if there is nothing to handle. A press and a Stop
+   * don't wait for earlier texts, because a handler may be waiting for them.
+   */
   async function startHandling(
     make: Parameters<InboundReceiver['receive']>[1],
   ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
@@ -142,6 +146,10 @@ export function createInboundReceiver<Failure extends Error>(
     return { ended: inbound.type === 'text' ? turns.runInTurn(inbound.chat, handle) : handle() }
   }
 
+  /**
+   * Calls `onInbound` and reports its error. Answers a press without text after `pressMs`, and at the latest when the
+   * host has finished.
+   */
   async function callHost(inbound: Inbound): Promise<Received> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
@@ -159,7 +167,10 @@ export function createInboundReceiver<Failure extends Error>(
     return 'handled'
   }
 
-  /** A slow handler keeps running beside the next inbounds, because it may be waiting for one of them. */
+  /**
+   * Waits up to `handleMs`. Undefined after that. A slow handler keeps running beside the next inbounds, because it may
+   * be waiting for one of them.
+   */
   async function waitForHandler<T>(handled: Promise<T>): Promise<T | undefined> {
     let stop = (): void => {}
     const passed = new Promise<undefined>((resolve) => {
@@ -191,6 +202,7 @@ export function createInboundReceiver<Failure extends Error>(
   }
 }
 
+/** Whether the inbound is a message with files and without text. */
 function hasOnlyFiles(inbound: Inbound): boolean {
   return inbound.type === 'text' && inbound.files !== undefined && inbound.text.trim() === ''
 }

@@ -31,6 +31,7 @@ const most = 1000
 /** How long ids are kept, in ms. Platforms redeliver for a day, and this is twice as long. */
 const ageMs = 172_800_000
 
+/** Creates an empty list of ids. It reads the store when the first id is added. */
 export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   let known = new Map<string, number>()
   let storedIDs: Promise<ReadonlySet<string>> | undefined
@@ -57,6 +58,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     if (store) void scheduleWrite(store)
   }
 
+  /** Resolves with false if an earlier process stored the id. Otherwise stores it and resolves with true. */
   async function addUnlessStored(id: string, from: LedgerStore): Promise<boolean> {
     storedIDs ??= loadStoredIDs(from)
     if ((await storedIDs).has(id)) return false
@@ -64,6 +66,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     return true
   }
 
+  /** Resolves with the ids of earlier processes, and keeps them. Empty if they can't be read, which is reported. */
   async function loadStoredIDs(from: LedgerStore): Promise<ReadonlySet<string>> {
     try {
       const text = await from.read(key)
@@ -76,13 +79,14 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     }
   }
 
-  /** Calls share a write that has not started yet. */
+  /** Writes all ids after the current write. Calls share a write that has not started yet. */
   function scheduleWrite(to: LedgerStore): Promise<void> {
     nextWrite ??= lastWrite.then(() => writeOrReport(to))
     lastWrite = nextWrite
     return nextWrite
   }
 
+  /** Writes all ids. Reports only the first of several failures, and never rejects. */
   async function writeOrReport(to: LedgerStore): Promise<void> {
     nextWrite = undefined
     try {

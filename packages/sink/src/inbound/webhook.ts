@@ -104,7 +104,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return new Response(body?.text ?? null, { status, headers: body ? { 'content-type': body.type } : {} })
   }
 
-  /** Without a `source`, the body is empty. */
+  /** Resolves with the response to a request. Without a `source`, the body is empty. */
   async function respond(head: WebhookHead, source: BodySource | undefined): Promise<WebhookAnswer> {
     const refused = refuse(head)
     if (refused) return refused
@@ -146,6 +146,7 @@ export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error
     fetch: async (request) => await requireWebhook().fetch(request),
   }
 
+  /** Throws the error of `missing` if there is no webhook. */
   function requireWebhook(): Webhook {
     if (webhook) return webhook
     throw missing()

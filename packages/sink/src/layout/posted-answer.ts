@@ -61,8 +61,8 @@ export function postedAnswer({ key, source }: AnswerCard, options: LayoutOptions
 }
 
 /**
- * Returns the tried messages of the answer in order. A failed one keeps its place, so that later ones stay cut as they
- * are.
+ * Returns the messages of the answer whose posts have a result, in order. A failed one keeps its place, so that later
+ * ones stay cut as they are.
  */
 function postedPieces(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 'source'>): readonly PostedPiece[] {
   const entries = entriesOf(ledger, key)

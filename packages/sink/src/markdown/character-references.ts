@@ -1,6 +1,6 @@
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
 
-/** A text without the indentation of its lines, with character references resolved. */
+/** Decodes character references, for example `&amp;`, and removes white space around line feeds. */
 export function decodeReferences(raw: string): string {
   const text = /[ \t]\n|\n[ \t]/.test(raw) ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
   if (!text.includes('&')) return text
@@ -11,6 +11,7 @@ export function decodeReferences(raw: string): string {
   )
 }
 
+/** Returns U+FFFD for a number that is not a character. */
 function characterOf(code: number): string {
   const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
   return none ? '\ufffd' : String.fromCodePoint(code)

@@ -2,7 +2,7 @@ import { lex } from './lex.ts'
 import { knownTokens, type Token } from './lexer/token.ts'
 import { closingFence, openBlocksOf } from './reopen-blocks.ts'
 
-/** A last line that may still become something else: a heading, an item, a box, a quote, a rule, a fence. */
+/** A last line that may still become a heading, an item, a box, a quote, a rule or a fence. */
 const halfLine =
   /(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:#{1,6}|[-*+]|--|={1,2}|>|`{1,2}|~{1,2}|[-*+][ \t]+\[[ xX]?\]?)[ \t]*$/
 
@@ -42,6 +42,7 @@ export function closeMarkdown(source: string): string {
   return source
 }
 
+/** Closes the last open construct. Returns the same text if none is open. */
 function closedOnce(source: string): string {
   const open = openBlocksOf(source)
   if (open?.fence !== undefined) return withClosedFence(source, closingFence(open), open.fence.marker)
@@ -52,6 +53,7 @@ function closedOnce(source: string): string {
   return withClosedSpans(source, leaf)
 }
 
+/** Adds the closing fence, in place of one that has only begun. */
 function withClosedFence(source: string, close: string, marker: string): string {
   const lines = source.split('\n')
   const last = lines.at(-1)?.replace(/^[ \t>]*/, '') ?? ''
@@ -59,7 +61,7 @@ function withClosedFence(source: string, close: string, marker: string): string 
   return (isHalfClosed ? lines.slice(0, -1).join('\n') : source.replace(/\n$/, '')) + close
 }
 
-/** The text at the very end, if the source ends in text. */
+/** Returns the text token at the very end. Undefined if the source doesn't end in text. */
 function lastLeaf(source: string): Token | undefined {
   let tokens: readonly Token[] = lex(source)
   for (;;) {
@@ -72,7 +74,10 @@ function lastLeaf(source: string): Token | undefined {
   }
 }
 
-/** Complete constructs have tokens of their own, so marks left in the text are open or have no meaning. */
+/**
+ * Closes the marks in the last text. Complete constructs have tokens of their own, so marks left in the text are open
+ * or have no meaning.
+ */
 function withClosedSpans(source: string, leaf: Token): string {
   const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? knownTokens(leaf.tokens) : [])
   const line = spans.map(({ raw }) => raw).join('')
@@ -97,6 +102,7 @@ function withClosedSpans(source: string, leaf: Token): string {
   return open.length === 0 ? source : withClosedMarks(inked, open) + source.slice(inked.length)
 }
 
+/** Returns the spans at the end, up to `mostExamined` units. */
 function lastSpans(spans: readonly Token[]): readonly Token[] {
   let first = spans.length
   let units = 0
@@ -107,7 +113,7 @@ function lastSpans(spans: readonly Token[]): readonly Token[] {
   return first === 0 ? spans : spans.slice(first)
 }
 
-/** The remaining text when it ends in an incomplete construct that begins with `run`. */
+/** Closes or hides a link, image or mark that begins with `run` and is incomplete at the end. Undefined if it isn't. */
 function withClosedTail(source: string, tail: string, run: string, open: readonly string[]): string | undefined {
   const text = run === '[' ? halfLink.exec(tail)?.[1] : undefined
   const isHidden = run.startsWith('!') ? halfImage.test(tail) : /^[`*_~]+$/.test(tail)
@@ -115,7 +121,7 @@ function withClosedTail(source: string, tail: string, run: string, open: readonl
   return withClosedMarks(source.slice(0, source.length - tail.length) + (text ?? ''), open)
 }
 
-/** Closes the open marks, innermost first. */
+/** Closes the open marks, innermost first. A mark without text is removed instead. */
 function withClosedMarks(text: string, open: readonly string[]): string {
   const inked = text.trimEnd()
   let end = inked
@@ -126,12 +132,14 @@ function withClosedMarks(text: string, open: readonly string[]): string {
   return end
 }
 
+/** Replaces the backticks at the end by a complete closing run. */
 function withClosedCode(source: string, run: string): string {
   let end = source.length
   while (source.charAt(end - 1) === '`') end--
   return source.slice(0, end) + run
 }
 
+/** Closes the mark if it is open, with all marks inside it, or else opens it if it can begin emphasis. */
 function updateOpenMarks(open: string[], run: string, before: string, after: string): void {
   if (run.startsWith('~') && run.length !== 2) return
   const follows = before !== '' && !/\s/.test(before)

@@ -1,26 +1,26 @@
 import { openFence } from './fence.ts'
 import { lex } from './lex.ts'
 
-/** A fenced block of code that stands in no list or quote. */
+/** A fenced block of code outside of lists and quotes. */
 export interface CodeBlock {
-  /** Where its first fence begins and its last one ends, in UTF-16 units. Without the line feed behind it. */
+  /** Where its first fence begins and its last one ends, in UTF-16 units, without the line feed after it. */
   readonly start: number
   readonly end: number
   /** The first line: the fence and the language. */
   readonly opening: string
   /** The fence that closes it. */
   readonly marker: string
-  /** The first word behind the fence. May be empty. */
+  /** The first word after the fence. May be empty. */
   readonly language: string
-  /** What stands between the fences, without the last line feed. */
+  /** The text between the fences, without the last line feed. */
   readonly code: string
   /** Without a closing fence, the block reaches to the end of the text. */
   readonly isClosed: boolean
 }
 
 /**
- * The blocks of code of a text, as its rendering shows them. A text with carriage returns, which marked replaces, has
- * none.
+ * Returns the code blocks of a text, as its rendering shows them. Empty for a text with carriage returns, because
+ * marked replaces those.
  */
 export function codeBlocksIn(source: string): readonly CodeBlock[] {
   if (!/^ {0,3}(?:`{3}|~{3})/m.test(source) || source.includes('\r')) return []

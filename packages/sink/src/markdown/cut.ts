@@ -81,13 +81,17 @@ export function lastWordEnd(text: string, first: number): number {
   return above.fence === undefined ? Math.max(first, above.start) : end
 }
 
-/** The line at a position and all lines after it. */
+/** Returns the line at a position and all lines after it. */
 function linesAtAndAfter(text: string, at: number): readonly Line[] {
   const lines: Line[] = []
   for (let line: Line | undefined = lineAt(text, at); line !== undefined; line = nextLine(text, line)) lines.push(line)
   return lines
 }
 
+/**
+ * Returns the start of the best line to cut before: after a blank line, else outside of fences and tables, else inside
+ * them. Undefined if no line begins in the window.
+ */
 function cutBetweenLines(text: string, lines: readonly Line[], { first, last }: CutWindow): number | undefined {
   const hasBar = (line: Line | undefined): boolean =>
     line !== undefined && text.slice(line.start, line.end).includes('|')
@@ -107,6 +111,7 @@ function cutBetweenLines(text: string, lines: readonly Line[], { first, last }: 
   return inside?.start
 }
 
+/** Returns links, inline code and bold text from `from` on, also incomplete ones at the end. */
 function unbreakableSpans(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
   return [...text.slice(from, -1).matchAll(spanPattern)].map(({ index, 0: found }) => ({
     start: from + index,
@@ -123,7 +128,10 @@ function isLetterStart(text: string, at: number): boolean {
   return graphemes.segment(text.slice(at - 1, at + 2)).containing(1)?.index === 1
 }
 
-/** The last position between graphemes after `low`. `first` is one, too. */
+/**
+ * Returns the last position between graphemes that is good, after `low` and up to `last`. A grapheme must begin at
+ * `first`.
+ */
 function lastGraphemeCut(
   seen: string,
   { first, low, last }: CutWindow & { readonly low: number },
@@ -144,14 +152,14 @@ function lastGraphemeCut(
   return best
 }
 
-/** A cut within a grapheme that is longer than the window, but between code points. */
+/** Returns a position between code points, within a grapheme that is longer than the window. */
 function codePointCut(seen: string, { first, last }: CutWindow): number {
   const isPair = isHigh(seen.charCodeAt(last - 1)) && isLow(seen.charCodeAt(last))
   if (!isPair) return last
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** Where to start segmenting. Only the first grapheme found there may be incomplete. */
+/** Returns where to start segmenting. Only the first grapheme found there may be incomplete. */
 function segmentingStart(text: string, first: number, low: number): number {
   for (let at = low; at > Math.max(first, low - mostSpanBack); at--) {
     if (isBetweenAscii(text, at)) return at
@@ -159,7 +167,7 @@ function segmentingStart(text: string, first: number, low: number): number {
   return flagStart(text, first, low)
 }
 
-/** The position, or the start of the flag around it. A flag consists of two regional indicators. */
+/** Returns the position, or the start of the flag around it. A flag consists of two regional indicators. */
 function flagStart(text: string, first: number, at: number): number {
   const near = isLow(text.charCodeAt(at)) && at > first ? at - 1 : at
   let start = near

@@ -8,7 +8,7 @@ import { type Table, tableText } from './table.ts'
 export interface ItemPlace {
   /** Whether its list is numbered. */
   readonly ordered: boolean
-  /** Counted from the number of the list's first item; from 1 in a list without numbers. */
+  /** Counts from the number of the list's first item, or from 1 in a list without numbers. */
   readonly number: number
   /** 0 in a top-level list. */
   readonly depth: number
@@ -16,7 +16,9 @@ export interface ItemPlace {
   readonly checked: boolean | undefined
 }
 
-/** An item as plain text, for platforms without lists: indented by its depth, with its number, its box or "•". */
+/**
+ * Writes an item as plain text, for platforms without lists: indented by its depth, with its number, its box or "•".
+ */
 export function itemText(content: string, { ordered, number, depth, checked }: ItemPlace): string {
   const box = checked === undefined ? '•' : checked ? '☑' : '☐'
   const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box
@@ -69,7 +71,7 @@ export interface Dialect {
   hr(): string
   /** A forced line break within a paragraph. */
   br(): string
-  /** A tag as it was written: show it as text, never pass it on. Default: as `text`. */
+  /** A tag as it was written. Show it as text and never pass it on. Default: as `text`. */
   html?(text: string): string
 }
 
@@ -97,11 +99,15 @@ export function renderMarkdown(source: string, dialect: Dialect): string {
 /** Caches what was written for each token. The lexer caches the tokens. */
 const written = new WeakMap<Dialect, WeakMap<Token, string>>()
 
+/**
+ * Writes a top-level block once per dialect. Short ones are not cached, because a look-up takes as long as writing
+ * them.
+ */
 function writeCachedBlock(token: Token, inside: Inside): string {
-  // To look up a short one takes as long as to write it.
   return token.raw.length < 16 ? writeBlock(token, inside) : cachedText(token, inside, () => writeBlock(token, inside))
 }
 
+/** Returns the cached text of the token, or else calls `write` and caches its result. */
 function cachedText(token: Token, { dialect }: Inside, write: () => string): string {
   const ours = written.get(dialect) ?? new WeakMap<Token, string>()
   const text = ours.get(token) ?? write()
@@ -109,6 +115,7 @@ function cachedText(token: Token, { dialect }: Inside, write: () => string): str
   return text
 }
 
+/** Writes blocks on lines of their own. Keeps one blank line where the source has some. */
 function writeBlocks(tokens: readonly Token[], inside: Inside, write = writeBlock): string {
   let all = ''
   let gap = ''
@@ -190,7 +197,10 @@ function writeBlock(token: Token, inside: Inside): string {
   return token satisfies never
 }
 
-/** Items of a growing list are the same tokens again. */
+/**
+ * Writes the content of an item. Cached in top-level lists, because the items of a growing list are the same tokens
+ * again.
+ */
 function itemContent(item: Item, inside: Inside): string {
   const write = (): string => writeBlocks(knownTokens(item.tokens), inside)
   return inside.lists === 1 && inside.quotes === 0 ? cachedText(item, inside, write) : write()
@@ -198,7 +208,7 @@ function itemContent(item: Item, inside: Inside): string {
 
 const cells = new WeakMap<Row, readonly string[]>()
 
-/** Rows of a growing table are the same tokens again. */
+/** Returns the cells without markup. Cached, because the rows of a growing table are the same tokens again. */
 function cellTexts(row: Row): readonly string[] {
   if (row.every(isAsWritten)) return row.map(({ text }) => text)
   const texts = cells.get(row) ?? row.map((cell) => plainLine(knownTokens(cell.tokens)))
@@ -206,6 +216,7 @@ function cellTexts(row: Row): readonly string[] {
   return texts
 }
 
+/** Returns the cells written by the dialect. */
 function writtenCells(row: Row, inside: Inside): readonly string[] {
   const { dialect } = inside
   return row.map((cell) =>
@@ -266,14 +277,17 @@ function writeSpan(token: Token, inside: Inside): string {
 
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
-/** The address of a link, to show after its text. The address of a reference is shown where it is defined. */
+/**
+ * Returns the address of a link in brackets, to show after its text. Empty for a reference, whose address is shown
+ * where it is defined.
+ */
 function shownAddress(token: LinkToken, dialect: Dialect): string {
   if (!token.raw.endsWith(')')) return ''
   const href = addressOf(token)
   return `${dialect.text(' (')}${dialect.link(dialect.text(href), href)}${dialect.text(')')}`
 }
 
-/** What is written of a link that may not be one: its text and its address, both as text. */
+/** Writes a link that must not be opened: its text and its address, both as text. */
 function withoutLink(token: LinkToken, content: string, text: string, dialect: Dialect): string {
   const { raw, type } = token
   const href = addressOf(token)
@@ -285,7 +299,7 @@ function withoutLink(token: LinkToken, content: string, text: string, dialect: D
   return `${content}${dialect.text(' (')}${address}${dialect.text(')')}`
 }
 
-/** The text of a line, without markup. */
+/** Returns the text of spans in one line, without markup. */
 function plainLine(tokens: readonly Token[]): string {
   return writeSpans(tokens, { dialect: plainDialect, lists: 0, quotes: 0, link: true }).replaceAll('\n', ' ')
 }

@@ -16,7 +16,7 @@ export interface Estimate {
   readonly end: number
   /** The last line that begins a block within that, whatever follows. */
   readonly block: Line | undefined
-  /** It has as many lines as one message may have. */
+  /** Whether it has as many lines as one message may have. */
   readonly isFull: boolean
 }
 
@@ -32,12 +32,12 @@ const mostLines = 700
 const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 /**
- * How much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later text never
- * reduces.
+ * Returns how much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later
+ * text never reduces.
  *
- * Assumes that rendering does not lengthen a text. Exceptions that it counts: tables, which are as wide as
- * their widest cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`,
- * which may double.
+ * Assumes that rendering does not lengthen a text. Counts these exceptions: tables, which are as wide as their widest
+ * cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`, which may
+ * double.
  */
 export function estimate(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
   const isPlain = createPlainLineTest(text, escapable)
@@ -91,8 +91,8 @@ export function estimate(text: string, from: Line, room: number, escapable?: Reg
 }
 
 /**
- * Tells whether a line outside of tables takes its own units and no more. Most lines do, and are not sliced. Unsure cases
- * count as no. Called from the first line to the last.
+ * Returns a test whether a line outside of tables takes exactly its own units. Most lines do, and are then not sliced.
+ * Unsure cases count as no. Call it from the first line to the last.
  */
 function createPlainLineTest(text: string, escapable: RegExp | undefined): (row: Line) => boolean {
   let nextTab = -1
@@ -114,7 +114,7 @@ function beginsBlock({ start, end, inList }: Line, text: string, to = end): bool
   return interruptPattern.test(part) || (inList && listPattern.test(part))
 }
 
-/** How many UTF-16 units rendering may double. */
+/** Returns how many UTF-16 units rendering may double. */
 function escapableIn(text: string, escapable: RegExp | undefined): number {
   if (escapable === undefined) return 0
   let units = 0
@@ -122,7 +122,10 @@ function escapableIn(text: string, escapable: RegExp | undefined): number {
   return units
 }
 
-/** Extra room that a line may need if `escaped` of its characters double. Never less for a longer part of it. */
+/**
+ * Returns the extra room that a line may need if `escaped` of its characters double. Never less for a longer part of
+ * it.
+ */
 function extraUnits(line: string, escaped: number): number {
   let tabs = 0
   for (let at = line.indexOf('\t'); at >= 0; at = line.indexOf('\t', at + 1)) tabs++
@@ -145,7 +148,7 @@ interface Fitting {
   costs(part: string, escaped: number): number
 }
 
-/** The length of the longest part that fits. Characters that may double are counted once. */
+/** Returns the length of the longest part that fits. Characters that may double are counted once. */
 function longestFittingPart(line: string, { room, escapable, costs }: Fitting): number {
   let low = 0
   let high = line.length
@@ -179,13 +182,17 @@ interface Cells {
 
 const noTable: Cells = { raw: 0, rows: 0, widths: [], padded: { all: 0, last: 0 }, isAligned: false }
 
-/** Adds a line. Without a table, one begins if the line is a rule below a head: `above` is the line before it. */
+/**
+ * Adds a line to a table. Outside of a table, one begins if the line is a rule below a head, where `above` is the line
+ * before it.
+ */
 function withLine(table: Cells, line: string, above: string): Cells {
   if (table.rows > 0) return withRow(table, line)
   if (!isMarked(line) || !(line.includes('|') || line.includes(':')) || !rulePattern.test(line)) return noTable
   return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, above), line)
 }
 
+/** Adds a row to a table and widens its columns. */
 function withRow({ raw, rows, widths, padded, isAligned }: Cells, line: string): Cells {
   let wider: number[] | undefined
   let standingOut = 0
@@ -214,6 +221,7 @@ function withRow({ raw, rows, widths, padded, isAligned }: Cells, line: string):
   }
 }
 
+/** Returns the length of a row whose cells have these widths, and of its last cell. */
 function paddedLengths(widths: readonly number[]): Cells['padded'] {
   let all = 0
   let last = 0
@@ -225,7 +233,7 @@ function paddedLengths(widths: readonly number[]): Cells['padded'] {
   return { all, last }
 }
 
-/** The UTF-16 units that padding the cells of a table adds. */
+/** Returns how many UTF-16 units padding the cells of a table adds. */
 function paddingUnits({ raw, rows, padded: { all, last }, isAligned }: Cells): number {
   if (rows === 0) return 0
   const padding = Math.max(0, rows * all - raw)

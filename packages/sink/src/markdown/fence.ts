@@ -7,7 +7,7 @@ export interface Fence {
   readonly opening: string
 }
 
-/** A code block that is not closed yet. */
+/** Returns the fence of a code block that is not closed. Undefined for all other tokens. */
 export function openFence(token: Token): Fence | undefined {
   if (token.type !== 'code' || token.codeBlockStyle === 'indented') return undefined
   const { raw } = token
@@ -24,8 +24,8 @@ export function openFence(token: Token): Fence | undefined {
 }
 
 /**
- * The start of the line after the one that may close the fence, or the text's end. `from` is the start of a line in the
- * fence.
+ * Returns the start of the line after the one that may close the fence, or the text's end. `from` is the start of a
+ * line in the fence.
  */
 export function afterClosingLine(source: string, from: number, { marker }: Fence): number {
   const line = lineFeedBeforeClosing(source, from, marker)
@@ -33,7 +33,7 @@ export function afterClosingLine(source: string, from: number, { marker }: Fence
   return end < 0 ? source.length : end + 1
 }
 
-/** The index of the line feed before that line; -1 without one. */
+/** Returns the index of the line feed before the line that may close the fence. -1 without one. */
 export function lineFeedBeforeClosing(source: string, from: number, marker: string): number {
   const closing = source.indexOf(`\n${marker}`, from - 1)
   const indented = source.slice(from - 1, closing < 0 ? source.length : closing).search(/\n {1,3}(```|~~~)/)

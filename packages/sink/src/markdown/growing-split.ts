@@ -25,7 +25,10 @@ export interface HashedSlice extends Slice {
   readonly hashed: HashState
 }
 
-/** Cuts like `split`, but continues from an earlier cut of the same growing text: sealed slices are reused. */
+/**
+ * Returns a `split` that continues from an earlier cut of the same growing text and reuses its complete slices.
+ * Remembers the `mostTexts` newest texts.
+ */
 export function createGrowingSplit(): (source: string, cutting: Cutting) => readonly HashedSlice[] {
   let newest: readonly Cut[] = []
   return (source, { measuredBy, open, ...options }) => {
@@ -47,6 +50,7 @@ export function createGrowingSplit(): (source: string, cutting: Cutting) => read
   }
 }
 
+/** Whether both cuts begin at the same place and have the same limits. */
 function isCutAlike(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | 'slices'>): boolean {
   return (
     a.from === b.from &&
@@ -57,7 +61,10 @@ function isCutAlike(a: Omit<Cut, 'source' | 'slices'>, b: Omit<Cut, 'source' | '
   )
 }
 
-/** The texts are equal up to the last slice, the only one that may change. A shorter text may need fewer slices. */
+/**
+ * Whether all but the last slice of the earlier text can be reused. False for a shorter text, which may need fewer
+ * slices.
+ */
 function beginsAlike({ slices, source: before }: Cut, source: string): boolean {
   if (before === source) return true
   const end = slices.at(-2)?.to

@@ -20,7 +20,7 @@ const definitionPattern = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
  * Reads Markdown (GFM). Never throws: a text with thousands of nested quotes, which would exhaust the stack, becomes
  * one text token.
  *
- * Growing texts and their slices are read repeatedly, so recent chunks are cached. Their tokens are shared: never
+ * Growing texts and their slices are read repeatedly, so recent chunks are cached. Their tokens are shared, so never
  * mutate them.
  */
 export function lex(source: string): readonly Token[] {
@@ -47,7 +47,7 @@ function readInPieces(chunk: string): readonly Token[] {
   return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
 }
 
-/** The chunk that begins there, long enough to read the same whatever follows. */
+/** Reads the chunk that begins at `start`. It is long enough to be read the same way whatever follows. */
 function chunkAt(source: string, start: number): { readonly end: number; readonly tokens: readonly Token[] } {
   let end = nextChunkEnd(source, start)
   for (;;) {
@@ -60,6 +60,7 @@ function chunkAt(source: string, start: number): { readonly end: number; readonl
   }
 }
 
+/** Returns the end of the next blank line after which a chunk can begin, or the end of the source. */
 function nextChunkEnd(source: string, start: number): number {
   chunkEnd.lastIndex = start
   const found = chunkEnd.exec(source)

@@ -4,9 +4,9 @@ export interface Line {
   readonly end: number
   /** The marker of the fence around it, prefixed with `>` in a quote. */
   readonly fence: string | undefined
-  /** The line above is blank. */
+  /** Whether the line above is blank. */
   readonly afterBlank: boolean
-  /** Its paragraph began as a list. */
+  /** Whether its paragraph began as a list. */
   readonly inList: boolean
 }
 
@@ -44,12 +44,16 @@ function lineStart(text: string, at: number): number {
   return at <= 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1
 }
 
+/** Returns the position of the next marker of a fence, or the end of the text. */
 function nextMarker(text: string, start: number): number {
   markerPattern.lastIndex = start
   return markerPattern.exec(text)?.index ?? text.length
 }
 
-/** Undefined after the last line. For speed, lines are only sliced if necessary, because texts can have very many. */
+/**
+ * Returns the line after this one. Undefined after the last line. For speed, lines are only sliced if necessary,
+ * because texts can have very many.
+ */
 export function nextLine(text: string, { start, end, fence, inList }: Line): Line | undefined {
   if (end >= text.length) return undefined
   const nextEnd = lineEnd(text, end)
@@ -73,11 +77,13 @@ function isBlank(text: string, start: number, end: number): boolean {
   return !isPrinted && text.slice(start, end).trim() === ''
 }
 
+/** Returns the position after the line's line feed. */
 function lineEnd(text: string, start: number): number {
   const found = text.indexOf('\n', start)
   return found < 0 ? text.length : found + 1
 }
 
+/** Returns the fence around the next line, if `fence` is the one around this line. */
 function fenceBelow(line: string, fence: string | undefined): string | undefined {
   if (!mayBeFence(line)) return fence
   if (fence !== undefined) {
@@ -108,6 +114,7 @@ const numberOrFence = codeTable('`~0123456789')
 /** Before a block that begins without a blank line. */
 const interrupting = codeTable(' -*+#0123456789')
 
+/** Returns a table of the ASCII codes: true for these characters. */
 function codeTable(characters: string): readonly boolean[] {
   const wanted = new Set([...characters].map((one) => one.charCodeAt(0)))
   return Array.from({ length: 128 }, (_, code) => wanted.has(code))
@@ -147,7 +154,7 @@ export function mayInterrupt(text: string, start: number): boolean {
   return interrupting[text.charCodeAt(start)] === true
 }
 
-/** The position of the text of a line, after the marks of quotes and bullets. */
+/** Returns the position of the line's text, after the marks of quotes and bullets. */
 function afterLead(text: string, start: number): number {
   let at = start
   for (;;) {

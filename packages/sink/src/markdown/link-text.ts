@@ -22,28 +22,26 @@ const joiner = '\u2060'
 const filePattern =
   /^[^/]*\.(?:[cm]?[jt]sx?|jsonc?|css|s[ac]ss|html?|xml|ya?ml|toml|lock|txt|csv|cpp|hpp|kts?|swift|sql|vue|svelte|log|env|svg|png|jpe?g|gif|pdf)$/i
 
-/** The address of a link or a picture as Markdown means it: with its character references resolved. */
+/** Returns the address of a link or a picture, with its character references decoded. */
 export function addressOf({ href }: { readonly href: string }): string {
   return href.includes('&') ? decodeReferences(href) : href
 }
 
 /**
- * Whether an address may become a link. Others act in an app, run a script or name a file, hide characters that can't be
- * seen, or have a name before their host, so that `https://bank.example@evil.example` looks like another host.
+ * Whether an address may become a link. False for addresses that act in an app, run a script or name a file, that
+ * contain invisible characters, or that have a name before their host, because `https://bank.example@evil.example`
+ * looks like another host.
  */
 export function isOpenable(href: string): boolean {
   return /^(?:https?:\/\/(?![^/?#]*@)|mailto:)\S+$/i.test(href) && !/\p{C}/u.test(href)
 }
 
-/** An address as text from which no platform makes a link by itself. */
+/** Returns an address as text that no platform turns into a link. */
 export function asUnlinkedText(href: string): string {
   return href.replace(/:(?=\/\/)/g, `:${joiner}`)
 }
 
-/**
- * Whether a link's text names another address than the one that it opens, so that a person would believe to go
- * elsewhere: another host, or another mailbox.
- */
+/** Whether a link's text names another host or mailbox than the address that it opens. */
 export function isMisleading(text: string, href: string): boolean {
   if (!mayMislead(text, href)) return false
   const shown = text
@@ -61,12 +59,12 @@ export function isMisleading(text: string, href: string): boolean {
   return named.some((address) => hostOf(address) !== target)
 }
 
-/** False for most texts: a quick look, also at Markdown that isn't resolved yet. */
+/** A quick check before `isMisleading`. False for most texts. Also works on Markdown that isn't decoded yet. */
 export function mayMislead(text: string, href: string): boolean {
   return text !== href && /[^\w\s-]/.test(text)
 }
 
-/** The host of an address in lower case, without `www.`. The address itself if it has none. */
+/** Returns the host of an address in lower case, without `www.`. The address itself if it has none. */
 function hostOf(address: string): string {
   const hasScheme = /^[a-z][a-z\d+.-]*:/i.test(address) && !/^[^/]+:\d/.test(address)
   const whole = hasScheme ? address : `http://${address.replace(/^\/\//, '')}`

@@ -47,6 +47,10 @@ interface Piece {
   readonly goesOn: List | Table | undefined
 }
 
+/**
+ * Reads the piece that begins at `start`. It ends where an item or row begins, or else after at most `mostPiece` units.
+ * A fence is never cut.
+ */
 function pieceAt(
   block: string,
   { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
@@ -70,7 +74,10 @@ function pieceAt(
   return { end: closing, found: readTo(closing), goesOn: undefined }
 }
 
-/** Cuts after a blank line, else after a line, preferably before a line that is not indented. */
+/**
+ * Returns an end after a blank line, or else after a line, preferably before a line that is not indented. Within a line
+ * if there is none.
+ */
 function endWithoutPlace(block: string, start: number): number {
   if (block.length - start <= mostPiece) return block.length
   const room = block.slice(start, start + mostPiece)
@@ -85,7 +92,7 @@ function endWithoutPlace(block: string, start: number): number {
   return start + mostPiece - (isPair ? 1 : 0)
 }
 
-/** Where the last line begins that `mayBegin` allows. */
+/** Returns the start of the last line that `mayBegin` allows. */
 function lastLineStart(text: string, mayBegin: (text: string, at: number) => boolean): number | undefined {
   for (let end = text.lastIndexOf('\n'); end >= 0; end = end === 0 ? -1 : text.lastIndexOf('\n', end - 1)) {
     if (mayBegin(text, end + 1)) return end + 1
@@ -106,6 +113,7 @@ function isAnyLine(): boolean {
   return true
 }
 
+/** Returns the list or table at the end if the next text continues it. */
 function continuedByNext(found: readonly Token[], next: string): List | Table | undefined {
   const last = found.findLast(({ type }) => type !== 'space')
   if (last?.type === 'table') return found.at(-1) === last && /^ {0,3}\|/.test(next) ? last : undefined
@@ -113,16 +121,20 @@ function continuedByNext(found: readonly Token[], next: string): List | Table | 
   return itemMark(last.items.at(-1)?.raw ?? '') === itemMark(next) ? last : undefined
 }
 
-/** A bullet, or what follows a number: other marks begin other lists. */
+/** Returns the bullet, or the character after the number. Items with other marks belong to other lists. */
 function itemMark(item: string): string | undefined {
   return /^ {0,3}(?:[-*+]|\d{1,9}[.)])/.exec(item)?.[0].at(-1)
 }
 
+/** Returns the table's first two lines. */
 function tableHead({ raw }: Table): string {
   return `${raw.split('\n', 2).join('\n')}\n`
 }
 
-/** Adds a piece's tokens; `head` belongs to the table that the piece continues. */
+/**
+ * Adds a piece's tokens, and joins its first one to the last if both are parts of one block. `head` belongs to the
+ * table that the piece continues.
+ */
 function appendPiece(
   tokens: Token[],
   found: readonly Token[],
@@ -137,6 +149,7 @@ function appendPiece(
   for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }
 
+/** Joins the parts of a paragraph, list or table. Undefined if they are different blocks. */
 function joinedToken(
   last: Token,
   first: Token,

@@ -38,7 +38,7 @@ const openPattern = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{
 /** A line that continues a table, with or without bars. Looks at its first character only: the line may still grow. */
 const tableRowPattern = /^ {0,3}[^\s#>*+\-\d`~<]/
 
-/** The blocks that are open at the end of a text. Undefined if there are none. */
+/** Returns the blocks that are open at the end of a text. Undefined if there are none. */
 export function openBlocksOf(source: string): OpenBlocks | undefined {
   if (!openPattern.test(source)) return undefined
   const inked = source.trimEnd()
@@ -51,6 +51,7 @@ export function openBlocksOf(source: string): OpenBlocks | undefined {
   return after.length > 1 && mayEnd ? openBlocksIn(source) : open
 }
 
+/** Reads the text and follows its last blocks inwards. */
 function openBlocksIn(source: string): OpenBlocks | undefined {
   const containers: Container[] = []
   let tokens: readonly Token[] = lex(source)
@@ -78,7 +79,10 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
   return containers.length === 0 ? undefined : { containers }
 }
 
-/** Completes the slice that begins with `text`. `midLine`: the slice begins within a line. */
+/**
+ * Returns how to begin the slice `text` so that it continues the open blocks. `midLine`: the slice begins within a
+ * line.
+ */
 export function reopening(text: string, open: OpenBlocks | undefined, midLine: boolean): Reopening {
   if (open?.fence !== undefined) {
     const line = `${openingMarks(open.containers)}${shortFence(open.fence)}\n`
@@ -98,7 +102,7 @@ export function reopening(text: string, open: OpenBlocks | undefined, midLine: b
   return itemReopening(text.slice(blank), blank, open.containers)
 }
 
-/** The text to append to close an open fence; empty if none is open. */
+/** Returns the text to append to close an open fence. Empty if none is open. */
 export function closingFence(open: OpenBlocks | undefined): string {
   if (open?.fence === undefined) return ''
   return `\n${continuationMarks(open.containers)}${open.fence.marker}`
@@ -130,6 +134,7 @@ function itemContainer(raw: string, number: number | undefined): Container {
   return { type: 'item', mark: number === undefined ? mark : mark.slice(-1), number, width }
 }
 
+/** Writes the marks of the containers, as in the first line of an item. */
 function openingMarks(containers: readonly Container[]): string {
   const marks = containers.map((one) => {
     if (one.type === 'quote') return '> '
@@ -138,11 +143,12 @@ function openingMarks(containers: readonly Container[]): string {
   return marks.join('')
 }
 
+/** Writes the marks and the indentation of a further line in the containers. */
 function continuationMarks(containers: readonly Container[]): string {
   return containers.map((one) => (one.type === 'quote' ? '> ' : ' '.repeat(one.width))).join('')
 }
 
-/** Keeps only the language: the rest of the line has no maximum length. */
+/** Returns the fence with its language only, because the rest of the line has no maximum length. */
 function shortFence({ marker, opening: line }: Fence): string {
   const lang = line.slice(marker.length).trim().split(/\s/, 1)[0] ?? ''
   return lang.length > 32 ? marker : marker + lang

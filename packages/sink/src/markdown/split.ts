@@ -17,7 +17,7 @@ export interface Slice {
 
 /** How long slices may be, and how to measure them. */
 export interface SplitOptions {
-  /** The most that a slice may measure. */
+  /** The maximum length of a slice, as measured. */
   readonly maxLength: number
   /**
    * The rendered length of a slice on its own. Text must not measure more than its UTF-16 units, apart from tables and
@@ -28,7 +28,7 @@ export interface SplitOptions {
   readonly escapable?: RegExp | undefined
   /** Where to begin. Default: at the beginning. */
   readonly from?: number | undefined
-  /** The blocks open at `from`: the `open` of the slice before it. Default: none. */
+  /** The blocks that are open at `from`, as the `open` of the slice before it. Default: none. */
   readonly open?: OpenBlocks | undefined
 }
 
@@ -70,6 +70,10 @@ interface SliceOptions {
   readonly open: OpenBlocks | undefined
 }
 
+/**
+ * Returns the longest slice from `from` that fits, or one character if nothing fits. `options.open` has the blocks to
+ * reopen.
+ */
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure } = options
   const rest = source.slice(from, from + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
@@ -125,7 +129,7 @@ function includesEscapable(text: string, escapable: RegExp | undefined): boolean
   return escapable !== undefined && text.search(escapable) >= 0
 }
 
-/** The end of the text that fits. The result never depends on the text after it. */
+/** Returns the end of the text that fits. It never depends on the text after it. */
 function furthestFit(
   text: string,
   {
@@ -165,13 +169,14 @@ interface CompleteText {
   readonly open: OpenBlocks | undefined
 }
 
+/** Closes an open fence, and returns the blocks that stay open. */
 function completedText(text: string): CompleteText {
   const open = openBlocksOf(text)
   // Trailing white space is invisible, so it takes no room.
   return { source: text.trimEnd() + closingFence(open), open }
 }
 
-/** Used when not even one character fits together with the reopened constructs. */
+/** Used when not even one character fits together with the reopened blocks. */
 function sliceWithoutBlocks(source: string, from: number, to: number): Slice {
   return { from, to, source: source.slice(from, to), open: undefined }
 }

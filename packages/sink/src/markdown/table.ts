@@ -12,8 +12,8 @@ export interface Table {
 export const widestColumn = 100
 
 /**
- * A table for platforms without tables, aligned for a monospaced font. Widths are UTF-16 units, as an emoji is two
- * columns wide.
+ * Writes a table as text for platforms without tables, aligned for a monospaced font. Widths are UTF-16 units, because
+ * an emoji is two columns wide.
  */
 export function tableText({ header, rows, align }: Table): string {
   const all = [header, ...rows]

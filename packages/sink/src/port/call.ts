@@ -6,11 +6,11 @@ import { PortError, type PortErrorType } from './port-error.ts'
 /** The deadline of each call to a platform, in ms, unless a port's options say otherwise. */
 export const callTimeoutMs = 30_000
 
-/** How one call is named, timed and reported. */
+/** The name, the deadline and the errors of one call. */
 export interface CallOptions {
   /** Names the call and its place in errors, as in "post in chat 7". */
   readonly what: string
-  /** After it, the call may or may not have taken effect. Default `callTimeoutMs`. */
+  /** After this time, the call may or may not have taken effect. Default `callTimeoutMs`. */
   readonly timeoutMs?: number | undefined
   /** Ends the call, as the deadline does. */
   readonly signal?: AbortSignal | undefined
@@ -21,8 +21,8 @@ export interface CallOptions {
 }
 
 /**
- * Makes one call to a platform. Rejects with a `PortError`: at the deadline, and when the signal aborts, with
- * `ambiguous`, even if the client can't abort the call. Makes no call if the signal has aborted already.
+ * Makes one call to a platform. Rejects with a `PortError`. At the deadline and when the signal aborts, its type is
+ * `ambiguous`, even if the client can't abort the call. Makes no call if the signal has already aborted.
  */
 export async function callPlatform<T>(
   make: (signal: AbortSignal) => Promise<T>,
@@ -53,12 +53,12 @@ export async function callPlatform<T>(
   }
 }
 
-/** Failures that say that the platform takes no calls yet. */
+/** Failures that mean that the platform accepts no calls yet. */
 const unanswered: ReadonlySet<PortErrorType> = new Set(['ambiguous', 'unreachable', 'rate-limited'])
 
 /**
- * A `ChannelPort.lookUp` for platforms that can't tell whether a post is there: resolves with `unknown` when the platform
- * answers the call, with a refusal too, and rejects while it doesn't.
+ * Implements `ChannelPort.lookUp` for platforms that can't tell whether a post is there. Resolves with `unknown` when
+ * the platform responds to the call, even with a refusal, and rejects while it doesn't.
  */
 export async function lookUpByProbe(probe: Promise<unknown>): Promise<LookedUp> {
   try {

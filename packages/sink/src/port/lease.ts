@@ -1,9 +1,9 @@
 import type { AppendStream, ChannelPort, NativeStream } from './port.ts'
 
-/** Resolves when calls may be made, with a signal that aborts when they may not any more: see `LedgerStore.lease`. */
+/** Resolves when calls may be made, with a signal that aborts when they no longer may. See `LedgerStore.lease`. */
 export type Lease = () => Promise<AbortSignal>
 
-/** Makes a call once that is allowed. Its signal aborts when it is not allowed any more, and when `signal` does. */
+/** Makes a call once that is allowed. Its signal aborts when it is no longer allowed, and when `signal` does. */
 export async function withLease<T>(
   lease: Lease,
   signal: AbortSignal | undefined,
@@ -25,7 +25,7 @@ export async function withLease<T>(
   }
 }
 
-/** The same port, whose calls wait until they are allowed. */
+/** Returns the same port, but each call waits until it is allowed. */
 export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
   const leased = async <Options extends { readonly signal: AbortSignal }, T>(
     options: Options,

@@ -18,14 +18,14 @@ const beforeSending: ReadonlySet<string> = new Set([
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ])
 
-/** How clients name the error that theirs wraps: the standard, grammY, and Slack's client. */
+/** The fields in which clients put the original error: by the standard, grammY, and Slack's client. */
 const wrapped = ['cause', 'error', 'original'] as const
 
 /** A platform's error response, as the sink understands it. */
 export interface Refusal extends PortErrorOptions {
   /** What the error means for the call. */
   readonly type: PortErrorType
-  /** What the platform said, for the message. What looks like a token is removed. */
+  /** The platform's own explanation, for the message. Tokens are removed. */
   readonly reason: string
 }
 
@@ -33,9 +33,9 @@ export interface Refusal extends PortErrorOptions {
 export type ToPortError = (error: unknown, call: string) => PortError
 
 /**
- * Makes a channel's mapping of failed calls. `refusalOf` reads the platform's own errors; undefined means that no
- * readable response came. The error then tells by the network error's code whether the call was sent, and it has no
- * cause: network errors often contain the URL, and with it the token.
+ * Creates a channel's mapping of failed calls. `refusalOf` reads the platform's own errors, and returns undefined if no
+ * readable response arrived. The code of the network error then decides whether the call was sent. Such an error has no
+ * cause, because network errors often contain the URL and with it the token.
  */
 export function createToPortError(platform: string, refusalOf: (error: unknown) => Refusal | undefined): ToPortError {
   return (error, call) => {
@@ -49,12 +49,12 @@ export function createToPortError(platform: string, refusalOf: (error: unknown) 
   }
 }
 
-/** `unreachable` if the call was certainly not sent, else `ambiguous`. */
+/** Returns `unreachable` if the call was certainly not sent, otherwise `ambiguous`. */
 export function typeOfNetworkError(error: unknown): 'unreachable' | 'ambiguous' {
   return beforeSending.has(networkCodeOf(error) ?? '') ? 'unreachable' : 'ambiguous'
 }
 
-/** The code of a network error, such as `ECONNREFUSED`, searched down the chain of wrapped errors. */
+/** Returns the code of a network error, for example `ECONNREFUSED`, also from a wrapped error. */
 export function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 6; depth++) {
     const layer: object = at
@@ -65,7 +65,7 @@ export function networkCodeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** What an HTTP status means where the platform's own words don't say more. */
+/** Returns the meaning of an HTTP status, for errors that the platform doesn't explain further. */
 export function typeOfStatus(status: number): PortErrorType {
   // Accepted, but without a readable answer.
   if (status < 300) return 'ambiguous'

@@ -56,7 +56,7 @@ export class PortError extends SafeError {
   }
 }
 
-/** What removing a message does that is already gone: it succeeds. */
+/** Waits for the removal of a message, and succeeds if it is already gone. */
 export async function ignoreGone(removal: Promise<unknown>): Promise<void> {
   try {
     await removal

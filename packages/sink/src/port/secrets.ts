@@ -1,19 +1,21 @@
 import { redactTokens } from '@reply/core/internal'
 import { base64url } from '../base64url.ts'
 
-/** The shortest run of a secret's characters that is removed from a text. Shorter secrets are removed whole. */
+/** The shortest run of a secret's characters that is removed from a text. Shorter secrets are removed as a whole. */
 const shortestPart = 16
-/** Shorter texts are not kept: errors would lose ordinary words. */
+/** Shorter secrets are not removed, because errors would lose ordinary words. */
 const shortestSecret = 8
-/** How many secrets with an end are remembered: such as those of interactions, which Discord takes for 15 minutes. */
+/**
+ * How many temporary secrets are remembered, for example those of interactions, which Discord accepts for 15 minutes.
+ */
 const mostTemporary = 200
 
 const permanent = new Set<string>()
 const temporary = new Set<string>()
 
 /**
- * Keeps a secret out of the errors of this process, also in part: an error passes through any number of hands before one
- * of them prints it. `isTemporary` for one of many that end soon: only the newest 200 are remembered.
+ * Keeps a secret out of all errors of this process, also in part. `isTemporary`: it is one of many that expire soon,
+ * and only the newest 200 of them are remembered. Does nothing for fewer than 8 characters.
  */
 export function keepSecret(secret: string, { isTemporary = false }: { readonly isTemporary?: boolean } = {}): void {
   if (secret.length < shortestSecret) return
@@ -24,7 +26,7 @@ export function keepSecret(secret: string, { isTemporary = false }: { readonly i
   if (oldest !== undefined) temporary.delete(oldest)
 }
 
-/** A text without the secrets that were kept. */
+/** Returns the text with "[redacted]" in place of secrets that were registered with `keepSecret`. */
 export function withoutSecrets(text: string): string {
   const forms = [
     ...[...permanent].flatMap((secret) => [...encodedForms(secret), ...base64Forms(secret)]),
@@ -42,7 +44,7 @@ export function withoutSecrets(text: string): string {
   return out + text.slice(given)
 }
 
-/** How URLs, JSON and HTML write a secret. */
+/** Returns the secret as it is, and as URLs, JSON and HTML write it. */
 function encodedForms(secret: string): readonly string[] {
   const inURL = encodeURIComponent(secret)
   return [
@@ -62,7 +64,10 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** What is the same in all Base64 texts with a secret in them, such as `user:password`: there are three, by what is before. */
+/**
+ * Returns the part that all Base64 texts with the secret have in common, for example that of `user:password`. There are
+ * three, depending on the length of the text before it.
+ */
 function base64Forms(secret: string): readonly string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = new TextEncoder().encode(`${'0'.repeat(before)}${secret}`)
@@ -77,8 +82,8 @@ interface Span {
 }
 
 /**
- * The runs of a text that are also in the secret. Each holds a whole block of half the shortest run, so only blocks are
- * searched for.
+ * Returns the runs of the text that also occur in the secret. Each contains a whole block of half the shortest run, so
+ * only blocks are searched for.
  */
 function commonRuns(secret: string, text: string): readonly Span[] {
   const least = Math.min(shortestPart, secret.length)
@@ -99,14 +104,14 @@ function commonRuns(secret: string, text: string): readonly Span[] {
 }
 
 /**
- * What a server or a client's library said, without the secrets that were kept, and without what looks like a token. Tokens
- * first: what is left of one that shares its beginning with a secret no longer looks like a token.
+ * Returns a text of a server or a library without secrets and without anything that looks like a token. Tokens are
+ * removed first, because the rest of one that begins like a secret no longer looks like a token.
  */
 export function quotable(text: string): string {
   return withoutSecrets(redactTokens(text))
 }
 
-/** An error whose message and cause have none of the secrets that were kept. The base of this project's own errors. */
+/** An error whose message and cause contain no registered secrets. The base of this project's own errors. */
 export class SafeError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(withoutSecrets(message), options && 'cause' in options ? { cause: safeCause(options.cause) } : undefined)
@@ -116,15 +121,16 @@ export class SafeError extends Error {
 /** Deeper fields of a cause are left out. */
 const maxDepth = 8
 
-/** An error of any origin, without the secrets that were kept. The same one if it has none. */
+/** Returns an error of any origin without registered secrets. The same object if it has none. */
 export function safeError(error: Error): Error {
   const safe = cleanCopy(error, { clean: withoutSecrets, above: new Set(), depth: 0 })
   return safe instanceof Error ? safe : error
 }
 
 /**
- * A cause without secrets, for an error that may be printed with all its fields. The same object if it has none.
- * Otherwise a copy with the same prototype; it leaves out objects of other classes, such as requests, which show headers.
+ * Returns a cause without secrets, for an error that may be printed with all its fields. The same object if it has
+ * none. Otherwise a copy with the same prototype, without objects of other classes, for example requests, which show
+ * headers.
  */
 function safeCause(cause: unknown): unknown {
   return cleanCopy(cause, { clean: quotable, above: new Set(), depth: 0 })
@@ -132,11 +138,15 @@ function safeCause(cause: unknown): unknown {
 
 interface Copying {
   readonly clean: (text: string) => string
-  /** What contains the value. */
+  /** The objects that contain the value, to detect cycles. */
   readonly above: ReadonlySet<object>
   readonly depth: number
 }
 
+/**
+ * Returns the value with all its texts cleaned. The same value if that changes nothing. Undefined for functions,
+ * cycles, and values that are too deep or of other classes.
+ */
 function cleanCopy(value: unknown, { clean, above, depth }: Copying): unknown {
   if (typeof value === 'string') return clean(value)
   if (typeof value === 'function') return undefined
@@ -164,12 +174,12 @@ function cleanCopy(value: unknown, { clean, above, depth }: Copying): unknown {
   return Object.create(prototype, Object.fromEntries(fields.map(({ name, field }) => [name, field])))
 }
 
-/** A stack repeats the message. Its paths stay. */
+/** Cleans the stack, which repeats the message. Its paths stay. */
 function cleanStack({ message, stack = '' }: Error, clean: Copying['clean']): string {
   return withoutSecrets(message === '' ? stack : stack.replaceAll(message, () => clean(message)))
 }
 
-/** What a platform demands of a secret. */
+/** The platform's requirements for a secret. */
 interface SecretRule {
   /** Number of visible characters. Default 1. */
   readonly minLength?: number | undefined
@@ -181,9 +191,9 @@ interface SecretRule {
 const invisible = /[\s\p{C}\p{Default_Ignorable_Code_Point}]/gu
 
 /**
- * Says why a secret can't be used, in one sentence that does not repeat it. Undefined if it can. A blank secret is
- * always refused: any stranger can compute an HMAC with an empty key, or send a header that equals "". From then on,
- * errors of this process leave it out.
+ * Returns why a secret can't be used, in one sentence that does not repeat it. Undefined if it can, and then it is
+ * registered with `keepSecret`. A blank secret is always refused, because any stranger can compute an HMAC with an
+ * empty key, or send a header that equals "".
  */
 export function secretFault(secret: string | undefined, { minLength = 1, form }: SecretRule = {}): string | undefined {
   if (secret === undefined) return 'It is missing.'
@@ -196,7 +206,10 @@ export function secretFault(secret: string | undefined, { minLength = 1, form }:
   return undefined
 }
 
-/** The same for the token of a vendor's client. Undefined if the client does not expose its token, as some don't. */
+/**
+ * Returns the same as `secretFault` for the token of a vendor's client. Undefined if the client does not expose its
+ * token.
+ */
 export function tokenFault(client: object): string | undefined {
   const token = 'token' in client ? client.token : undefined
   return typeof token === 'string' ? secretFault(token) : undefined

@@ -1,11 +1,11 @@
-/** Remembers results for texts that were used recently. */
+/** Caches results for texts that were used recently. */
 export interface TextCache<T> {
-  /** The remembered result for this text, else the result of `make`. */
+  /** Returns the cached result for this text, or else the result of `make`. */
   get(text: string, make: (text: string) => T): T
 }
 
 /**
- * Two-generation cache of at most `mostUnits` UTF-16 units: entries used since the last swap survive it, so making room
+ * Two-generation cache of at most `mostUnits` UTF-16 units. Entries used since the last swap survive it, so making room
  * takes no search. Texts longer than a quarter of that are not kept.
  */
 export function createTextCache<T>(mostUnits: number): TextCache<T> {

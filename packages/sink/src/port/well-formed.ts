@@ -1,17 +1,17 @@
 import type { AppendStream, Attachment, Bubble, ChannelPort, Form, NativeStream, StreamPiece } from './port.ts'
 
-/** Replaces halves of surrogate pairs by U+FFFD, which has the same length: platforms refuse a text with a half. */
+/** Replaces halves of surrogate pairs by U+FFFD, which has the same length. Platforms refuse a text with a half. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
-/** Leaves out the first half of a surrogate pair at the end of a text that is still being written. */
+/** Removes the first half of a surrogate pair at the end of a text that is still growing. */
 export function withoutHalf(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
 }
 
-/** The same port, given well-formed text only: in messages, labels, forms, files and streams. */
+/** Returns the same port, which gets only well-formed text: in messages, labels, forms, files and streams. */
 export function wellFormedPort(port: ChannelPort): ChannelPort {
   return {
     get limits() {

@@ -152,7 +152,7 @@ export function createFake(options: FakeOptions): Fake {
     for (const listener of [...listeners]) listener()
   }
 
-  /** Makes a report once the call has ended. */
+  /** Makes the delivery report of a post, once the call has ended. */
   function reportSoon(key: string, ref: MessageRef, fault: FakeFault['type'] | undefined): void {
     const error = new PortError('refused', 'Injected fault: undelivered.')
     const type: PostReport['type'] = !takesPosts ? 'chat-closed' : fault === 'undelivered' ? 'failed' : 'there'
@@ -176,6 +176,7 @@ export function createFake(options: FakeOptions): Fake {
     typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
   }
 
+  /** Answers `lookUp` as the options say. */
   function lookUpKey(key: string): LookedUp {
     if (lookUp === 'probe') return { type: 'unknown' }
     const ref = byKey.get(key)
@@ -186,6 +187,7 @@ export function createFake(options: FakeOptions): Fake {
     preview = { text, until: clock.now() + 30_000 }
   }
 
+  /** Runs `act` as one counted call: within the budget, with the fault of this call, and recorded in `calls`. */
   async function makeCall<T>(verb: string, act: (fault: FakeFault['type'] | undefined) => T): Promise<T> {
     count += 1
     const fault = faults.find((one) => one.call === count)
@@ -205,6 +207,7 @@ export function createFake(options: FakeOptions): Fake {
     }
   }
 
+  /** Applies the side effects of a fault, and returns its error. */
   function injectFault({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
     if (type === 'fixed')
@@ -214,6 +217,7 @@ export function createFake(options: FakeOptions): Fake {
     return new PortError(kind, `Injected fault: ${type}.`, limited ? { retryAfterMs } : {})
   }
 
+  /** Counts a call. Throws `rate-limited` if the budget is used up or the chat is paused. */
   function spendBudget(at: number): void {
     times = times.filter((time) => time > at - limits.perChat.perMs)
     const until = Math.max(frozenUntil, ...[limits.perChat, ...(limits.burst ? [limits.burst] : [])].map(freeAt))
@@ -221,17 +225,19 @@ export function createFake(options: FakeOptions): Fake {
     times.push(at)
   }
 
-  /** When the oldest call that fills the budget no longer counts. */
+  /** Returns when the oldest call that fills the budget no longer counts. */
   function freeAt({ calls, perMs }: Budget): number {
     const oldest = times.at(-calls)
     return oldest === undefined ? 0 : oldest + perMs
   }
 
+  /** Removes the newest message, as a person would. */
   function deleteNewest(): void {
     const newest = messages.findLast(({ id }) => !removed.has(id))
     if (newest) removed.add(newest.id)
   }
 
+  /** Adds a message. With idempotency, returns the existing message of a key that is still remembered. */
   function post(bubble: Pick<Bubble, 'text' | 'buttons'>, posting: FakePost, file?: Attachment): MessageRef {
     const known = limits.idempotent ? byKey.get(posting.key) : undefined
     if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
@@ -259,6 +265,7 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
+  /** Throws `gone`, `fixed` or `refused` for a message that can't be edited. */
   function edit({ id }: MessageRef, bubble: Bubble): void {
     const at = messages.findIndex((message) => message.id === id)
     const message = messages[at]
@@ -276,7 +283,8 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
-  function appendToStream(ref: MessageRef, { text, tasks }: StreamPiece, isOpened: boolean): void {
+  /** Adds text and tasks to an open stream, and closes it unless `staysOpen`. */
+  function appendToStream(ref: MessageRef, { text, tasks }: StreamPiece, staysOpen: boolean): void {
     const message = messages.find(({ id }) => id === ref.id)
     if (!message || removed.has(ref.id)) throw new PortError('gone', 'No such message.')
     if (!isOpen(message)) throw new PortError('fixed', 'The message is not an open stream.')
@@ -288,7 +296,7 @@ export function createFake(options: FakeOptions): Fake {
       ...one,
       text: whole,
       tasks: reported,
-      openUntil: isOpened ? one.openUntil : undefined,
+      openUntil: staysOpen ? one.openUntil : undefined,
     }))
   }
 
@@ -300,6 +308,7 @@ export function createFake(options: FakeOptions): Fake {
     for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
   }
 
+  /** Throws if the platform would refuse the text or the buttons. */
   function mustFit({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
     if (text.trim() === '') throw new PortError('refused', 'The message is empty.')
     const isBroken = [text, ...buttons.flat().map(({ label }) => label)].some((one) => /\p{Surrogate}/u.test(one))

@@ -114,6 +114,7 @@ function limitContainers(
     return isPlain ? undefined : (readSimpleList(src, lexer) ?? readOutermost(src, readList))
   }
 
+  /** Reads an outermost list or quote. Falls back to plain text if it is or would be read too often. */
   function readOutermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!markedLine.test(src)) return undefined
     if (src.length <= unseen) {
@@ -135,6 +136,7 @@ function limitContainers(
     }
   }
 
+  /** Reads a list or quote one level deeper, and counts its units. Undefined below `mostDepth`. */
   function readNested<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (depth >= mostDepth) return undefined
     depth++
@@ -144,6 +146,7 @@ function limitContainers(
     return token
   }
 
+  /** Throws a RangeError beyond the limit, which `readOutermost` catches. */
   function chargeReads(units: number): void {
     reads += units
     if (reads > mostReads) throw new RangeError(`Reading a text's lists and quotes took more than ${mostReads} units.`)
@@ -170,6 +173,7 @@ function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallb
   tokenizer.heading = (src) => readWithinLimit(src, readHeading)
   tokenizer.lheading = (src) => readWithinLimit(src, readUnderlined)
 
+  /** Reads a heading. Beyond the limit, falls back to plain text. */
   function readWithinLimit(src: string, read: typeof readHeading): Tokens.Heading | undefined {
     const heading = fallback.isPlain() ? undefined : read(src)
     if (heading === undefined || mayBeMore()) return heading
@@ -233,6 +237,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     return read
   }
 
+  /** Reads a span, and charges a failed search for its end. Reads nothing once the line's budget is used up. */
   function readMetered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
     if (left < 0) {
       left -= unitsPerMark
@@ -244,12 +249,12 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   }
 }
 
-/** The rest of a line beyond its limit, as one text. marked adds an escape token as it is, whatever its type. */
+/** Returns the rest of a line beyond its limit as one text. marked adds an escape token as it is, whatever its type. */
 function plainRest(src: string): Tokens.Escape {
   return { type: 'escape', raw: src, text: src }
 }
 
-/** Everything up to the next blank line as one paragraph, whatever its lines begin with. */
+/** Reads everything up to the next blank line as one paragraph, whatever its lines begin with. */
 function plainBlock(src: string, lexer: Lexer): Tokens.Paragraph {
   const raw = /^[\s\S]*?(?:\n(?=[ \t]*(?:\n|$))|$)/.exec(src)?.[0] ?? src
   const text = raw.replace(/\n$/, '')

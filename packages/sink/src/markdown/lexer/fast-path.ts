@@ -47,7 +47,10 @@ interface Marks {
   readonly hasLabels: boolean
 }
 
-/** Matches the text up to the next mark, address or label, or one of those. Backticks are read by hand. */
+/**
+ * Creates a pattern that matches the text up to the next mark, address or label, or one of those. Backticks are read by
+ * hand.
+ */
 function createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
   const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
   const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
@@ -126,7 +129,7 @@ interface Backticks {
   readonly closing: number | undefined
 }
 
-/** Finds the ends of code in a line, in one pass. It is asked from left to right. */
+/** Returns a function that finds the end of code in a line. Call it from left to right, because it makes one pass. */
 function createBacktickSearch(line: string): (start: number) => Backticks {
   let starts: Map<number, number[]> | undefined
   return (start) => {
@@ -138,7 +141,7 @@ function createBacktickSearch(line: string): (start: number) => Backticks {
   }
 }
 
-/** Where each run of backticks begins, by its length. The last one comes first. */
+/** Returns where each run of backticks begins, by its length. The last one comes first. */
 function runsOf(line: string, from: number): Map<number, number[]> {
   const runs: (readonly [start: number, length: number])[] = []
   for (let start = from; start >= 0; ) {
@@ -155,18 +158,22 @@ function runsOf(line: string, from: number): Map<number, number[]> {
   return starts
 }
 
+/** Returns the end of a run of backticks. */
 function runEnd(line: string, start: number): number {
   let end = start
   while (line.charCodeAt(end) === backtick) end++
   return end
 }
 
-/** The spans of a line while the blocks are read. A simple one needs no place in the lexer's queue. */
+/** Returns the spans of a line while the blocks are read. marked fills those of a difficult line later. */
 export function spansOf(line: string, lexer: Lexer): Token[] {
   return readSimpleSpans(line, { definitions: undefined, isInLink: false }) ?? lexer.inline(line)
 }
 
-/** Undefined for text, and for a label without a definition, which is text too. */
+/**
+ * Returns emphasis, an address or a label. Undefined for text, and for a label without a definition, which is text,
+ * too.
+ */
 function spanOf(
   { 0: raw, 1: link, 2: mark, 3: inner = '' }: RegExpExecArray,
   labels: Definitions | undefined,
@@ -178,7 +185,7 @@ function spanOf(
   return link.startsWith('[') ? linkByLabel(link, labels) : linkToAddress(link)
 }
 
-/** A space at both ends belongs to the marks. */
+/** Returns the text of inline code. One space at both ends belongs to the backticks. */
 function codeWithoutPadding(content: string): string {
   const code = content.includes('\n') ? content.replaceAll('\n', ' ') : content
   return code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code) ? code.slice(1, -1) : code
@@ -189,6 +196,7 @@ function linkToAddress(raw: string): Tokens.Link {
   return { type: 'link', raw, text: raw, href: raw, autolink: true, tokens }
 }
 
+/** Undefined without a definition. */
 function linkByLabel(raw: string, labels: Definitions | undefined): Tokens.Link | undefined {
   const text = raw.slice(1, -1)
   const link = labels?.[text.toLowerCase()]
@@ -225,6 +233,7 @@ export function readSimpleList(src: string, lexer: Lexer): Tokens.List | undefin
   return rows && listFromRows(rows, { source: src, from: 0, to: rows.length, lexer })
 }
 
+/** Reads the items of a list, outer and inner ones. Undefined if anything in it is not a one-line item. */
 function readRows(src: string): readonly Row[] | undefined {
   const rows: Row[] = []
   const open: Row[] = []
@@ -249,7 +258,10 @@ function readRows(src: string): readonly Row[] | undefined {
   return rows.length > 0 && listEnd.test(src) ? rows : undefined
 }
 
-/** Adds the row if it continues an open list, or begins one right below the text of the item above. */
+/**
+ * Adds the row if it continues an open list, or begins one right below the text of the item above. Returns false if it
+ * does neither, and the whole list must be read by marked.
+ */
 function tryAddRow(row: Row, rows: Row[], open: Row[]): boolean {
   const above = rows.at(-1)
   rows.push(row)
@@ -272,6 +284,7 @@ interface Part {
   readonly lexer: Lexer
 }
 
+/** Returns the list of the rows from index `from` to `to`. Deeper rows become lists in its items. */
 function listFromRows(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens.List {
   const indent = rows[from]?.indent ?? 0
   const mark = rows[from]?.mark ?? ''
@@ -299,6 +312,7 @@ function listFromRows(rows: readonly Row[], { source, from, to, lexer }: Part): 
   return { type: 'list', raw: source.slice(0, at).trimEnd(), ordered, start, loose, items }
 }
 
+/** Returns the item of the first row. The other rows are its inner list. */
 function itemFromRows(rows: readonly Row[], { source: raw, from, to, lexer }: Part, isLast: boolean): Tokens.ListItem {
   const row = rows[from]
   const width = (row?.mark.length ?? 0) + 1
@@ -322,6 +336,7 @@ function itemFromRows(rows: readonly Row[], { source: raw, from, to, lexer }: Pa
   return { type: 'list_item', raw, task: false, loose: false, text, tokens }
 }
 
+/** Turns the item's text into paragraphs, as marked does in a list with blank lines. Mutates the item. */
 function makeLoose(item: Tokens.ListItem): void {
   item.loose = true
   for (const token of item.tokens) if (token.type === 'text') token.type = 'paragraph'

@@ -1,8 +1,8 @@
 import type { Tokenizer, Tokens } from 'marked'
 
 /**
- * Tells whether the paragraph at the beginning of a text has an underline, which makes it a heading. It is called for
- * the same text repeatedly, each time without its first lines, so the result is cached.
+ * Returns a function that tells whether the paragraph at the beginning of a text has an underline, which makes it a
+ * heading. It is called for the same text repeatedly, each time without its first lines, so the result is cached.
  */
 export function createUnderlineSearch(): (src: string) => boolean {
   let text = ''
@@ -37,7 +37,7 @@ const deepItem = /^[ \t]{32,}(?:[-*+]|\d{1,9}[.)])[ \t]/
 const leadPattern = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/
 const markPattern = />|[-*+]|\d+[.)]/g
 
-/** The least that marked reads of a line for the quotes and lists that its marks nest in each other. */
+/** Returns the least that marked reads of a line for the quotes and lists that its marks nest in each other. */
 function leastReads(line: string, mostDepth: number): number {
   const marks = leadPattern.exec(line)?.[0]
   if (marks === undefined) return 0
@@ -54,6 +54,7 @@ interface Stretch {
   readonly reads: number
 }
 
+/** Returns the lists and quotes at the beginning of a text, and how costly they are to read. */
 export function containersAt(src: string, mostDepth: number): Stretch {
   let start = 0
   let lazy = 0
@@ -91,7 +92,10 @@ function isTooWide(src: string): boolean {
 const tableReadsPerUnit = 4
 const tableReads = 8000
 
-/** Tells whether a table at the beginning of a text is likely; `missed` reports a failed attempt. */
+/**
+ * Returns a test whether a table at the beginning of a text is likely. Report each failed attempt with `missed`. Beyond
+ * the limit, none is likely.
+ */
 export function createTableLimit(units: number): { isLikely(src: string): boolean; missed(src: string): void } {
   let left = tableReads + tableReadsPerUnit * units
   return {
@@ -106,7 +110,10 @@ export function createTableLimit(units: number): { isLikely(src: string): boolea
 const unitsPerHeading = 30
 const headings = 10
 
-/** Whether a text of this many UTF-16 units may have one more heading. */
+/**
+ * Returns a function that counts a heading of a text with this many UTF-16 units, and returns whether it is within the
+ * limit.
+ */
 export function createHeadingLimit(units: number): () => boolean {
   let left = headings + units / unitsPerHeading
   return () => left-- > 0
@@ -116,7 +123,7 @@ export function textSpan(text: string): Tokens.Text {
   return { type: 'text', raw: text, text, escaped: false }
 }
 
-/** Whether emphasis may begin there. An underscore between letters does not begin any. */
+/** Whether emphasis may begin at the start of `src`. An underscore between letters begins none. */
 export function mayBeginEmphasis(src: string, before = ''): boolean {
   return (
     src.startsWith('*') || (src.startsWith('_') && !(/^_+[\p{L}\p{N}]/u.test(src) && /[\p{L}\p{N}]$/u.test(before)))
@@ -131,7 +138,7 @@ const addressLength = 254
 
 type SpanRules = Tokenizer['rules']['inline']
 
-/** The rules with a bounded search for the @ of an address, and those for a line without an @. */
+/** Returns the rules with a bounded search for the @ of an address, and those for a line without an @. Cached. */
 export function boundedAddresses(rules: SpanRules): { readonly any: SpanRules; readonly none: SpanRules } {
   const known = boundedRules.get(rules)
   if (known) return known
@@ -142,20 +149,20 @@ export function boundedAddresses(rules: SpanRules): { readonly any: SpanRules; r
 
 const boundedRules = new WeakMap<SpanRules, ReturnType<typeof boundedAddresses>>()
 
-/** The rules with `times` in place of each + before an @. */
+/** Returns the rules with `times` in place of each + before an @. */
 function withRepetition(rules: SpanRules, times: string): SpanRules {
   const changed = ({ source, flags }: RegExp): RegExp => new RegExp(source.replace(/\]\+(?=\(?@)/g, `]${times}`), flags)
   return { ...rules, text: changed(rules.text), url: changed(rules.url) }
 }
 
-/** A label of plain words that no definition has, as one text. marked would read it in three parts. */
+/** Reads a label of plain words without a definition as one text. marked would read it in three parts. */
 export function undefinedLabel(src: string, links: Tokenizer['lexer']['tokens']['links']): Tokens.Text | undefined {
   const [raw, label] = /^\[([A-Za-z0-9]{1,99})\](?!\[)/.exec(src) ?? []
   if (raw === undefined || label === undefined || Object.hasOwn(links, label.toLowerCase())) return undefined
   return { type: 'text', raw, text: raw }
 }
 
-/** Opening brackets in a line without a closing one. marked would search for a link at each of them. */
+/** Reads opening brackets in a line without a closing one as text. marked would search for a link at each of them. */
 export function openBrackets(src: string): Tokens.Text | undefined {
   const raw = /^(?:!?\[)+/.exec(src)?.[0]
   return raw === undefined ? undefined : { type: 'text', raw, text: raw }

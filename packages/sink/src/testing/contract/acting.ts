@@ -24,15 +24,17 @@ export async function withSink(
   }
 }
 
+/** Shows the reply as one that has just started. */
 export function startReply(sink: Sink, reply: Reply): void {
   sink.replyStarted?.({ type: 'replyStarted', reply })
 }
 
+/** Shows the next state of the reply. */
 export function amendReply(sink: Sink, reply: Reply): void {
   sink.replyAmended?.({ type: 'replyAmended', reply })
 }
 
-/** Resolves when the sink has shown everything it will. */
+/** Resolves when the sink has shown everything that it will. Throws after `patienceMs`. */
 export async function settledDelivery(stage: Timed, sink: Sink): Promise<Delivery> {
   let delivery: Delivery | undefined
   void sink.settled().then((found) => {

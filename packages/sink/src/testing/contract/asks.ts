@@ -34,7 +34,7 @@ const writes: readonly Permitting[] = [
   { tool: 'other', input: { deep: { list: ['first *one*', { second: 'line 1\nline 2' }] }, flag: true, count: 12 } },
 ]
 
-/** What people are shown before something runs. */
+/** Everything that people see before something runs. */
 export const asking = [
   {
     name: 'shows all that a permission would run, verbatim, before it can be allowed',
@@ -108,7 +108,9 @@ export const asking = [
   },
 ] as const satisfies readonly Demand[]
 
-/** All of it must be readable before it can be allowed, and it can be allowed wherever it fits. */
+/**
+ * Throws unless all of the permission is readable before it can be allowed. It must be possible to allow it if it fits.
+ */
 async function mustBeReadable(
   stage: Stage,
   given: Permitting & { readonly sessionID: string },
@@ -160,6 +162,7 @@ async function mustBeReadable(
   )
 }
 
+/** Whether a message from index `from` on invites an answer by button or text. */
 function isAsked(stage: Stage, from = 0): boolean {
   const shown = stage.screen().slice(from)
   return shown.some(
@@ -167,6 +170,7 @@ function isAsked(stage: Stage, from = 0): boolean {
   )
 }
 
+/** Whether a message from index `from` on offers to allow the permission. */
 function isOffered(stage: Stage, from = 0): boolean {
   return stage
     .screen()
@@ -174,6 +178,7 @@ function isOffered(stage: Stage, from = 0): boolean {
     .some(({ text, buttons }) => buttons.flat().some(({ label }) => label === texts.allowOnce) || invitesReply(text))
 }
 
+/** Whether the text says how to allow the permission by text. */
 function invitesReply(text: string): boolean {
   return includesText(text, texts.replyPermission(true))
 }
@@ -182,11 +187,12 @@ function includesText(text: string, expected: string): boolean {
   return compact(text).includes(compact(expected))
 }
 
-/** Every line of every string of the input, as it should be readable. */
+/** Returns every line of every string of the input, as it should be readable. */
 function linesOf({ call }: PermissionAsk): readonly string[] {
   return leavesOf(call?.input).flatMap((leaf) => escapeDeceptive(leaf).split('\n'))
 }
 
+/** Returns all strings, numbers and other leaves of a value as text. */
 function leavesOf(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : [String(value)]

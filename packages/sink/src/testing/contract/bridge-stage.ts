@@ -57,6 +57,7 @@ interface ConnectedHost {
   readonly errors: readonly Error[]
 }
 
+/** Creates a host that has handled all messages older than a minute. */
 export function createHost(
   { secret, chat }: BridgeStage,
   onInbound: (inbound: Inbound) => void,
@@ -74,6 +75,7 @@ export function createHost(
   }
 }
 
+/** Runs `act` with a connection that receives, then stops it. */
 export async function withConnection(stage: BridgeStage, act: (begun: ConnectedHost) => Promise<void>): Promise<void> {
   const received: Inbound[] = []
   const errors: Error[] = []

@@ -174,7 +174,7 @@ export const faults = [
   },
 ] as const satisfies readonly Demand[]
 
-/** The message, stack and fields of an error and its causes. */
+/** Returns the message, stack and fields of an error and its causes. */
 function allTextOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : allTextOf(error.cause)

@@ -132,7 +132,7 @@ interface Answered {
   readonly handled: () => number
 }
 
-/** A person acts, the host answers, and the first call for that answer fails. */
+/** Acts as a person while the first call that answers it fails. Resolves once that call was made. */
 async function answerWithFault(
   stage: InboundStage,
   kind: (typeof kinds)[number],
@@ -190,7 +190,7 @@ async function mustGiveUp(stage: InboundStage, kind: (typeof kinds)[number]): Pr
   mustReportOneAnswer(errors)
 }
 
-/** One error of type `answer`. */
+/** Throws unless there is exactly one error, of type `answer`. */
 function mustReportOneAnswer(errors: readonly Error[]): void {
   const types = errors.map((error) => ('type' in error ? String(error.type) : error.name))
   must(types.join() === 'answer', `The reported errors are: ${types.join(', ') || 'none'}.`)

@@ -14,7 +14,7 @@ export interface Scripted {
   readonly ask?: Ask
 }
 
-/** A growing reply: empty, half of its text, all of it, settled. */
+/** Returns the states of a growing reply: empty, half of its text, all of it, settled. */
 export function statesOf(text: string, sessionID = 'ses_contract'): readonly Reply[] {
   const half = text.slice(0, text.length >> 1)
   return [
@@ -25,6 +25,7 @@ export function statesOf(text: string, sessionID = 'ses_contract'): readonly Rep
   ]
 }
 
+/** Returns a reply with this text. It is blocked while its ask is pending. */
 export function replyOf(text: string, { isSettled = false, sessionID = 'ses_contract', ask }: Scripted = {}): Reply {
   const status = isSettled ? 'sealed' : 'open'
   const part: TextPart = { id: 'prt_1', messageID: 'msg_2', type: 'text', status, text, raw: undefined }
@@ -50,6 +51,7 @@ const question: Question = {
   custom: true,
 }
 
+/** Returns a question with the options "Red" and "Blue". */
 export function askOf(more: Partial<Pick<QuestionAsk, 'status' | 'answers'>>): QuestionAsk {
   const place = { requestID: 'que_1', sessionID: 'ses_contract', directory: undefined, path: ['ses_contract'] }
   return { type: 'question', ...place, status: 'pending', askedAt: 1000, questions: [question], ...more }
@@ -79,7 +81,7 @@ export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more 
   }
 }
 
-/** A text of at least that length in which every sentence is different. */
+/** Returns a text of at least that length in which every sentence is different. */
 export function numberedSentences(length: number): string {
   let text = ''
   for (let count = 1; text.length < length; count++) text += `This is sentence ${count} of a long text. `

@@ -81,6 +81,7 @@ export interface Stage extends Timed {
 /** One clause of the contract of ports. */
 export type Demand = AnyDemand<Stage>
 
+/** Throws an error with the message unless the condition holds. */
 export function must(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message)
 }
@@ -108,6 +109,7 @@ export interface Posting {
   readonly buttons?: Bubble['buttons']
 }
 
+/** Posts a text through the stage's port. Silent and with a new key by default. */
 export async function post(stage: Stage, source: string, posting: Posting = {}): Promise<MessageRef> {
   const { silent = true, replyTo, key = `contract-${++keys}`, buttons } = posting
   const { signal } = new AbortController()
@@ -124,7 +126,9 @@ export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
   await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
 }
 
-/** The error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`. */
+/**
+ * Resolves with the error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`.
+ */
 export async function failureOf(call: Promise<unknown>): Promise<PortError> {
   const error = await call.then(
     () => undefined,
@@ -152,7 +156,7 @@ export async function until(
   }
 }
 
-/** The result of a call that may wait for time to pass. */
+/** Resolves with the result of a call that may wait for time to pass. Advances the stage's clock meanwhile. */
 export async function settledInStageTime<T>(timed: Timed, call: Promise<T>): Promise<T> {
   let isOver = false
   const over = (): void => {

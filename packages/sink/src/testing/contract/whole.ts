@@ -158,6 +158,7 @@ export const whole = [
   },
 ] as const satisfies readonly Demand[]
 
+/** Returns the clause that a reply is shown once although its first post fails. */
 function clauseForFault<F extends StageFault>(
   fault: F,
 ): Demand & { readonly name: `shows a reply once when the first post is ${F}` } {
@@ -188,7 +189,7 @@ function mustShowOnce(stage: Stage, text: string): void {
   must(readsAs(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)
 }
 
-/** Shows the states in order, then waits for the end. */
+/** Shows the states in order, then waits until the reply is shown. */
 async function showStates(
   stage: Stage,
   states: readonly Reply[],

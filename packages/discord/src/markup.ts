@@ -18,26 +18,27 @@ export type Kind =
 
 export type Node = string | Element
 
+/** A mark and its content. */
 export interface Element {
   readonly kind: Kind
   readonly attribute: string
   readonly nodes: readonly Node[]
 }
 
-/** Delimiters from Unicode's private use area, which `clean` removes from texts. */
+/** Delimiters from Unicode's private use area, which `replaceDelimiters` keeps out of texts. */
 const open = '\ue000'
 const inside = '\ue001'
 const close = '\ue002'
-const ours = /[\ue000-\ue002]/g
+const delimiters = /[\ue000-\ue002]/g
 
-/** Marks content, which may contain other marks. The result is a string, so a dialect can pass it on. */
+/** Puts content into a mark. It may contain other marks. The result is a string, because a dialect returns strings. */
 export function mark(kind: Kind, content: string, attribute = ''): string {
-  return `${open}${kind} ${clean(attribute)}${inside}${content}${close}`
+  return `${open}${kind} ${replaceDelimiters(attribute)}${inside}${content}${close}`
 }
 
-/** Replaces our delimiters in foreign text. */
-export function clean(text: string): string {
-  return text.replace(ours, '\ufffd')
+/** Replaces each delimiter in a text with U+FFFD. */
+export function replaceDelimiters(text: string): string {
+  return text.replace(delimiters, '\ufffd')
 }
 
 /** Changes every mark of one kind to another. */
@@ -108,6 +109,7 @@ export function nodesOf(marked: string): readonly Node[] {
   return root
 }
 
+/** The index of the next delimiter, or the length. */
 function textEnd(marked: string, start: number): number {
   let at = start
   while (at < marked.length && !isDelimiter(marked.charCodeAt(at))) at++
@@ -143,10 +145,11 @@ export const gap = '\u200b'
 export interface Surroundings {
   /** The message contains brackets that Discord could read as a link. */
   readonly hasBrackets: boolean
-  /** Code or an address contains an underscore at the end of a word: one inside an earlier word could pair with it. */
+  /** Code or an address has an underscore at the end of a word. One inside an earlier word could pair with it. */
   readonly hasUnderscores: boolean
 }
 
+/** Text in Discord's syntax. */
 export interface Written {
   readonly text: string
   /** The visible text. */
@@ -154,18 +157,18 @@ export interface Written {
 }
 
 /**
- * Escapes only text that Discord's client would read as markup, because each backslash counts towards the length.
- * Disables `@everyone`, `@here`, and mentions of people and roles. `isStart`: the text begins a line.
+ * Writes text without marks. Only escapes characters that Discord's client would read as markup, because each backslash
+ * counts towards the length. Disables `@everyone`, `@here`, and mentions of people and roles.
  */
-export function literal(source: string, isStart: boolean, around: Surroundings): Written {
+export function writeLiteral(source: string, isAtLineStart: boolean, around: Surroundings): Written {
   let text = ''
   let plain = ''
-  let isLineStart = isStart
+  let isLineStart = isAtLineStart
   for (let at = 0; at < source.length; at++) {
     const letter = source.charAt(at)
-    const isMark = special.has(letter) && needsEscape(source, at, isLineStart, around)
-    const after = calls(source, at) ? gap : ''
-    text += `${isMark ? '\\' : ''}${letter}${after}`
+    const isEscaped = special.has(letter) && needsEscape(source, at, isLineStart, around)
+    const after = beginsMention(source, at) ? gap : ''
+    text += `${isEscaped ? '\\' : ''}${letter}${after}`
     plain += letter + after
     isLineStart = letter === '\n' || (isLineStart && letter === ' ')
   }
@@ -174,6 +177,7 @@ export function literal(source: string, isStart: boolean, around: Surroundings):
 
 const special: ReadonlySet<string> = new Set('\\*_~|`[<:#>-')
 
+/** Whether Discord's client could read the character at `at` as markup. */
 function needsEscape(
   source: string,
   at: number,
@@ -209,8 +213,8 @@ function needsEscape(
   }
 }
 
-/** True for an @ that the following text turns into a mention. */
-function calls(source: string, at: number): boolean {
+/** True for an @ that, with the text around it, is a mention. */
+function beginsMention(source: string, at: number): boolean {
   if (source.charAt(at) !== '@') return false
   return source.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(source.slice(at, at + 9))
 }

@@ -1,35 +1,35 @@
 import { cachedRender, type Dialect, lazyPlain, type Render, renderMarkdown } from '@reply/sink/channel'
 import { contentLength } from './limits.ts'
 import {
-  clean,
   type Element,
   gap,
   linesOf,
-  literal,
   mark,
   type Node,
   nodesOf,
+  replaceDelimiters,
   replaceMark,
   type Surroundings,
   unmarkFirst,
   type Written,
+  writeLiteral,
 } from './markup.ts'
 
 const LANGUAGE = /^[\w+#.-]+$/
 
 /** Only marks the kinds. `writeLines` writes them later, because the syntax depends on the neighbors. */
 const marking: Dialect = {
-  text: clean,
+  text: replaceDelimiters,
   strong: (content) => mark('strong', content),
   em: (content) => mark('em', content),
   del: (content) => mark('del', content),
-  codespan: (text) => mark('codespan', clean(text)),
+  codespan: (text) => mark('codespan', replaceDelimiters(text)),
   code(text, lang) {
     if (text.trim() === '') return ''
-    return mark('code', clean(text), lang !== undefined && LANGUAGE.test(lang) ? lang : '')
+    return mark('code', replaceDelimiters(text), lang !== undefined && LANGUAGE.test(lang) ? lang : '')
   },
   link: (content, href) => mark('link', content, href),
-  image: (text, href) => mark('link', clean(text), href),
+  image: (text, href) => mark('link', replaceDelimiters(text), href),
   heading: (content, depth) => mark('heading', content, String(depth)),
   paragraph: (content) => content,
   item(content, { ordered, number, depth, checked }) {
@@ -46,23 +46,23 @@ const marking: Dialect = {
   blockquote: (content, depth) => (depth > 0 ? content : mark('quote', replaceMark(content, 'heading', 'strong'))),
   hr: () => '———',
   br: () => '\n',
-  html: small,
+  html: markSmallTag,
 }
 
 /**
- * Renders Markdown in Discord's syntax. `length` is in UTF-16 units of the sent text, which is what the limit counts.
+ * Renders Markdown in Discord's syntax. `length` is in UTF-16 units of the sent text, as in the limit.
  *
  * The result is longer than the source only through tables and escapes. `<small>` becomes small text.
  */
 export const renderDiscord: Render = cachedRender((source) => {
   const lines = writeLines(withSmall(renderMarkdown(source, marking)))
-  const text = joined(lines.map((line) => line.text)).trim()
-  return lazyPlain({ text, length: text.length }, () => joined(lines.map(({ plain }) => plain)).trim())
+  const text = joinLines(lines.map((line) => line.text)).trim()
+  return lazyPlain({ text, length: text.length }, () => joinLines(lines.map(({ plain }) => plain)).trim())
 })
 
 /** Escapes plain text, so that Discord shows it unchanged. */
 export function escapeDiscord(source: string): string {
-  return literal(source, true, { hasBrackets: true, hasUnderscores: true }).text
+  return writeLiteral(source, true, { hasBrackets: true, hasUnderscores: true }).text
 }
 
 /** Escapes plain text and cuts it to one message, never inside a surrogate pair or an escape. */
@@ -71,11 +71,13 @@ export function oneMessage(source: string): string {
   return text.length <= contentLength ? text : text.slice(0, contentLength).replace(/[\ud800-\udbff\\]$/, '')
 }
 
-const tags = { open: mark('raw', '', 'small'), close: mark('raw', '', '/small') } as const
+/** Placeholders of the tags, which `withSmall` resolves. */
+const smallTags = { open: mark('raw', '', 'small'), close: mark('raw', '', '/small') } as const
 
-function small(tag: string): string {
-  if (/^<small>$/i.test(tag)) return tags.open
-  return /^<\/small>$/i.test(tag) ? tags.close : clean(tag)
+/** Keeps all other tags as text. */
+function markSmallTag(tag: string): string {
+  if (/^<small>$/i.test(tag)) return smallTags.open
+  return /^<\/small>$/i.test(tag) ? smallTags.close : replaceDelimiters(tag)
 }
 
 /**
@@ -83,14 +85,15 @@ function small(tag: string): string {
  * literally.
  */
 function withSmall(marked: string): string {
-  if (!marked.includes(tags.open) && !marked.includes(tags.close)) return marked
+  if (!marked.includes(smallTags.open) && !marked.includes(smallTags.close)) return marked
   const lines = marked.split('\n').map((line) => {
-    if (!line.startsWith(tags.open) || !line.endsWith(tags.close)) return line
-    return mark('small', line.slice(tags.open.length, -tags.close.length))
+    if (!line.startsWith(smallTags.open) || !line.endsWith(smallTags.close)) return line
+    return mark('small', line.slice(smallTags.open.length, -smallTags.close.length))
   })
-  return lines.join('\n').replaceAll(tags.open, '<small>').replaceAll(tags.close, '</small>')
+  return lines.join('\n').replaceAll(smallTags.open, '<small>').replaceAll(smallTags.close, '</small>')
 }
 
+/** What surrounds a node. */
 interface Place extends Surroundings {
   /** The last line of the preceding text, if a mark could still begin there. */
   readonly before: string
@@ -106,7 +109,7 @@ const nothing: Written = { text: '', plain: '' }
  * The patterns by which Discord's client reads each whole mark. It uses patterns, not a grammar, so text that it would
  * read differently is written without the mark.
  */
-const reads = {
+const clientPatterns = {
   strong: /^\*\*((?:\\[\s\S]|[^\\])+?)\*\*(?!\*)/,
   em: /^\*(?=\S)((?:\*\*|\s+(?:[^*\s]|\*\*)|[^\s*])+?)\*(?!\*)/,
   del: /^~~([\s\S]+?)~~(?!_)/,
@@ -121,14 +124,15 @@ const marks = { strong: '**', em: '*', del: '~~' } as const
 /** Writes marked text in Discord's syntax, with its visible text, line by line. */
 function writeLines(marked: string): readonly Written[] {
   const hasBrackets = marked.includes('](')
-  const hasUnderscores = marked.includes('_') && nodesOf(marked).some(endsInUnderscore)
-  const one = hasUnderscores ? writers.underscores : writers.simple
-  const writeLine = hasBrackets ? (hasUnderscores ? writers.both : writers.brackets) : one
+  const hasUnderscores = marked.includes('_') && nodesOf(marked).some(hasWordEndingInUnderscore)
+  const withBrackets = hasUnderscores ? writers.both : writers.brackets
+  const withoutBrackets = hasUnderscores ? writers.underscores : writers.simple
+  const writeLine = hasBrackets ? withBrackets : withoutBrackets
   return linesOf(marked).map(writeLine)
 }
 
-/** Joins written lines. The line feed before a line belongs to the line above. */
-function joined(lines: readonly string[]): string {
+/** Joins lines of `linesOf`, whose line feeds are in the lines on both of their sides. */
+function joinLines(lines: readonly string[]): string {
   let all = ''
   for (const [index, line] of lines.entries()) all += index === 0 ? line : line.slice(1)
   return all
@@ -144,122 +148,128 @@ const writers = {
 /** A growing text is written again for each added word, with most of its lines unchanged, so lines are cached. */
 function lineWriter(around: Surroundings): (line: string) => Written {
   return cachedRender((line) => {
-    const { text, plain } = all(nodesOf(line), { before: '', next: '', inside: [], ...around })
+    const { text, plain } = writeNodes(nodesOf(line), { before: '', next: '', inside: [], ...around })
     // Both were concatenated letter by letter. Comparing them flattens the strings, which saves memory.
     return { text, plain: plain === text ? text : plain, length: text.length }
   })
 }
 
-function all(nodes: readonly Node[], place: Place): Written {
+/** Keeps neighboring marks apart, which would otherwise form another mark. */
+function writeNodes(nodes: readonly Node[], place: Place): Written {
   let text = ''
   let plain = ''
   for (let index = 0; index < nodes.length; index++) {
     const node = nodes[index] ?? ''
     const previous = nodes[index - 1]
     const before = lastLineOf(place.before, text)
-    const one =
+    const written =
       typeof node === 'string'
-        ? literal(node, isStart(before), place)
-        : element(node, { ...place, before, next: firstOf(nodes[index + 1]) ?? place.next })
+        ? writeLiteral(node, isLineStart(before), place)
+        : writeElement(node, { ...place, before, next: firstCharacterOf(nodes[index + 1]) ?? place.next })
     const isBeside = previous !== undefined && typeof previous !== 'string' && typeof node !== 'string'
-    const apart = isBeside && clash(text, one.text) ? gap : ''
-    if (isBullet(previous) && !/^\S/.test(one.text)) text = asLetter(text)
-    text += apart + one.text
-    plain += apart + one.plain
+    const apart = isBeside && wouldMerge(text, written.text) ? gap : ''
+    if (isBullet(previous) && !/^\S/.test(written.text)) text = withLiteralBullet(text)
+    text += apart + written.text
+    plain += apart + written.plain
   }
-  return { text: isBullet(nodes.at(-1)) ? asLetter(text) : text, plain }
+  return { text: isBullet(nodes.at(-1)) ? withLiteralBullet(text) : text, plain }
 }
 
+/** True for the bullet of a list item. */
 function isBullet(node: Node | undefined): boolean {
   return node !== undefined && typeof node !== 'string' && node.kind === 'raw' && node.attribute === '- '
 }
 
 /** "- " is a bullet only with text after it, so a lone one is written as a literal bullet. */
-function asLetter(text: string): string {
+function withLiteralBullet(text: string): string {
   return text.replace(/- $/, '• ')
 }
 
-function element(given: Element, place: Place): Written {
-  const { kind, attribute, nodes } = given
+/** Writes a mark, or only its content where Discord would not read the mark. */
+function writeElement(element: Element, place: Place): Written {
+  const { kind, attribute, nodes } = element
   switch (kind) {
     case 'strong':
     case 'em':
     case 'del':
-      return marked(given, kind, place)
+      return writeMark(element, kind, place)
     case 'codespan':
-      return codespan(textOf(nodes), place)
+      return writeCodespan(plainTextOf(nodes), place)
     case 'code':
-      return code(textOf(nodes), attribute, place)
+      return writeCodeBlock(plainTextOf(nodes), attribute, place)
     case 'heading':
-      return heading(given, place)
+      return writeHeading(element, place)
     case 'link':
-      return link(given, place)
+      return writeLink(element, place)
     case 'quote':
-      return quote(all(nodes, { ...place, before: '' }), place)
+      return writeQuote(writeNodes(nodes, { ...place, before: '' }), place)
     case 'small': {
-      const inner = all(nodes, place)
+      const inner = writeNodes(nodes, place)
       const text = `-# ${inner.text.trim()}`
-      return isStart(place.before) && isRead('small', text) ? { text, plain: inner.plain } : inner
+      return isLineStart(place.before) && isReadWhole('small', text) ? { text, plain: inner.plain } : inner
     }
     case 'raw':
-      return { text: attribute, plain: textOf(nodes) }
+      return { text: attribute, plain: plainTextOf(nodes) }
     case 'group':
-      return all(nodes, place)
+      return writeNodes(nodes, place)
     default:
       return kind satisfies never
   }
 }
 
 /** Moves white space at the ends outside of the marks, which must touch text. */
-function marked({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
-  const inner = all(nodes, { ...place, inside: [...place.inside, kind] })
+function writeMark({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
+  const inner = writeNodes(nodes, { ...place, inside: [...place.inside, kind] })
   const core = { text: inner.text.trim(), plain: inner.plain.trim() }
   const text = `${marks[kind]}${core.text}${marks[kind]}`
-  if (core.text === '' || place.inside.includes(kind) || !isRead(kind, text)) return inner
+  if (core.text === '' || place.inside.includes(kind) || !isReadWhole(kind, text)) return inner
   const start = inner.text.slice(0, inner.text.length - inner.text.trimStart().length)
   const end = inner.text.slice(inner.text.trimEnd().length)
   return { text: start + text + end, plain: start + core.plain + end }
 }
 
-function codespan(given: string, place: Place): Written {
-  const plain = given.replace(/`{2,}/g, (run) => [...run].join(gap))
+/** Becomes literal text if it is blank or Discord would not read it as code. */
+function writeCodespan(source: string, place: Place): Written {
+  const plain = source.replace(/`{2,}/g, (run) => [...run].join(gap))
   const fence = plain.includes('`') ? '``' : '`'
   const text = `${fence}${/^`/.test(plain) ? ' ' : ''}${plain}${/`$/.test(plain) ? ' ' : ''}${fence}`
-  return plain.trim() !== '' && isRead('codespan', text)
+  return plain.trim() !== '' && isReadWhole('codespan', text)
     ? { text, plain }
-    : literal(given, isStart(place.before), place)
+    : writeLiteral(source, isLineStart(place.before), place)
 }
 
 /** A code block starts on its own line. */
-function code(given: string, lang: string, { before }: Place): Written {
-  const plain = given.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
+function writeCodeBlock(source: string, lang: string, { before }: Place): Written {
+  const plain = source.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
   if (plain.trim() === '') return nothing
-  const start = lineOf(before) === '' ? '' : '\n'
+  const start = currentLine(before) === '' ? '' : '\n'
   return { text: `${start}\`\`\`${lang}\n${plain}\n\`\`\``, plain: start + plain }
 }
 
 /** Headings deeper than 3, and those that Discord would not read as headings, become bold. */
-function heading(given: Element, place: Place): Written {
-  const depth = Number(given.attribute)
-  const inner = all(given.nodes, { ...place, before: '# ' })
+function writeHeading(element: Element, place: Place): Written {
+  const depth = Number(element.attribute)
+  const inner = writeNodes(element.nodes, { ...place, before: '# ' })
   const text = `${'#'.repeat(depth)} ${inner.text.trim()}`
-  const isOne = depth <= 3 && lineOf(place.before) === '' && isRead('heading', text) && !/#\s*$/.test(text)
-  return isOne ? { text, plain: inner.plain } : marked(given, 'strong', place)
+  const isHeading =
+    depth <= 3 && currentLine(place.before) === '' && isReadWhole('heading', text) && !/#\s*$/.test(text)
+  return isHeading ? { text, plain: inner.plain } : writeMark(element, 'strong', place)
 }
 
-function quote(inner: Written, { before }: Place): Written {
-  if (inner.text.trim() === '' || lineOf(before) !== '') return inner
+/** Only at a line's start. Elsewhere, writes the content without a quote. */
+function writeQuote(inner: Written, { before }: Place): Written {
+  if (inner.text.trim() === '' || currentLine(before) !== '') return inner
   return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
 }
 
 /** Writes the address in parentheses where Discord would not make a link. */
-function link({ nodes, attribute: href }: Element, place: Place): Written {
-  const inner = all(nodes, { ...place, inside: [...place.inside, 'link'] })
+function writeLink({ nodes, attribute: href }: Element, place: Place): Written {
+  const inner = writeNodes(nodes, { ...place, inside: [...place.inside, 'link'] })
   if (/^mailto:/i.test(href)) {
     const address = href.slice('mailto:'.length)
-    return inner.plain.includes(address) ? inner : beside(inner, literal(address, false, place))
+    return inner.plain.includes(address) ? inner : withAddress(inner, writeLiteral(address, false, place))
   }
-  const url = addressOf(href)
+  const url = escapedAddress(href)
   if (url === undefined) return inner
   const whole = { text: `<${url}>`, plain: url }
   if (inner.plain === href) {
@@ -270,48 +280,53 @@ function link({ nodes, attribute: href }: Element, place: Place): Written {
   const isLabel =
     !place.hasBrackets && !/[[\]]/.test(label) && !/https?:\/\//i.test(inner.plain) && inner.plain.trim() !== ''
   const written = isLabel && [`[${label}](${url})`, `[${label}](<${url}>)`].find((text) => isLink(text, url))
-  return written ? { text: written, plain: inner.plain } : beside(inner, whole)
+  return written ? { text: written, plain: inner.plain } : withAddress(inner, whole)
 }
 
-function beside(label: Written, address: Written): Written {
+/** The label with its address in parentheses. */
+function withAddress(label: Written, address: Written): Written {
   return { text: `${label.text} (${address.text})`, plain: `${label.plain} (${address.plain})` }
 }
 
-/** Returns undefined for addresses other than http and https, and for those with characters that can't be seen. */
-function addressOf(href: string): string | undefined {
+/** Escapes an address. Undefined for addresses other than http and https, and for those with invisible characters. */
+function escapedAddress(href: string): string | undefined {
   if (!/^https?:\/\/[^\s/]/i.test(href) || /\p{C}/u.test(href)) return undefined
   return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
     letter === '@' ? '%40' : encodeURIComponent(letter),
   )
 }
 
+/** Whether Discord's client reads the whole text as one link to that address. */
 function isLink(text: string, url: string): boolean {
-  const found = reads.link.exec(text)
+  const found = clientPatterns.link.exec(text)
   return found?.[0] === text && found[2] === url
 }
 
-function isRead(kind: keyof typeof reads, text: string): boolean {
-  return reads[kind].exec(text)?.[0] === text
+/** Whether Discord's client reads the whole text as one mark of that kind. */
+function isReadWhole(kind: keyof typeof clientPatterns, text: string): boolean {
+  return clientPatterns[kind].exec(text)?.[0] === text
 }
 
-/** Checks only code and addresses, which can't be escaped. */
-function endsInUnderscore(node: Node): boolean {
+/** True if code or an address in it has an underscore at the end of a word. Neither can be escaped. */
+function hasWordEndingInUnderscore(node: Node): boolean {
   if (typeof node === 'string') return false
   const { kind, attribute, nodes } = node
-  const raw = kind === 'code' || kind === 'codespan' ? textOf(nodes) : kind === 'link' ? attribute : ''
-  return /_(?!\w)/.test(raw) || nodes.some(endsInUnderscore)
+  const raw = kind === 'code' || kind === 'codespan' ? plainTextOf(nodes) : kind === 'link' ? attribute : ''
+  return /_(?!\w)/.test(raw) || nodes.some(hasWordEndingInUnderscore)
 }
 
-function textOf(nodes: readonly Node[]): string {
-  return nodes.map((node) => (typeof node === 'string' ? node : textOf(node.nodes))).join('')
+function plainTextOf(nodes: readonly Node[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : plainTextOf(node.nodes))).join('')
 }
 
-function firstOf(node: Node | undefined): string | undefined {
+/** "*" for an element, because a mark isn't a letter. Undefined for no node. */
+function firstCharacterOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined
   return typeof node === 'string' ? node.charAt(0) : '*'
 }
 
-function clash(before: string, after: string): boolean {
+/** Whether mark characters on both sides would read as one longer mark. */
+function wouldMerge(before: string, after: string): boolean {
   const letter = before.charAt(before.length - 1)
   return /[*~`]/.test(letter) && after.startsWith(letter)
 }
@@ -328,11 +343,12 @@ function lastLineOf(before: string, text: string): string {
   return end.length > longestStart ? 'x' : end
 }
 
-function lineOf(before: string): string {
+/** The last line, trimmed. */
+function currentLine(before: string): string {
   return before.slice(before.lastIndexOf('\n') + 1).trim()
 }
 
 /** True where Discord reads line marks: at a line's start, and after a list bullet. */
-function isStart(before: string): boolean {
-  return /^(?:(?:-|\d+\.)$)?$/.test(lineOf(before))
+function isLineStart(before: string): boolean {
+  return /^(?:(?:-|\d+\.)$)?$/.test(currentLine(before))
 }

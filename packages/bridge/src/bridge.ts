@@ -52,8 +52,8 @@ const stopMs = 10_000
 const sweepMs = 600_000
 
 /** Webhooks that refuse all requests: of an unknown channel, and before the start, so that the platform redelivers. */
-const unknown = refusingWebhook(404)
-const early = refusingWebhook(503)
+const unknownWebhook = refusingWebhook(404)
+const earlyWebhook = refusingWebhook(503)
 
 /** Creates a bridge. It does nothing before `start`. */
 export function createBridge(options: BridgeOptions): Bridge {
@@ -167,10 +167,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     return isDisconnected ? 'disconnected' : 'ready'
   }
 
+  /** Throws if the list does not fit the rest of the config, and changes nothing then. */
   function setPeople(list: BridgeConfig['people']): void {
     people.replaceAll(parseConfig({ ...config, people: list }).people)
   }
 
+  /** Starts once. If that fails, stops the bridge and rejects. */
   async function start(): Promise<void> {
     started ??= startOnce()
     try {
@@ -181,13 +183,14 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
+  /** Takes the lease, restores what earlier processes left, and then starts the channels. */
   async function startOnce(): Promise<void> {
-    const [made] = await Promise.all([
+    const [created] = await Promise.all([
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
     await lease.takeLease(starting.signal)
-    for (const [name, connection] of made) connections.set(name, connection)
+    for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
     for (const step of [
       migrations.loadMoves,
@@ -215,10 +218,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
+  /** Tells the runs of a session that the place shows a message of theirs, for their times. */
   function markRunsShown(place: ChatPlace, sessionID: string): void {
     for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
   }
 
+  /** Creates the connection of a channel and its host. Does not start it. */
   async function connectChannel(
     name: string,
     entry: BridgeConfig['channels'][string],
@@ -245,15 +250,16 @@ export function createBridge(options: BridgeOptions): Bridge {
       onError,
       clock,
     }
-    const own = options.connections?.[name]
-    if (own) return [name, await own(host)]
+    const connect = options.connections?.[name]
+    if (connect) return [name, await connect(host)]
     const { schema, create } = await load(entry.type)
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
+  /** Throws if the config has no such server. */
   async function connectToServer(name: string): Promise<Client> {
-    const given = options.connectTo?.(name)
-    if (given) return given
+    const ownClient = options.connectTo?.(name)
+    if (ownClient) return ownClient
     const server = config.servers[name]
     if (!server)
       throw new BridgeError('config', `The config has no server "${name}". Servers: ${serverNames.join(', ')}.`)
@@ -263,6 +269,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return await connectServer(server, { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock })
   }
 
+  /** Removes expired values and old rows, again and again until `stopSweep`. */
   function scheduleSweep(): void {
     stopSweep = clock.after(sweepMs, () => {
       void Promise.all([state.sweep().then(failed.emitCounts), registry.deleteOld(), backlog.removeExpired()]).catch(
@@ -272,6 +279,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
   }
 
+  /** Calls `onEnd` and stops, unless the bridge is stopping already. */
   function endTakenOver(): void {
     if (stopped) return
     options.onEnd?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
@@ -283,6 +291,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return stopped
   }
 
+  /** Stops in an order in which nothing posts through a closed connection, each step until the same deadline. */
   async function stopOnce(): Promise<void> {
     starting.abort()
     lease.quit()
@@ -309,10 +318,10 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /** Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. */
   function webhookOf(channel: string): Webhook {
-    const known = hooks.get(channel)
-    if (known) return known
+    const existing = hooks.get(channel)
+    if (existing) return existing
     const connected = connections.get(channel)?.webhook
-    if (!connected) return isListening || config.channels[channel] === undefined ? unknown : early
+    if (!connected) return isListening || config.channels[channel] === undefined ? unknownWebhook : earlyWebhook
     const made = createWebhook({
       // With 503, the platform redelivers the request.
       refuse: (head) => (isListening && lease.isHeld() ? connected.refuse(head) : { status: 503 }),
@@ -325,6 +334,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 }
 
+/** Returns a webhook that responds to each request with a status. */
 function refusingWebhook(status: number): Webhook {
   return createWebhook({ refuse: () => ({ status }), take: () => ({ status }) })
 }

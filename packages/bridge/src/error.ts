@@ -33,3 +33,13 @@ export function isTakenOver(error: unknown): boolean {
 export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
 }
+
+/** Returns the `type` of an error, such as `unreachable` of a `ReplyError`. Undefined if it has none. */
+export function errorTypeOf(error: unknown): unknown {
+  return error instanceof Error && 'type' in error ? error.type : undefined
+}
+
+/** Returns what was thrown, as an `Error`. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

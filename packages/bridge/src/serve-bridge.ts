@@ -99,6 +99,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     },
   }
 
+  /** Responds to one request. Webhooks take any method and host. */
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?')
     const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []

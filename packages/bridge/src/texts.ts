@@ -1,5 +1,5 @@
 import { literal } from '@reply/sink/internal'
-import { messageOf } from './error.ts'
+import { errorTypeOf, messageOf } from './error.ts'
 import { StoreError } from './store/store.ts'
 /** All texts that the bridge posts itself, in Markdown. */
 export const texts = {
@@ -144,7 +144,7 @@ export function plain(text: string): string {
 /** Returns an error's message for a chat. Addresses and paths are only logged, because they concern the operator alone. */
 export function chatMessageOf(error: unknown): string {
   if (error instanceof StoreError) return texts.stateFails
-  const type = error instanceof Error && 'type' in error ? error.type : undefined
+  const type = errorTypeOf(error)
   if (type === 'unreachable' || type === 'closed') return texts.unreachable
   if (type === 'not-stopped') return texts.unconfirmed
   return type === 'unauthorized' || type === 'not-opencode' ? texts.shutOut : messageOf(error)

@@ -4,8 +4,9 @@ import type { Clock } from '@reply/core'
 export interface Timers {
   /** Starts a timer, and clears the key's previous one. Does nothing after `stop`. */
   restart(key: string, delayMs: number, run: () => void): void
+  /** Clears the timer of a key, if it has one. */
   clear(key: string): void
-  /** Clears all timers. */
+  /** Clears all timers, and ignores later ones. */
   stop(): void
 }
 
@@ -14,6 +15,7 @@ export function createTimers(clock: Pick<Clock, 'after'>): Timers {
   let isStopped = false
   return { restart, clear, stop }
 
+  /** Replaces the timer of the key. Does nothing after `stop`. */
   function restart(key: string, delayMs: number, run: () => void): void {
     clear(key)
     if (!isStopped) clears.set(key, clock.after(delayMs, run))

@@ -6,6 +6,8 @@ export interface Recent<V> {
   get(key: string): V | undefined
   /** Sets the key's value, and makes the key the newest. */
   set(key: string, value: V): void
+  /** Forgets the key. */
+  delete(key: string): void
 }
 
 /** Creates a map of at most `most` keys, because a host may run for years. */
@@ -20,5 +22,6 @@ export function createRecent<V>(most: number): Recent<V> {
       const [oldest] = known.keys()
       if (oldest !== undefined && known.size > most) known.delete(oldest)
     },
+    delete: (key) => void known.delete(key),
   }
 }

@@ -1,3 +1,5 @@
+import { createRecent } from '@reply/sink/internal'
+
 /** A person who answered: the channel's name in the config, and the id on its platform. */
 export interface ActorRef {
   readonly channel: string
@@ -6,28 +8,22 @@ export interface ActorRef {
 
 /** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
 export interface AnsweredBy {
-  rememberActor(requestID: string, by: ActorRef): void
+  rememberActor(requestID: string, actor: ActorRef): void
   /** Returns who answered, and forgets it. Undefined if it was answered elsewhere, or not at all. */
   takeActor(requestID: string): ActorRef | undefined
 }
 
 /** How many are remembered. If a run ends before the server confirms an answer, its entry is never taken. */
-const mostNoted = 1000
+const mostRemembered = 1000
 
 export function createAnsweredBy(): AnsweredBy {
-  const noted = new Map<string, ActorRef>()
-  return { rememberActor, takeActor }
-
-  function rememberActor(requestID: string, by: ActorRef): void {
-    noted.delete(requestID)
-    noted.set(requestID, by)
-    const [oldest] = noted.keys()
-    if (noted.size > mostNoted && oldest !== undefined) noted.delete(oldest)
-  }
-
-  function takeActor(requestID: string): ActorRef | undefined {
-    const by = noted.get(requestID)
-    noted.delete(requestID)
-    return by
+  const actors = createRecent<ActorRef>(mostRemembered)
+  return {
+    rememberActor: (requestID, actor) => actors.set(requestID, actor),
+    takeActor: (requestID) => {
+      const actor = actors.get(requestID)
+      actors.delete(requestID)
+      return actor
+    },
   }
 }

@@ -3,6 +3,7 @@ import { elapsed } from '@reply/core/show'
 import type { Actor } from '@reply/sink'
 import type { Channels } from '../chats/channels.ts'
 import type { RouterConfig } from '../config/schema.ts'
+import { errorTypeOf, toError } from '../error.ts'
 import type { People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state/state.ts'
@@ -47,19 +48,20 @@ export function createAskTimeouts(options: {
   return { observerFor, stop }
 
   function observerFor(run: WatchedRun): ReplyObserver {
-    const updateTimersOfReply = ({ reply }: { readonly reply: Reply }): void => updateTimers(run, reply)
+    const update = ({ reply }: { readonly reply: Reply }): void => updateTimers(run, reply)
     return {
-      replyStarted: updateTimersOfReply,
-      questionAsked: updateTimersOfReply,
-      questionReplied: updateTimersOfReply,
-      questionRejected: updateTimersOfReply,
-      permissionAsked: updateTimersOfReply,
-      permissionReplied: updateTimersOfReply,
-      askWithdrawn: updateTimersOfReply,
-      replySettled: updateTimersOfReply,
+      replyStarted: update,
+      questionAsked: update,
+      questionReplied: update,
+      questionRejected: update,
+      permissionAsked: update,
+      permissionReplied: update,
+      askWithdrawn: update,
+      replySettled: update,
     }
   }
 
+  /** Starts timers for asks that became pending, and clears those of asks that no longer are. */
   function updateTimers(run: WatchedRun, reply: Reply): void {
     const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
     const ids = new Set(pending.map(({ requestID }) => requestID))
@@ -72,6 +74,10 @@ export function createAskTimeouts(options: {
     waiting.delete(requestID)
   }
 
+  /**
+   * Starts the reminder and the rejection of an ask. Rejects it immediately if asks are not shown. Posts a notice if no one
+   * in the chat can allow it. Never rejects.
+   */
   async function startTimers(run: WatchedRun, ask: Ask): Promise<void> {
     const { requestID } = ask
     waiting.set(requestID, () => {})
@@ -106,7 +112,7 @@ export function createAskTimeouts(options: {
         for (const stopTimer of stops) stopTimer()
       })
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
     }
   }
 
@@ -136,15 +142,16 @@ export function createAskTimeouts(options: {
     if (waiting.has(ask.requestID)) await sendRejection(rejection)
   }
 
+  /** Retries until it succeeds or the ask is no longer pending. */
   async function sendRejection(rejection: Rejection): Promise<void> {
     const { run, ask, message } = rejection
     try {
       await run.client.reject(ask, ask.type === 'permission' ? message : undefined)
     } catch (error) {
       // It was answered just before.
-      const isLate = error instanceof Error && 'type' in error && error.type === 'already-resolved'
+      const isLate = errorTypeOf(error) === 'already-resolved'
       if (isLate || !waiting.has(ask.requestID)) return
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
       waiting.set(
         ask.requestID,
         clock.after(againMs, () => void sendRejection(rejection)),

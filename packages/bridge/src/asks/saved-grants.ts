@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Client, Clock, PermissionAsk } from '@reply/core'
 import type { SavedRule } from '@reply/core/source'
+import { errorTypeOf } from '../error.ts'
 import { type Grant, toGrant } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
@@ -9,18 +10,24 @@ import type { ActorRef } from './answered-by.ts'
 /** Permissions that people always allowed from a chat, until they are revoked. */
 export interface SavedGrants {
   /**
-   * Stores a grant before it is sent to the server. Call `confirm` once the server accepted it, or `remove` if the
+   * Stores an unconfirmed grant before it is sent to the server. Call `confirm` once the server accepted it, or `remove` if the
    * server surely did not accept it.
    */
-  storePending(given: GrantRequest): Promise<Grant>
+  storePending(request: GrantRequest): Promise<Grant>
+  /** Marks a grant as confirmed. */
   confirm(grant: Grant): Promise<void>
+  /** Removes a stored grant, without a call to the server. */
   remove(grant: Grant): Promise<void>
-  /** Returns the grants of a server, oldest first, and whether the server can revoke them. */
+  /**
+   * Returns the grants of a server, oldest first, and whether the server can revoke them. Deletes stored grants that the
+   * server no longer has.
+   */
   list(server: string): Promise<GrantList>
   /** Revokes a grant on the server. Rejects with the error of the server, for example `unsupported`. */
   revoke(grant: Grant): Promise<void>
 }
 
+/** A permission that a person is about to always allow. */
 export interface GrantRequest {
   readonly ask: PermissionAsk
   readonly server: string
@@ -48,6 +55,7 @@ export function createSavedGrants({
 }): SavedGrants {
   return { storePending, confirm, remove, list, revoke }
 
+  /** Stores the grant as not confirmed. */
   async function storePending({ ask, server, by }: GrantRequest): Promise<Grant> {
     const at = clock.now()
     const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
@@ -57,11 +65,13 @@ export function createSavedGrants({
     return grant
   }
 
+  /** Retries while the store fails. */
   async function confirm(grant: Grant): Promise<void> {
     // The server accepted it, so a failing store must not show the person an error.
     await state.withRetries(() => writeGrant({ ...grant, isConfirmed: true }))
   }
 
+  /** Stores a grant for a year from when it was given. */
   async function writeGrant(grant: Grant): Promise<void> {
     const expiresAt = grant.at + listedMs
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
@@ -72,6 +82,7 @@ export function createSavedGrants({
     await state.withRetries(() => state.commit(writes))
   }
 
+  /** Deletes stored grants that the server no longer has. */
   async function list(server: string): Promise<GrantList> {
     const stored = (await state.list(keyPrefixOf(server))).map(({ value }) => toGrant(value))
     const rules = await rulesOf(server)
@@ -82,12 +93,13 @@ export function createSavedGrants({
     return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
   }
 
+  /** Removes the server's rules that the grant covers, then the stored grant. */
   async function revoke(grant: Grant): Promise<void> {
     const client = serverOf(grant.server)
     for (const { id } of rulesOfGrant(await client.savedRules(), grant)) {
       await client.removeRule(id).catch((error: unknown) => {
         // Another client removed it first.
-        if (!isType(error, 'gone')) throw error
+        if (errorTypeOf(error) !== 'gone') throw error
       })
     }
     await remove(grant)
@@ -98,11 +110,12 @@ export function createSavedGrants({
     try {
       return await serverOf(server).savedRules()
     } catch (error) {
-      if (isType(error, 'unsupported')) return undefined
+      if (errorTypeOf(error) === 'unsupported') return undefined
       throw error
     }
   }
 
+  /** Throws if the config no longer has the server. */
   function serverOf(name: string): Pick<Client, 'savedRules' | 'removeRule'> {
     const server = servers.get(name)
     if (server) return server
@@ -121,8 +134,4 @@ function keyPrefixOf(server: string): string {
 /** Keys sort by time. */
 function keyOf({ server, at, id }: Grant): string {
   return `${keyPrefixOf(server)}${String(at).padStart(16, '0')}/${id}`
-}
-
-function isType(error: unknown, type: string): boolean {
-  return error instanceof Error && 'type' in error && error.type === type
 }

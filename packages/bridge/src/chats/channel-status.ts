@@ -4,7 +4,7 @@ import type { BridgeObserver } from '../events/emit.ts'
 
 /** The status of each channel: whether it receives messages. */
 export interface ChannelStatuses {
-  /** Stores the status that a channel reported, and reports a change. */
+  /** Stores the status that a channel reported. Emits an event and a notice, unless the channel was receiving and still is. */
   setStatus(channel: string, status: InboundStatus): void
   /** Call it when a channel started. It counts as receiving until it reports otherwise. */
   markStarted(channel: string): void
@@ -21,6 +21,7 @@ export function createChannelStatuses(options: {
   const states = new Map<string, InboundStatus>()
   return { setStatus, markStarted, all: () => Object.fromEntries(states) }
 
+  /** Emits an event and a notice, unless the channel was receiving and still is. */
   function setStatus(channel: string, status: InboundStatus): void {
     const before = states.get(channel)
     states.set(channel, status)
@@ -34,6 +35,7 @@ export function createChannelStatuses(options: {
     emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
+  /** Keeps a status that the channel already reported. */
   function markStarted(channel: string): void {
     if (!states.has(channel)) setStatus(channel, { status: 'receiving' })
   }

@@ -3,7 +3,7 @@ import type { Clock } from '@reply/core'
 import type { Chat, MessageRef } from '@reply/sink'
 import { type BridgeConnection, type Button, PortError } from '@reply/sink/channel'
 import { type Lease, type Note, type SinkFields, withLease } from '@reply/sink/internal'
-import { BridgeError } from '../error.ts'
+import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
@@ -13,7 +13,7 @@ import type { Routes } from './routes.ts'
 
 /** The channels of the config, as the rest of the bridge uses them. */
 export interface Channels {
-  /** The connection of a channel. Throws for a name that the config doesn't have. */
+  /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   connectionOf(name: string): BridgeConnection
   /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
@@ -61,26 +61,29 @@ export function createChannels(options: {
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
   }
 
-  async function tryPost(...given: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
+  /** Reports a failure to `onError`, and resolves with an empty list then. */
+  async function tryPost(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     try {
-      return await post(...given)
+      return await post(...message)
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
       return []
     }
   }
 
-  async function post(...given: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
-    const [place, { buttons = [] }] = given
-    const posted = postAndRemember(...given)
+  /** If the message has buttons, `hasButton` waits for the post, because people can press them before it is confirmed. */
+  async function post(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
+    const [place, { buttons = [] }] = message
+    const posted = postAndRemember(...message)
     if (buttons.length === 0) return await posted
     const key = chatKey(place)
-    const readHashes = Promise.allSettled([posting.get(key), posted])
-    posting.set(key, readHashes)
-    void readHashes.then(() => posting.get(key) === readHashes && posting.delete(key))
+    const allPosted = Promise.allSettled([posting.get(key), posted])
+    posting.set(key, allPosted)
+    void allPosted.then(() => posting.get(key) === allPosted && posting.delete(key))
     return await posted
   }
 
+  /** Posts under the lease, then stores the session and the buttons of the message. */
   async function postAndRemember(
     ...[place, note, session]: Parameters<Channels['tryPost']>
   ): Promise<readonly MessageRef[]> {
@@ -95,6 +98,7 @@ export function createChannels(options: {
     return refs
   }
 
+  /** Returns the writes that remember the session. If the place has none yet, remembers the messages in memory instead. */
   function writeSession(
     place: ChatPlace,
     refs: readonly MessageRef[],
@@ -106,23 +110,26 @@ export function createChannels(options: {
     return []
   }
 
+  /** Until the edit is confirmed, the old buttons count beside the new ones. */
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.writeBoth(place, message, note.buttons))
     await withLease(whenHeld, note.signal, (signal) =>
       connectionOf(place.channel).edit(message, { ...note, signal, chat: place.chat }),
     )
-    const noted = ownButtons.write(place, message, note.buttons)
-    await state.withRetries(() => state.commit(noted))
+    const writes = ownButtons.write(place, message, note.buttons)
+    await state.withRetries(() => state.commit(writes))
   }
 
-  async function hasButton(...given: Parameters<Channels['hasButton']>): Promise<boolean> {
-    if (await ownButtons.has(...given)) return true
-    const unconfirmed = posting.get(chatKey(given[0]))
+  /** Waits for an unconfirmed post in the chat, but only if the button is not found. */
+  async function hasButton(...[place, message, data]: Parameters<Channels['hasButton']>): Promise<boolean> {
+    if (await ownButtons.has(place, message, data)) return true
+    const unconfirmed = posting.get(chatKey(place))
     if (!unconfirmed) return false
     await atMost(unconfirmed, confirmMs, clock)
-    return await ownButtons.has(...given)
+    return await ownButtons.has(place, message, data)
   }
 
+  /** Not awaited, and errors are ignored. */
   function showTyping({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
     void withLease(whenHeld, undefined, () => connectionOf(channel).typing(chat)).catch(() => {})
   }
@@ -145,18 +152,19 @@ function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnBut
   return {
     write: (place, message, buttons) => writeHashes(place, message, hashesOf(buttons)),
     writeBoth: async (place, message, buttons) => {
-      return writeHashes(place, message, [...new Set([...(await noted(place, message)), ...hashesOf(buttons)])])
+      return writeHashes(place, message, [...new Set([...(await readHashes(place, message)), ...hashesOf(buttons)])])
     },
-    has: async (place, message, data) => (await noted(place, message)).includes(hashOf(data)),
+    has: async (place, message, data) => (await readHashes(place, message)).includes(hashOf(data)),
   }
 
-  function writeHashes(place: ChatPlace, message: MessageRef, all: readonly string[]): readonly Write[] {
+  /** Returns the write that stores the hashes of a message's buttons. Without hashes, it removes the row. */
+  function writeHashes(place: ChatPlace, message: MessageRef, hashes: readonly string[]): readonly Write[] {
     const key = buttonsKey(place, message)
-    if (all.length === 0) return [{ type: 'remove', key }]
-    return [{ type: 'put', key, value: all.join(' '), expiresAt: now() + keptMs }]
+    if (hashes.length === 0) return [{ type: 'remove', key }]
+    return [{ type: 'put', key, value: hashes.join(' '), expiresAt: now() + keptMs }]
   }
 
-  async function noted(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
+  async function readHashes(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
     return (await state.read(buttonsKey(place, message)))?.split(' ') ?? []
   }
 }

@@ -8,7 +8,7 @@ export interface ChatMigrations {
    * itself if the id of its chat never changed.
    */
   withFirstID(place: ChatPlace): ChatPlace
-  /** Stores a change. */
+  /** Stores that a chat's id changed. Ignores a change that is stored already. */
   storeMove(channel: string, move: { readonly from: string; readonly to: string }): Promise<void>
   /** Loads the stored changes. Call it once, before the first message. */
   loadMoves(): Promise<void>
@@ -17,35 +17,36 @@ export interface ChatMigrations {
 const prefix = 'moved/'
 
 export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): ChatMigrations {
-  /** The first ids, by the keys of the newer ones. */
-  const formerIDs = new Map<string, string>()
+  /** The first ids of chats, by the keys of their newer ids. */
+  const firstIDs = new Map<string, string>()
   /** The keys of the changes that are stored. */
-  const written = new Set<string>()
+  const storedKeys = new Set<string>()
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
   return { withFirstID, storeMove, loadMoves }
 
   function withFirstID(place: ChatPlace): ChatPlace {
     const { channel, chat } = place
-    const id = formerIDs.get(keyOf(channel, chat.id))
+    const id = firstIDs.get(keyOf(channel, chat.id))
     return id === undefined ? place : { channel, chat: { ...chat, id } }
   }
 
+  /** A chat that moved several times keeps its first id. */
   async function storeMove(
     channel: string,
     { from, to }: { readonly from: string; readonly to: string },
   ): Promise<void> {
     const key = keyOf(channel, to)
-    if (from === to || written.has(key)) return
-    const first = formerIDs.get(key) ?? formerIDs.get(keyOf(channel, from)) ?? from
-    formerIDs.set(key, first)
-    await state.commit([{ type: 'put', key: `${prefix}${key}`, value: first }])
-    written.add(key)
+    if (from === to || storedKeys.has(key)) return
+    const firstID = firstIDs.get(key) ?? firstIDs.get(keyOf(channel, from)) ?? from
+    firstIDs.set(key, firstID)
+    await state.commit([{ type: 'put', key: `${prefix}${key}`, value: firstID }])
+    storedKeys.add(key)
   }
 
   async function loadMoves(): Promise<void> {
     for (const { key, value } of await state.list(prefix)) {
-      formerIDs.set(key.slice(prefix.length), value)
-      written.add(key.slice(prefix.length))
+      firstIDs.set(key.slice(prefix.length), value)
+      storedKeys.add(key.slice(prefix.length))
     }
   }
 }

@@ -28,10 +28,12 @@ export function createLateEdits(
   let isPassing = false
   return { report, listen, callListeners }
 
+  /** Stores a late call for the successor. Needs no lease, because this process has lost it. */
   async function report(key: string, { id }: Parameters<LateCalls['report']>[1]): Promise<void> {
     await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 
+  /** Registers the listener of a ledger, and forgets the oldest one beyond `mostListening`. Returns a function that undoes it. */
   function listen(key: string, listener: Parameters<LateCalls['listen']>[1]): () => void {
     listeners.delete(key)
     listeners.set(key, listener)
@@ -42,6 +44,7 @@ export function createLateEdits(
     }
   }
 
+  /** Does nothing while an earlier call is in progress. */
   async function callListeners(): Promise<void> {
     if (isPassing || listeners.size === 0) return
     isPassing = true
@@ -53,6 +56,7 @@ export function createLateEdits(
     }
   }
 
+  /** Removes the row when the listener is done. Keeps a row without a listener. */
   async function callListener({ key, value }: StoredValue): Promise<void> {
     const listener = listeners.get(key.slice(prefix.length))
     if (!listener) return

@@ -11,7 +11,7 @@ import type { Routes } from './routes.ts'
 const keptMs = 2_592_000_000
 /** How many entries `ownKeys` and `checkedSessions` have at most. */
 const mostOwn = 10_000
-/** For how many ledgers it is cached which messages are remembered. Those of others are remembered again. */
+/** For how many ledgers this caches which messages are remembered. Those of others are remembered again. */
 const mostKnown = 1000
 
 export interface LedgerOptions {
@@ -44,8 +44,8 @@ export function ledgersOf({
   now,
 }: LedgerOptions): LedgerStore {
   /** By ledger: the messages whose session is remembered. */
-  const rememberedIDs = new Map<string, ReadonlySet<string>>()
-  /** Keys without a prompt that this process uses. */
+  const rememberedIDs = createRecent<ReadonlySet<string>>(mostKnown)
+  /** Keys without the id of a prompt that this process uses. */
   const ownKeys = createRecent<true>(mostOwn)
   /** Sessions that were searched for ledgers of earlier processes. */
   const checkedSessions = createRecent<true>(mostOwn)
@@ -71,6 +71,7 @@ export function ledgersOf({
     }
   }
 
+  /** Returns undefined for a ledger that another reply continues. */
   async function readLedger(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
@@ -109,6 +110,7 @@ export function ledgersOf({
     return old.map((one) => ({ type: 'remove', key: keyOf(one) }))
   }
 
+  /** Also remembers the session of the messages, calls `onShown`, and removes the ledgers that this one replaces. */
   async function writeLedger(key: string, text: string, formerKey: string | undefined): Promise<void> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     const refs = messageRefsOf(text)
@@ -124,10 +126,7 @@ export function ledgersOf({
     await state.withRetries(() => state.commit([put, ...removalsOfReplaced(key, formerKey), ...remembered]))
     continuedKeys.delete(key)
     if (server === undefined) return
-    rememberedIDs.delete(key)
     rememberedIDs.set(key, new Set(refs.map(({ id }) => id)))
-    const [oldest] = rememberedIDs.keys()
-    if (rememberedIDs.size > mostKnown && oldest !== undefined) rememberedIDs.delete(oldest)
   }
 }
 

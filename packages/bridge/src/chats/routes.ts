@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Actor, MessageRef } from '@reply/sink'
+import { createRecent } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
 import { type ChatPlace, chatKey, entryFor, placeKey } from '../place.ts'
 import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession } from '../state/decode.ts'
@@ -15,9 +16,9 @@ export interface Routes {
   routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
   /** Returns the writes that change the route of a place. */
   writeRoute(place: ChatPlace, route: Route): readonly Write[]
-  /** Returns the writes that make the place use a session. */
+  /** Returns the writes that make the place use a session, and list it among its sessions. */
   writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
-  /** Returns the writes that list a session among those of the place. */
+  /** Returns the writes that list a session among those of the place. Takes the messages of `rememberForNextSession`. */
   writeUsed(place: ChatPlace, session: SessionRef): readonly Write[]
   /** Returns the sessions that were used in a place, newest first. */
   usedSessions(place: ChatPlace): Promise<readonly UsedSession[]>
@@ -65,8 +66,10 @@ export function createRoutes(options: {
   readonly withFirstID?: ((place: ChatPlace) => ChatPlace) | undefined
 }): Routes {
   const { state, clock, mirrors, servers, routes } = options
-  const threads = new Set<string>()
-  const waitingMessages = new Map<string, readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>()
+  /** The keys of the places that the bot works in. */
+  const ourPlaces = new Set<string>()
+  /** By place: messages whose session is not known yet. */
+  const waitingMessages = createRecent<readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>(mostPlaces)
   return {
     routeOf,
     routeOfPrompt,
@@ -83,6 +86,7 @@ export function createRoutes(options: {
     loadThreads,
   }
 
+  /** Drops a stored session that is on another server than the one that the config names. */
   async function routeOf(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
     const server = configuredServer(place)
@@ -92,23 +96,26 @@ export function createRoutes(options: {
     return route?.server === server ? route : { server }
   }
 
+  /** The route of the place, but with the session of the message that the prompt replies to. */
   async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
     const route = await routeOf(prompt)
-    const meant = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
-    if (!route || !meant || meant.server !== route.server) return route
-    return { ...route, sessionID: meant.sessionID, title: undefined }
+    const session = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
+    if (!route || !session || session.server !== route.server) return route
+    return { ...route, sessionID: session.sessionID, title: undefined }
   }
 
+  /** The server that `routes` name for the place. Without routes, the only server. */
   function configuredServer(place: ChatPlace): string | undefined {
     const server = entryFor(routes, place, options.withFirstID)
     if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
+  /** From now on, the place also counts as one that the bot works in. */
   function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
-    threads.add(key)
+    ourPlaces.add(key)
     const expiresAt = clock.now() + routeMs
     const value = JSON.stringify(route)
     return [
@@ -118,10 +125,12 @@ export function createRoutes(options: {
     ]
   }
 
+  /** The title was for a new session, so it is dropped. */
   function writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
     return [...writeRoute(place, { ...route, title: undefined }), ...writeUsed(place, route)]
   }
 
+  /** Also writes the session of the messages that waited for it. */
   function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
     const now = clock.now()
@@ -134,14 +143,16 @@ export function createRoutes(options: {
     ]
   }
 
+  /** Newest first. */
   async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
+  /** True only for threads, never for a whole chat. */
   function isOurThread(place: ChatPlace): boolean {
     const isThread = place.chat.thread !== undefined || place.chat.isThread === true
-    return isThread && (threads.has(placeKey(place)) || mirrors.isNamed(place))
+    return isThread && (ourPlaces.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
   async function sessionOfMessage(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
@@ -157,13 +168,11 @@ export function createRoutes(options: {
     })
   }
 
+  /** Keeps the newest messages of a place in memory until `writeUsed`. */
   function rememberForNextSession(place: ChatPlace, messages: readonly MessageRef[]): void {
     const key = mirrors.keyOf(place)
     const all = [...(waitingMessages.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
-    waitingMessages.delete(key)
     waitingMessages.set(key, all)
-    const [oldest] = waitingMessages.keys()
-    if (waitingMessages.size > mostPlaces && oldest !== undefined) waitingMessages.delete(oldest)
   }
 
   function writeAuthor(promptID: string, author: Author): Write {
@@ -178,8 +187,9 @@ export function createRoutes(options: {
       : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
   }
 
+  /** Reads the places that the bot works in from the store. */
   async function loadThreads(): Promise<void> {
     for (const prefix of ['route/', 'ours/'])
-      for (const { key } of await state.list(prefix)) threads.add(key.slice(prefix.length))
+      for (const { key } of await state.list(prefix)) ourPlaces.add(key.slice(prefix.length))
   }
 }

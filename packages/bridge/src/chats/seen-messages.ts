@@ -8,7 +8,7 @@ import type { Write } from '../store/store.ts'
 
 /** The ids of received messages, so that each is handled once. */
 export interface SeenMessages {
-  /** Returns a write that conflicts if the message was received before. */
+  /** Returns the write that stores a message's id. It conflicts if the message was received before. */
   writeSeen(place: ChatPlace, message: MessageRef): Write
   /** Returns the chats of a channel that the bridge works in, and up to which time their messages were received. */
   chatsOf(channel: string): Promise<readonly KnownChat[]>
@@ -28,6 +28,7 @@ export function createSeenMessages({
 }): SeenMessages {
   return { writeSeen, chatsOf }
 
+  /** Conflicts if the message was received before. */
   function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
     const now = clock.now()
     const key = `seen/${chatKey(place)}/${id}`

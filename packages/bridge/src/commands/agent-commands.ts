@@ -1,4 +1,5 @@
 import { oneLine } from '@reply/sink/internal'
+import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
@@ -108,7 +109,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
         if (last !== undefined) await refuseOthers(last, entry, person)
         // Not awaited: it may take minutes, and must not delay other commands.
         void client.compact(sessionID, route.model).catch(async (error) => {
-          onError(error instanceof Error ? error : new Error(String(error)))
+          onError(toError(error))
           await channels.tryPost(place, { text: texts.failed(plain(chatMessageOf(error))) })
         })
         return { text: texts.compactStarted, session: { server, sessionID } }
@@ -116,6 +117,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
     },
   ]
 
+  /** Throws if a run is active in the place or in the session. */
   function refuseWhileBusy(place: ChatPlace, sessionID: string): void {
     if (runs.active(place).length > 0 || runs.isSessionBusy(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
@@ -128,6 +130,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
     throw new CommandRefusal(texts.mayNot('admin'))
   }
 
+  /** Lists at most `mostNames` names, then how many more there are. */
   function listReply(title: string, names: readonly string[]): CommandReply {
     const shown = names.slice(0, mostNames).map((name) => `- ${plain(name)}`)
     const more = names.length > mostNames ? [`- … (${names.length - mostNames})`] : []

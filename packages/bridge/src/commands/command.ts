@@ -45,7 +45,7 @@ export interface Target {
   readonly client: Client
 }
 
-/** The services that commands use. */
+/** The services of the bridge, and the runner for commands that start or stop runs. */
 export interface CommandContext extends BridgeContext {
   readonly runner: Runner
 }

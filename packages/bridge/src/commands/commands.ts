@@ -4,6 +4,7 @@ import { type BridgeCommand, oneLine } from '@reply/sink/internal'
 import type { GrantList, SavedGrants } from '../asks/saved-grants.ts'
 import { inRows } from '../chats/channels.ts'
 import type { Right } from '../config/schema.ts'
+import { errorTypeOf, toError } from '../error.ts'
 import { unknownRunKey } from '../failed/failure-rows.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
@@ -27,19 +28,22 @@ export interface Commands {
   /** The commands for the platforms' menus. */
   readonly menu: readonly BridgeCommand[]
   /** Runs a command. `taken` are the writes that remove it from the inbox. */
-  runCommand(given: ReceivedCommand): Promise<void>
+  runCommand(received: ReceivedCommand): Promise<void>
   /** Handles a press of one of the bridge's own buttons. */
-  handlePress(given: ReceivedPress): Promise<void>
+  handlePress(received: ReceivedPress): Promise<void>
   /** Handles the platform's own Stop button. */
   handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
 }
 
+/** A command, and who sent it. */
 export interface ReceivedCommand {
   readonly entry: QueuedPrompt
   readonly person: Person
+  /** The writes that remove it from the inbox. */
   readonly removal: readonly Write[]
 }
 
+/** A press of one of the bridge's own buttons, and who made it. */
 export interface ReceivedPress {
   readonly place: ChatPlace
   readonly person: Person
@@ -80,6 +84,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     handleStop,
   }
 
+  /** Ignores an unknown command. The writes of `removal` are committed before the reply is posted. */
   async function runCommand({ entry, person, removal }: ReceivedCommand): Promise<void> {
     const command = byName.get(commandNameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
@@ -96,13 +101,14 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     if (reply) void postReply(entry, { replyTo: entry.messageRef, ...reply })
   }
 
+  /** Runs a command. An error becomes a reply, and one that is not meant for people also goes to `onError`. */
   async function replyOrErrorText(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
     try {
       return await work()
     } catch (error) {
       if (error instanceof CommandRefusal) return { text: error.message }
-      onError(error instanceof Error ? error : new Error(String(error)))
-      const isMissing = error instanceof Error && 'type' in error && error.type === 'unsupported'
+      onError(toError(error))
+      const isMissing = errorTypeOf(error) === 'unsupported'
       const why = plain(chatMessageOf(error))
       return { text: isMissing ? texts.unsupported(why) : texts.failed(why) }
     }
@@ -112,6 +118,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     await channels.tryPost(place, message, session)
   }
 
+  /** Throws a `CommandRefusal` if the place has no route or server. */
   async function targetOf(place: ChatPlace): Promise<Target> {
     const route = await routes.routeOf(place)
     const client = route && servers.get(route.server)
@@ -119,6 +126,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
   }
 
+  /** Refuses a press if the message does not have the button, or if the person lacks the right. */
   async function handlePress({
     place,
     person,
@@ -171,6 +179,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       await channels.edit(place, messageRef, message).catch(async () => await postReply(place, reply))
     }
 
+    /** Removes the person's own entries, and then shows the rest of the list. */
     async function dropBacklog(): Promise<void> {
       const { dropped, list } = await backlog.dropEntries(place, isOwn)
       if (dropped === 0 && list) return await answer(texts.othersBacklog)
@@ -193,6 +202,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     }
   }
 
+  /** Stops the runs of the place that the person may stop, and posts the result. */
   async function handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void> {
     await postReply(place, await stopRuns(context, { place, person, actor }))
   }
@@ -218,6 +228,7 @@ function missingRight({ may }: Person, command: Command): Right | undefined {
 
 const isHelp = ({ name }: Command): boolean => name === 'start' || name === 'help'
 
+/** Returns the name in lower case, and an empty string for a text without a command. */
 function commandNameIn(text: string): string {
   return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
 }
@@ -289,11 +300,13 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     return config.servers[server]?.agent !== undefined ? texts.allowedByAgent : texts.allowedUntilRestart
   }
 
+  /** Shortened and escaped for a message. */
   function patternsText({ patterns }: Grant): string {
     return plain(oneLine(escapeDeceptive(patterns.join(', ')), patternLength))
   }
 }
 
+/** The ones that `/allowed` lists, at most `mostListed`. */
 function newestGrants({ grants }: GrantList): readonly Grant[] {
   return grants.slice(-mostListed)
 }

@@ -64,6 +64,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     return { text: [texts.queue, '', ...lines, '', plain(texts.queueHelp)].join('\n') }
   }
 
+  /** Removes a queued prompt, unless it has started meanwhile. */
   async function dropEntry(call: CommandCall, number: string): Promise<CommandReply> {
     const entry = await requireEntry(call, number)
     const isDropped = await state.commit([
@@ -79,6 +80,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     }
   }
 
+  /** Replaces the text. The person becomes an editor, so the prompt then requires their rights too. */
   async function editEntry(
     call: CommandCall,
     { number, text }: { readonly number: string; readonly text: string },
@@ -92,6 +94,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     return { text: (await state.commit([write])) ? texts.edited(Number(number)) : texts.notQueued(number) }
   }
 
+  /** Finds a queued prompt by its number. Throws if there is none, or if it is not the person's and they are no admin. */
   async function requireEntry({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
     const found = (await runner.queuedPrompts(place))[Number(number) - 1]
     if (!found) throw new CommandRefusal(texts.notQueued(plain(number)))

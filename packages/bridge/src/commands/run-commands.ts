@@ -2,6 +2,7 @@ import { escapeInvisible } from '@reply/core'
 import { elapsed } from '@reply/core/show'
 import type { Actor } from '@reply/sink'
 import { oneLine } from '@reply/sink/internal'
+import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { cancelFor, mayActOn } from '../runs/active-runs.ts'
@@ -47,7 +48,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
         try {
           return (await failed.resend(place)) > 0 ? undefined : { text: texts.nothingMissing }
         } catch (error) {
-          onError(error instanceof Error ? error : new Error(String(error)))
+          onError(toError(error))
           return { text: texts.notResent(plain(chatMessageOf(error))) }
         }
       },
@@ -81,6 +82,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
   ]
 }
 
+/** A person's request to stop the runs of a place. */
 export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'receivedAt'>> {
   /** The command that the person sent. Default: `/stop`. */
   readonly command?: string | undefined
@@ -118,7 +120,7 @@ export async function stopRuns(context: CommandContext, request: StopRequest): P
     await client.abort(route.sessionID)
     return { text: texts.canceled }
   } catch (error) {
-    onError(error instanceof Error ? error : new Error(String(error)))
+    onError(toError(error))
     return { text: texts.notStopped(plain(chatMessageOf(error))) }
   }
 }

@@ -17,7 +17,7 @@ interface Choice {
 /** Commands about sessions. They list the sessions of the place, and in a private chat of an admin all of the project. */
 export interface SessionCommands {
   readonly list: readonly Command[]
-  /** Returns one page of the sessions, with buttons. */
+  /** Returns one page of the sessions, with buttons. A page that doesn't exist becomes the nearest one that does. */
   sessionPage(request: SessionRequest, page: number): Promise<CommandReply>
   /** Makes the place use a session, which is given by its number or id. */
   switchToSession(request: SessionRequest, numberOrID: string): Promise<CommandReply>
@@ -92,6 +92,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
   ]
   return { list, sessionPage, switchToSession }
 
+  /** The sessions used in the place, or all of the project for an admin in a private chat. */
   async function sessionChoices({ place, person, route, client }: SessionRequest): Promise<readonly Choice[]> {
     const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
     const known = await client.sessions({ directory: directoryOf(route.server) })
@@ -107,6 +108,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     })
   }
 
+  /** A page that does not exist becomes the nearest one that does. */
   async function sessionPage(request: SessionRequest, wantedPage: number): Promise<CommandReply> {
     const all = await sessionChoices(request)
     if (all.length === 0) return { text: texts.noSessions }
@@ -134,6 +136,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     }
   }
 
+  /** Accepts a number of the list or the start of an id. Throws a `CommandRefusal` if none or several match. */
   async function switchToSession(request: SessionRequest, numberOrID: string): Promise<CommandReply> {
     const { place, route } = request
     const all = await sessionChoices(request)

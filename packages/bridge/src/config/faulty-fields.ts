@@ -51,6 +51,7 @@ function canBeOfKind({ properties = {} }: Shape, entry: Readonly<Record<string, 
   })
 }
 
+/** Combines the field's shapes in all kinds of entry that fit. */
 function mergedField(shapes: readonly Shape[]): Omit<Field, 'name' | 'fault'> {
   const descriptions = shapes.flatMap(({ description }) => description ?? [])
   return {

@@ -22,11 +22,13 @@ export function openTo(path: string, right: 'read' | 'write'): 'others' | 'its g
   return 'its group'
 }
 
+/** Nearest first, up to the root. */
 function modesOfFoldersAbove(path: string): readonly number[] {
   const above = dirname(path)
   return above === path ? [] : [statSync(above).mode, ...modesOfFoldersAbove(above)]
 }
 
+/** Whether the file is on a read-only mount. */
 function isReadOnly(path: string): boolean {
   try {
     if (process.platform === 'linux') return isOnReadOnlyMount(path, readFileSync('/proc/self/mountinfo', 'utf8'))

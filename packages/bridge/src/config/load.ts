@@ -118,6 +118,7 @@ function keptSecret(secret: string): string {
   return secret
 }
 
+/** Throws a `BridgeError` that never quotes the file. */
 function readJson(path: string): unknown {
   const text = readRegularFile(path)
   try {

@@ -30,6 +30,7 @@ export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => Sink
   return (name) => parsed.get(name) ?? {}
 }
 
+/** Lists the faults, one per line. */
 function unusableConfigError(faults: readonly string[]): BridgeError {
   return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
 }
@@ -54,6 +55,7 @@ export function configJsonSchema(channels: readonly BridgeChannel[] = []): Recor
   return { $schema, title: 'The config of a reply bridge', ...schema }
 }
 
+/** Without `$schema`, so that it can be part of another schema. */
 function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest
@@ -110,11 +112,12 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
     }),
   ]
 
-  function unknownChannelFaults(path: string, where: string): readonly string[] {
-    const isKnown = where === '*' || Object.hasOwn(channels, channelOf(where))
+  /** Returns a fault if a place names a channel that the config doesn't have. Empty otherwise. */
+  function unknownChannelFaults(path: string, place: string): readonly string[] {
+    const isKnown = place === '*' || Object.hasOwn(channels, channelOf(place))
     return isKnown
       ? []
-      : [`${path}: "${channelOf(where)}" is not a channel of this config. Use one of these: ${names(channels)}.`]
+      : [`${path}: "${channelOf(place)}" is not a channel of this config. Use one of these: ${names(channels)}.`]
   }
 }
 
@@ -144,6 +147,7 @@ function withoutCredentials(url: string): string {
   return `${scheme}${host}${query.length > 0 ? '?***' : ''}`
 }
 
+/** Undefined if the path leads nowhere. */
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
@@ -172,6 +176,7 @@ function issueMessage(issue: z.core.$ZodIssue, found: unknown): string {
   )
 }
 
+/** Undefined for kinds of issues that have no text of their own here. */
 function libraryIssueMessage(issue: z.core.$ZodIssue, found: unknown): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

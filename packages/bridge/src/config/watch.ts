@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type { Clock } from '@reply/core'
-import { BridgeError, messageOf } from '../error.ts'
+import { BridgeError, messageOf, toError } from '../error.ts'
 import { readPeople } from './load.ts'
 import type { BridgeConfig } from './schema.ts'
 
@@ -52,18 +52,19 @@ export async function fileStampOf(path: string): Promise<string> {
 export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
   const { path, config, load, setPeople, onNotice, onError, clock } = options
   let people = config.people
-  /** The stamp that was read last, and one that could not be used, which is reported if it is unchanged at the next check. */
-  let known = options.stamp
-  let unusable = ''
-  let reported = ''
+  let lastStamp = options.stamp
+  /** The stamp of a file that could not be used. It is reported if it is unchanged at the next look. */
+  let unusableStamp = ''
+  /** The fields of the last notice about a restart. */
+  let noticedFields = ''
   let stopTimer = (): void => {}
   let isStopped = false
   let reading = Promise.resolve()
   return {
     start: scheduleNextLook,
     readNow: async () => await readInTurn(true),
-    onPeopleReplaced: (given) => {
-      people = given
+    onPeopleReplaced: (replaced) => {
+      people = replaced
     },
     stop: () => {
       isStopped = true
@@ -71,33 +72,37 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     },
   }
 
+  /** Reads the file after `lookMs`, and then schedules the next read. */
   function scheduleNextLook(): void {
     if (!isStopped) stopTimer = clock.after(lookMs, () => void readInTurn(false).finally(scheduleNextLook))
   }
 
+  /** Waits for a read in progress. Never rejects: errors are reported. */
   async function readInTurn(isForced: boolean): Promise<void> {
-    reading = reading.then(async () => await readIfChanged(isForced)).catch(reportError)
+    reading = reading.then(async () => await readIfChanged(isForced)).catch((error) => onError(toError(error)))
     await reading
   }
 
+  /** An unusable file is reported only if it is still the same at the next look, unless the read is forced. */
   async function readIfChanged(isForced: boolean): Promise<void> {
     const stamp = await fileStampOf(path)
-    if (isStopped || (stamp === known && !isForced)) return
+    if (isStopped || (stamp === lastStamp && !isForced)) return
     try {
       const read = load()
-      known = stamp
+      lastStamp = stamp
       applyPeople(read.people)
       noticeOtherChanges(read)
     } catch (error) {
       // An editor may still be writing it.
-      if (stamp === unusable || isForced) {
-        known = stamp
+      if (stamp === unusableStamp || isForced) {
+        lastStamp = stamp
         keepCommonRights(error)
       }
-      unusable = stamp
+      unusableStamp = stamp
     }
   }
 
+  /** Does nothing if the people are the same. Leaves out channels that need a restart. */
   function applyPeople(read: PeopleConfig): void {
     const next = onlyOn(Object.keys(config.channels), read)
     if (isSameJson(next, people)) return
@@ -122,16 +127,13 @@ export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
+  /** Posts a notice about changes that need a restart, once for the same fields. */
   function noticeOtherChanges(read: BridgeConfig): void {
     const changed = restartFieldsOf(read).filter((name) => !isSameJson(read[name], config[name]))
     const names = changed.join(', ')
-    if (names !== '' && names !== reported)
+    if (names !== '' && names !== noticedFields)
       onNotice(`${path} has changes in ${names}. They take effect after a restart.`)
-    reported = names
-  }
-
-  function reportError(error: unknown): void {
-    onError(error instanceof Error ? error : new Error(String(error)))
+    noticedFields = names
   }
 }
 

@@ -1,3 +1,4 @@
+import { toError } from '../error.ts'
 import type { ChatPlace } from '../place.ts'
 import type { BridgeEvent, EventPlace } from './event.ts'
 
@@ -11,7 +12,7 @@ export function emitTo(observers: readonly BridgeObserver[], onError: (error: Er
       try {
         observe(event)
       } catch (error) {
-        onError(error instanceof Error ? error : new Error(String(error)))
+        onError(toError(error))
       }
     }
   }

@@ -64,6 +64,7 @@ function eventMessage(event: BridgeEvent): string {
   return event satisfies never
 }
 
+/** Empty for an error without a type. */
 function errorTypeField(error: Error): { readonly type?: string } {
   return 'type' in error && typeof error.type === 'string' ? { type: error.type } : {}
 }

@@ -63,9 +63,11 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['kind'] as const,
     registers,
   })
+  /** By channel: the runs in progress. */
   const runningKeys = new Map<string, ReadonlySet<string>>()
   return { observe: countEvent, text: async () => await register.metrics(), contentType: register.contentType }
 
+  /** Also counts the runs in progress, by channel. */
   function countEvent(event: BridgeEvent): void {
     if (event.type === 'failures') {
       failed.set({ kind: 'delivery' }, event.deliveries)

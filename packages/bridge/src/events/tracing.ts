@@ -35,6 +35,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     event satisfies never
   }
 
+  /** Opens the run's span at its first event. Ends it if the run ended without a reply, because no delivery follows. */
   function traceRun(event: RunEvent): void {
     const { phase, at, times, outcome, reason, sessionID } = event
     const key = runKey(event)
@@ -54,6 +55,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome === undefined) runs.end(key, at)
   }
 
+  /** Ends the run's span. */
   function traceDelivery(event: DeliveryEvent): void {
     const key = runKey(event)
     const { at, shown, undelivered, doubtful, calls, rateLimited, firstShownMs, deliveredMs } = event
@@ -69,6 +71,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     runs.end(key, at)
   }
 
+  /** Opens a span below the run's when the ask is asked, and ends it at any later phase. */
   function traceAsk(event: AskEvent): void {
     const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
@@ -96,15 +99,17 @@ function placeAttributes(event: AskEvent | DeliveryEvent | RunEvent): Record<str
   return thread === undefined ? ids : { ...ids, 'reply.thread': thread }
 }
 
-/** Creates a map of spans that have not ended, by key. */
+/** Creates a bounded map of spans that have not ended, by key. */
 function createOpenSpans(): {
   get(key: string): Span | undefined
+  /** Returns the span. Ends a span that already has the key, and the oldest beyond `mostOpen`. */
   add(key: string, span: Span): Span
   end(key: string, at: number): void
 } {
   const spans = new Map<string, Span>()
   return { get: (key) => spans.get(key), add, end }
 
+  /** Ends a span that already has the key, and the oldest beyond `mostOpen`. */
   function add(key: string, span: Span): Span {
     spans.get(key)?.end()
     spans.set(key, span)
@@ -116,6 +121,7 @@ function createOpenSpans(): {
     return span
   }
 
+  /** Ends the span of a key, if there is one, and forgets it. */
   function end(key: string, at: number): void {
     // OpenTelemetry takes a number below the process's start time for an offset from it, so this passes a Date.
     spans.get(key)?.end(new Date(at))

@@ -3,7 +3,7 @@ import type { Delivery, MessageRef } from '@reply/sink'
 import { backOffMs } from '@reply/sink/internal'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { isRefusal, refusedMs } from '../chats/channels.ts'
-import { BridgeError, isTakenOver, messageOf } from '../error.ts'
+import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { FailedDelivery, UnreadableRow } from '../state/decode.ts'
@@ -46,6 +46,7 @@ export interface FailedDeliveries {
   restoreReports(): Promise<void>
   /** Counts the failures, and emits an event if the counts changed. */
   emitCounts(): Promise<void>
+  /** Stops all reports. The next process continues them. */
   stop(): void
 }
 
@@ -68,6 +69,7 @@ export function createFailedDeliveries(options: {
   const { state, registry, channels, withFirstID, clock, emit, onError } = options
   /** By the first key of a place: ends the pause before the next attempt to report. */
   const reporting = new Map<string, () => void>()
+  /** The first keys of places with failures that a report in progress may not know. */
   const requested = new Set<string>()
   /** Keys of texts that are being posted, so they have not failed yet. */
   const posting = new Set<string>()
@@ -88,6 +90,7 @@ export function createFailedDeliveries(options: {
     stop,
   }
 
+  /** Looks only at the answer and its ending, not at status messages. */
   function findMissing(
     ...[execution, reply, delivered]: Parameters<FailedDeliveries['findMissing']>
   ): readonly FailedDelivery[] {
@@ -102,6 +105,7 @@ export function createFailedDeliveries(options: {
     })
   }
 
+  /** Not stored yet: commit `write` of it. */
   function pendingFor(
     { id, prompt, server, sessionID }: Parameters<FailedDeliveries['pendingFor']>[0],
     text: string,
@@ -111,6 +115,7 @@ export function createFailedDeliveries(options: {
     return { type: 'delivery', id, channel, chat, server, sessionID, text, ...why }
   }
 
+  /** Only rejects if the bridge is stopping or was taken over. Another failure is stored and reported. */
   async function postPending(...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>): Promise<void> {
     const key = failureKey(pending)
     posting.add(key)
@@ -127,6 +132,7 @@ export function createFailedDeliveries(options: {
     posting.delete(key)
   }
 
+  /** Posts a pending text as a reply. Errors go to `onError`. */
   async function replyPending(
     ...[pending, replyTo, more = []]: Parameters<FailedDeliveries['replyPending']>
   ): Promise<void> {
@@ -135,10 +141,11 @@ export function createFailedDeliveries(options: {
         await state.withRetries(() => state.commit([...writes, ...more]))
       })
     } catch (error) {
-      if (!isStopped && !isTakenOver(error)) onError(error instanceof Error ? error : new Error(String(error)))
+      if (!isStopped && !isTakenOver(error)) onError(toError(error))
     }
   }
 
+  /** Reports each to `onError`, and in its chat in the background. Emits the new counts. */
   function reportAll(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
@@ -150,6 +157,7 @@ export function createFailedDeliveries(options: {
     if (failed.length > 0) void emitCounts().catch(onError)
   }
 
+  /** Without texts that are still being posted. */
   async function failedIn(prefix: string): Promise<readonly FailedDelivery[]> {
     const all = failuresIn(await state.list(prefix))
     return all.flatMap((one) => (one.type === 'delivery' && !posting.has(failureKey(one)) ? [one] : []))
@@ -163,6 +171,7 @@ export function createFailedDeliveries(options: {
     return all
   }
 
+  /** Emits the counts. Posts a notice if the row was an entry of a queue. */
   function onRowPutAside({ key, id }: UnreadableRow): void {
     void emitCounts().catch(onError)
     const place = id === undefined ? undefined : placeIn(key)
@@ -189,12 +198,12 @@ export function createFailedDeliveries(options: {
           for (const one of failed) await markReported(one)
         } catch (error) {
           if (isTakenOver(error)) return
-          if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
+          if (failures === 0) onError(toError(error))
           await pauseReport(key, isRefusal(error) ? refusedMs : backOffMs(failures))
         }
       }
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
     } finally {
       reporting.delete(key)
     }
@@ -209,6 +218,7 @@ export function createFailedDeliveries(options: {
     await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
   }
 
+  /** Resolves after the delay, or as soon as the entry of `reporting` is called. */
   function pauseReport(key: string, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stopTimer = clock.after(delayMs, resolve)
@@ -219,6 +229,7 @@ export function createFailedDeliveries(options: {
     })
   }
 
+  /** Removes each failed delivery once it is posted. Stops at the first post that fails. */
   async function resend(place: ChatPlace): Promise<number> {
     const failed = await failedAt(place)
     for (const one of failed) {
@@ -235,6 +246,7 @@ export function createFailedDeliveries(options: {
     return failed.length
   }
 
+  /** Continues one report for each place with unreported answers, and emits the counts. */
   async function restoreReports(): Promise<void> {
     const left = (await failedIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
     for (const one of new Map(left.map((failed) => [placeKey(withFirstID(failed)), failed])).values())
@@ -242,6 +254,7 @@ export function createFailedDeliveries(options: {
     await emitCounts()
   }
 
+  /** Emits nothing if the counts are those of the last event. */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length

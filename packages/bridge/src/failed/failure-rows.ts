@@ -9,6 +9,7 @@ export const failedPrefix = 'failed/'
 /** How long a failed answer can be posted again, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
+/** The prefix of the keys of a place's failed deliveries. */
 export function deliveriesPrefix(place: ChatPlace): string {
   return `${failedPrefix}delivery/${placeKey(place)}/`
 }
@@ -31,6 +32,7 @@ export function failuresIn(rows: readonly StoredValue[]): readonly Failure[] {
   return rows.map(failureOf).toSorted((a, b) => a.at - b.at)
 }
 
+/** Decodes one row. A row that can't be decoded becomes a failure of type `row`. */
 function failureOf({ key, value }: StoredValue): Failure {
   try {
     return toFailure(value)

@@ -106,10 +106,12 @@ function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   }
 }
 
+/** As the config names it, for example `tg:123/4`. */
 function placeName({ channel, chat }: ChatPlace): string {
   return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
+/** Without what people or agents wrote. */
 function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure

@@ -1,5 +1,5 @@
 import { ledgerKeyOf, messageRefsOf } from '@reply/sink/internal'
-import { BridgeError } from '../error.ts'
+import { BridgeError, toError } from '../error.ts'
 import {
   faultOf,
   toExecution,
@@ -51,15 +51,18 @@ export interface UnreadableOptions {
 export function withoutUnreadableRows({ state, now, onPutAside, onError }: UnreadableOptions): State {
   return { ...state, read: readOrPutAside, list: listOrPutAside, queue: queueOrPutAside }
 
+  /** Undefined for a row that was put aside. */
   async function readOrPutAside(key: string): Promise<string | undefined> {
     const value = await state.read(key)
     return value !== undefined && (await checkOrPutAside({ key, value }, rowDecoders)) ? value : undefined
   }
 
+  /** Without rows that were put aside. */
   async function listOrPutAside(prefix: string): ReturnType<State['list']> {
     return await filterInOrder(await state.list(prefix), async (row) => await checkOrPutAside(row, rowDecoders))
   }
 
+  /** Without entries that were put aside. */
   async function queueOrPutAside(name: string): ReturnType<State['queue']> {
     const entries = await state.queue(name)
     return await filterInOrder(
@@ -68,6 +71,7 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
     )
   }
 
+  /** Puts a row aside if its decoder throws. Resolves with whether the row is readable. */
   async function checkOrPutAside(
     row: Pick<UnreadableRow, 'key' | 'id' | 'value'>,
     decoders: Readonly<Record<string, (value: string, key: string) => unknown>>,
@@ -83,6 +87,7 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
     }
   }
 
+  /** Moves the row to the failures, calls `onPutAside` and reports it. Never rejects. */
   async function putAside(row: UnreadableRow): Promise<void> {
     const { key, id, value, reason } = row
     const taken: Write =
@@ -100,7 +105,7 @@ export function withoutUnreadableRows({ state, now, onPutAside, onError }: Unrea
     try {
       onPutAside(row)
     } catch (cause) {
-      onError(cause instanceof Error ? cause : new Error(String(cause)))
+      onError(toError(cause))
     }
     const cure = 'It was put aside, and everything else continues. "reply bridge failed" lists it.'
     onError(new BridgeError('state', `${problem} ${cure}`))
@@ -116,6 +121,7 @@ async function filterInOrder<Row>(
   return wanted
 }
 
+/** Throws if the text isn't a time in ms. */
 function toTime(value: string): number {
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
   throw new Error('It is not a time.')

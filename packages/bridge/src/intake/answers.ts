@@ -2,7 +2,7 @@ import type { Ask, Client } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
 import type { ActorRef } from '../asks/answered-by.ts'
 import type { GrantRequest, SavedGrants } from '../asks/saved-grants.ts'
-import { BridgeError } from '../error.ts'
+import { BridgeError, errorTypeOf } from '../error.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
 import { chatMessageOf, texts } from '../texts.ts'
@@ -37,6 +37,7 @@ export function createAnswerAsk(
     })(inbound)
   }
 
+  /** Returns a client that answers asks for a person, each on its own server. */
   function clientFor(by: GrantRequest['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
@@ -60,14 +61,17 @@ export function createAnswerAsk(
       await send()
     } catch (error) {
       const { cause = error } = error instanceof Error ? error : {}
-      const isUnknown = cause instanceof Error && 'type' in cause && cause.type === 'unreachable'
+      const isUnknown = errorTypeOf(cause) === 'unreachable'
       if (!isUnknown) await allowed.remove(grant)
       throw error
     }
     await allowed.confirm(grant)
   }
 
-  /** On a failure, the person gets a short message, and `onError` the full error. */
+  /**
+   * Remembers who answered while the answer is sent. On a failure, the person gets a short message, and `onError` the full
+   * error.
+   */
   async function trackActor<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
     answeredBy.rememberActor(requestID, by)
@@ -75,7 +79,7 @@ export function createAnswerAsk(
       return await answered
     } catch (cause) {
       answeredBy.takeActor(requestID)
-      if (!(cause instanceof Error) || ('type' in cause && cause.type === 'already-resolved')) throw cause
+      if (!(cause instanceof Error) || errorTypeOf(cause) === 'already-resolved') throw cause
       onError(cause)
       throw new BridgeError('inbound', texts.notAnswered(chatMessageOf(cause)), { cause })
     }
@@ -88,7 +92,7 @@ export function createAnswerAsk(
     throw new BridgeError('inbound', texts.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
-  /** A sub-agent's ask belongs to the server of its root session. */
+  /** A sub-agent's ask belongs to the server of its root session. Throws if that is no longer known. */
   function serverOfRoot({ path, sessionID }: Ask): { readonly name: string; readonly client: Client } {
     const name = runner.serverOfSession(path[0] ?? sessionID)
     const client = name === undefined ? undefined : servers.get(name)

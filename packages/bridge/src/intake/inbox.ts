@@ -1,5 +1,5 @@
 import type { Inbound } from '@reply/sink'
-import { isTakenOver } from '../error.ts'
+import { isTakenOver, toError } from '../error.ts'
 import { placeKey } from '../place.ts'
 import type { BridgeContext } from '../runs/context.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
@@ -12,12 +12,13 @@ type Text = Extract<Inbound, { type: 'text' }>
 
 /** Messages that were received and not handled yet. Those of a place are handled in order. */
 export interface Inbox {
+  /** These return the writes that add, remove or replace an entry. */
   enqueue(entry: QueuedPrompt): Write
   dequeue(entry: QueuedPrompt): Write
   replace(entry: QueuedPrompt): Write
   /** Handles an entry after those before it. An urgent one waits for them only for a short time. */
   handleInOrder(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
-  /** Handles the entries of an earlier process. */
+  /** Starts to handle the entries of an earlier process. */
   restoreEntries(): Promise<void>
   /** Resolves when no entry is being handled. */
   idle(): Promise<void>
@@ -36,7 +37,7 @@ const urgentMs = 500
 export function createInbox({ context, handle }: InboxOptions): Inbox {
   const { state, channels, clock, onError } = context
   /** By place: resolves when its last entry is handled. */
-  const lanes = new Map<string, Promise<void>>()
+  const lastHandled = new Map<string, Promise<void>>()
   const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`
   return {
     enqueue: (entry) => ({ type: 'enqueue', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
@@ -44,17 +45,18 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     replace: (entry) => ({ type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }),
     handleInOrder,
     restoreEntries,
-    idle: async () => void (await Promise.all(lanes.values())),
+    idle: async () => void (await Promise.all(lastHandled.values())),
   }
 
+  /** Does not wait. Entries of other places are not delayed. */
   function handleInOrder(entry: QueuedPrompt, text: Text, isUrgent = false): void {
     const key = placeKey(entry)
-    const before = lanes.get(key) ?? Promise.resolve()
+    const before = lastHandled.get(key) ?? Promise.resolve()
     const turn = isUrgent ? atMost(before, urgentMs, clock) : before
-    const lane = Promise.all([before, turn.then(async () => await handleSafely(entry, text))]).then(() => {})
-    lanes.set(key, lane)
-    void lane.then(() => {
-      if (lanes.get(key) === lane) lanes.delete(key)
+    const handled = Promise.all([before, turn.then(async () => await handleSafely(entry, text))]).then(() => {})
+    lastHandled.set(key, handled)
+    void handled.then(() => {
+      if (lastHandled.get(key) === handled) lastHandled.delete(key)
     })
   }
 
@@ -65,7 +67,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
       await state.withRetries(() => handle(entry, text))
     } catch (cause) {
       if (isTakenOver(cause) || cause instanceof StoreError) return
-      onError(cause instanceof Error ? cause : new Error(String(cause)))
+      onError(toError(cause))
       const removal = [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }] as const
       // Removed before the answer, because a message that was reported as failed must not run after a restart.
       const isRemoved = await state.withRetries(() => state.commit(removal)).catch(onError)
@@ -73,6 +75,7 @@ export function createInbox({ context, handle }: InboxOptions): Inbox {
     }
   }
 
+  /** Marks each entry as tried. Does not wait until they are handled. */
   async function restoreEntries(): Promise<void> {
     for (const name of await state.queues(prefix)) {
       for (const { value } of await state.queue(name)) {

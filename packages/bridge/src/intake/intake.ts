@@ -1,10 +1,11 @@
 import type { Actor, AnswerInbound, Inbound } from '@reply/sink'
 import { NotTakenError } from '@reply/sink/channel'
+import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { Busy, RouterConfig } from '../config/schema.ts'
-import { isTakenOver } from '../error.ts'
+import { isTakenOver, toError } from '../error.ts'
 import { eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
 import type { Person } from '../people/people.ts'
@@ -62,7 +63,7 @@ export function createIntake(options: IntakeOptions): Intake {
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const answerAsk = createAnswerAsk(context, runner, grants)
   const inbox = createInbox({ context, handle })
-  const refusedAt = new Map<string, number>()
+  const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
   async function receive(channel: string, received: Inbound): Promise<void> {
@@ -78,7 +79,7 @@ export function createIntake(options: IntakeOptions): Intake {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)
     } catch (error) {
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
       if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
       if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
     }
@@ -94,6 +95,7 @@ export function createIntake(options: IntakeOptions): Intake {
     return { ...inbound, answer }
   }
 
+  /** Ignores or refuses the message, or stores it in the inbox. A message that was stored before is not handled again. */
   async function receiveText(channel: string, text: Text): Promise<void> {
     const place = { channel, chat: text.chat }
     const person = people.personOf(channel, text.actor)
@@ -139,6 +141,7 @@ export function createIntake(options: IntakeOptions): Intake {
     return (await routes.sessionOfMessage(place, replyTo)) !== undefined
   }
 
+  /** Answers a refused message: to a person in a place at most once in `refuseAgainMs`, but always if it was too long. */
   async function answerRefusal(
     place: ChatPlace,
     text: Text,
@@ -149,14 +152,12 @@ export function createIntake(options: IntakeOptions): Intake {
     const key = `${placeKey(place)} ${id}`
     const now = clock.now()
     if ((refusedAt.get(key) ?? Number.NEGATIVE_INFINITY) > now - refuseAgainMs) return
-    refusedAt.delete(key)
     refusedAt.set(key, now)
-    const [oldest] = refusedAt.keys()
-    if (refusedAt.size > mostRefused && oldest !== undefined) refusedAt.delete(oldest)
     const answers = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
     await answerOnce(place, text, answers[why])
   }
 
+  /** Handles a press or the platform's Stop button at once, without the inbox. A restart loses it. */
   async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
@@ -213,6 +214,7 @@ export function createIntake(options: IntakeOptions): Intake {
     await queueOrSteer(entry, removal)
   }
 
+  /** Starts the prompt beside the running one, joins it to its album, or queues it, as the place's `busy` says. */
   async function queueOrSteer(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
@@ -230,6 +232,7 @@ export function createIntake(options: IntakeOptions): Intake {
     else scheduleAlbum(entry, isSteering)
   }
 
+  /** What a message does while the agent works there. */
   function busyPolicyOf(place: ChatPlace): Busy {
     return typeof router.busy === 'string'
       ? router.busy
@@ -241,6 +244,7 @@ export function createIntake(options: IntakeOptions): Intake {
     clock.after(albumMs, () => void state.withRetries(() => beginAlbumIfComplete(latest, isSteering)).catch(onError))
   }
 
+  /** Does nothing if the album started, or if a newer message of it arrived after `latest`. */
   async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
     const album = (await runner.queuedPrompts(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.receivedAt > latest.receivedAt) return
@@ -257,13 +261,17 @@ export function createIntake(options: IntakeOptions): Intake {
     if (!isCompacting) for (const run of running) void cancelFor(run, actor).catch(onError)
   }
 
+  /** Posts nothing if the prompt has started meanwhile. */
   async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
     const place =
       (await runner.queuedPrompts(entry)).findIndex((one) => runner.queueIDOf(one) === runner.queueIDOf(entry)) + 1
     if (place > 0) await channels.tryPost(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
   }
 
-  /** Platforms deliver the files of an album as separate messages. This joins them to one prompt. */
+  /**
+   * Platforms deliver the files of an album as separate messages. This adds one to the queued prompt of its album. Resolves
+   * with false, and writes nothing, if it must become a prompt of its own.
+   */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
     const first = (await runner.queuedPrompts(entry)).find(({ albumID }) => albumID === entry.albumID)
@@ -302,7 +310,7 @@ type Verdict =
   | { readonly type: 'refused'; readonly why: 'stranger' | 'anonymous' | 'may-not' | 'too-long' }
   | { readonly type: 'taken' }
 
-/** Facts that the verdict depends on, besides the message. */
+/** What the verdict depends on, besides the message. */
 export interface MessageFacts {
   /** Undefined for strangers. */
   readonly person: Person | undefined

@@ -54,6 +54,7 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
   return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
 
+  /** Falls back to everyone with `approve` if no author has an id on the channel. */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
     const isTheirs = type === 'question' || allMay(prompt, 'approve')
     const own = isTheirs ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
@@ -77,17 +78,20 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     return authorsOf(prompt).some((author) => isSamePerson(author, identity))
   }
 
+  /** All ids on the channel of the people who match. */
   function actorsWhere(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
     const prefix = `${channel}:`
     const meant = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMeant(person))
     return meant.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
   }
 
+  /** False if either is a stranger. */
   function isSamePerson(one: Identity, other: Identity): boolean {
     const person = personOf(one.channel, one.actor)
     return person !== undefined && person === personOf(other.channel, other.actor)
   }
 
+  /** Undefined for anonymous actors too, because they share the id of a group or channel. */
   function personOf(channel: string, actor: Identity['actor']): Person | undefined {
     return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
   }
@@ -97,6 +101,7 @@ function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
   return [author, ...editors]
 }
 
+/** By `<channel>:<id>`. */
 function peopleByID(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
   const byID = new Map<string, Person>()
   for (const [name, { ids, may }] of Object.entries(people)) {

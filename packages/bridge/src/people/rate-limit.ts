@@ -18,6 +18,7 @@ export function createRate({ perMinute, clock }: { readonly perMinute: number; r
   let sweptAt = clock.now()
   return { countIfAllowed }
 
+  /** Whether the message is within the limit. If so, it is counted. */
   function countIfAllowed(actor: string, albumID?: string): boolean {
     const now = clock.now()
     if (now - sweptAt > minuteMs) forgetIdleActors(now)
@@ -33,6 +34,7 @@ export function createRate({ perMinute, clock }: { readonly perMinute: number; r
     return true
   }
 
+  /** Forgets actors without a message in the last minute. */
   function forgetIdleActors(now: number): void {
     sweptAt = now
     for (const [actor, all] of times) {

@@ -111,6 +111,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
 
+  /** Adds a run under its place. When it ends, removes it and remembers the ids of its messages. */
   function addUntilEnded(run: ActiveRun): void {
     const key = mirrors.keyOf(run.execution().prompt)
     const here = runs.get(key) ?? new Set()

@@ -2,7 +2,7 @@ import type { MessageRef } from '@reply/sink'
 import { backOffMs, oneLine } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { inRows, isRefusal, refusedMs } from '../chats/channels.ts'
-import { BridgeError, isTakenOver } from '../error.ts'
+import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
@@ -27,6 +27,7 @@ export interface Backlog {
   restoreBacklog(): Promise<void>
   /** Removes entries that are too old to be chosen. */
   removeExpired(): Promise<void>
+  /** Clears all timers. The next process continues. */
   stop(): void
 }
 
@@ -69,12 +70,14 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
 
+  /** Stores the entry, and starts or restarts the timer of its place. */
   async function addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const value = JSON.stringify(entry)
     await state.commit([...removal, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
     scheduleDecision(entry)
   }
 
+  /** Applies the policy when no further message arrived for `gatherMs`. Each call starts that time again. */
   function scheduleDecision(place: ChatPlace): void {
     const key = placeKey(place)
     decisionTimers.get(key)?.()
@@ -123,7 +126,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
       await channels.post(place, listMessage(unlisted, hasEarlierRuns))
     } catch (error) {
       if (isStopped || isTakenOver(error)) return
-      if (failures === 0) onError(error instanceof Error ? error : new Error(String(error)))
+      if (failures === 0) onError(toError(error))
       const again = (): void =>
         void state
           .withRetries(() => postList(place, hasEarlierRuns, failures + 1))
@@ -139,11 +142,13 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
   }
 
+  /** The writes that move an entry from the backlog to the queue of its place. */
   function writesToRun(entry: QueuedPrompt): readonly Write[] {
     const chosen = { ...entry, left: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 
+  /** Lists the newest entries with a button for each, at most `mostListed`. */
   function listMessage(left: readonly QueuedPrompt[], hasEarlierRuns: boolean): ChatMessage {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
@@ -157,6 +162,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return { text: [title, '', ...lines].join('\n'), buttons }
   }
 
+  /** Moves the entry to the queue of its place, and starts that queue. */
   async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)
     if (!entry || !isOwn(entry)) return false
@@ -165,6 +171,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return isMoved
   }
 
+  /** Removes the entries that `isOwn` accepts. Entries that the policy has not decided stay. */
   async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
     const queue = queueOf(place)
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
@@ -179,6 +186,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
   }
 
+  /** Starts a timer for each place with stored entries. */
   async function restoreBacklog(): Promise<void> {
     for (const name of await state.queues('backlog/')) {
       const [first] = await state.queue(name)
@@ -186,6 +194,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     }
   }
 
+  /** Removes entries of all places that can no longer be chosen. */
   async function removeExpired(): Promise<void> {
     for (const queue of await state.queues('backlog/')) {
       for (const { id, value } of await state.queue(queue)) {

@@ -3,6 +3,7 @@ import { passOn } from './show-run.ts'
 
 /** Releases the observers of runs that ended long ago. Otherwise a client keeps them with its settled replies. */
 export interface EndedRuns {
+  /** Creates the observers of one run. */
   createRunObservers(): RunObservers
 }
 
@@ -10,19 +11,20 @@ export interface EndedRuns {
 export interface RunObservers {
   /** Returns an observer for each of these, which forwards to it until the run is released. */
   wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[]
-  /** Call it when the run has ended. */
+  /** Call it when the run has ended. Its observers are released when enough other runs have ended after it. */
   releaseLater(): void
 }
 
 /** `most`: for how many ended runs later changes of the reply are still shown. */
 export function createEndedRuns(maxEnded: number): EndedRuns {
-  const ended: (() => void)[] = []
+  const releases: (() => void)[] = []
   return { createRunObservers }
 
   function createRunObservers(): RunObservers {
     let groups: (readonly ReplyObserver[])[] = []
-    return { wrap: wrap, releaseLater }
+    return { wrap, releaseLater }
 
+    /** The observers that it returns ignore everything after the release. */
     function wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
       const group = groups.push(observers) - 1
       return observers.map((_, index) =>
@@ -33,11 +35,12 @@ export function createEndedRuns(maxEnded: number): EndedRuns {
       )
     }
 
+    /** Queues the release of this run. If the queue is full, releases the oldest run in it. */
     function releaseLater(): void {
-      ended.push(() => {
+      releases.push(() => {
         groups = []
       })
-      if (ended.length > maxEnded) ended.shift()?.()
+      if (releases.length > maxEnded) releases.shift()?.()
     }
   }
 }

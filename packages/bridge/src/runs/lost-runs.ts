@@ -32,6 +32,7 @@ export async function closeShown(
   await shownInMirrors(sinks, clock)
   return { reply, delivery }
 
+  /** Undefined if the place shows no message of the run. */
   async function closeInPlace(shown: ChatSink): Promise<Reply | undefined> {
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
@@ -66,6 +67,7 @@ function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): 
   return messageID === undefined ? promptID > after : promptID === messageID
 }
 
+/** A reply without text that failed with the reason, so that a sink closes the messages of that prompt. */
 function failedReply(
   sessionID: string,
   promptID: string,

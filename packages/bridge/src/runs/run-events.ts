@@ -7,7 +7,7 @@ import type { Execution } from '../state/execution.ts'
 
 /** Emits the events of one run. */
 export interface RunEvents {
-  /** Observes the first output and the asks. */
+  /** Keeps the newest reply, and emits the events of asks. Notes when the first output arrived. */
   readonly observer: ReplyObserver
   /** Call it when a change of the execution was stored. */
   onChanged(before: Execution, after: Execution): void
@@ -45,7 +45,7 @@ export function createRunEvents(options: {
     replyStarted: keepReply,
     partAdded: (seen) => {
       keepReply(seen)
-      times = { firstByteMs: since(), ...times }
+      times = { firstByteMs: msSinceMessage(), ...times }
     },
     questionAsked: onAsked,
     permissionAsked: onAsked,
@@ -57,13 +57,14 @@ export function createRunEvents(options: {
   }
   return { observer, onChanged, onFound, onShown, onDelivered }
 
+  /** Emits an event if the run was posted or ended by this change. */
   function onChanged(before: Execution, after: Execution): void {
     if (before.phase !== 'posting' && after.phase === 'posting') {
-      times = { postedMs: since(), ...times }
+      times = { postedMs: msSinceMessage(), ...times }
       emitRun('posted', after)
     }
     if (before.status !== 'running' || after.status === 'running') return
-    times = { ...times, endedMs: since() }
+    times = { ...times, endedMs: msSinceMessage() }
     emitRun('ended', after)
   }
 
@@ -71,8 +72,9 @@ export function createRunEvents(options: {
     emitRun('found', execution)
   }
 
+  /** Remembers the time of the first call, for the event of the delivery. */
   function onShown(): void {
-    firstShownMs ??= since()
+    firstShownMs ??= msSinceMessage()
   }
 
   function onDelivered({ sessionID }: Execution, delivery: Delivery): void {
@@ -88,7 +90,7 @@ export function createRunEvents(options: {
       calls,
       rateLimited,
       firstShownMs,
-      deliveredMs: since(),
+      deliveredMs: msSinceMessage(),
     })
   }
 
@@ -109,14 +111,15 @@ export function createRunEvents(options: {
     })
   }
 
+  /** At its end, the event also has who answered and how long it was pending. Forgets who answered. */
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined
     const taken = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
     const by = phase === 'withdrawn' ? undefined : taken
-    const msSinceMessage = asked.get(requestID)
+    const askedAt = asked.get(requestID)
     if (phase === 'asked') asked.set(requestID, monotonic())
-    const waitedMs = phase === 'asked' || msSinceMessage === undefined ? undefined : monotonic() - msSinceMessage
+    const waitedMs = phase === 'asked' || askedAt === undefined ? undefined : monotonic() - askedAt
     emit({
       type: 'ask',
       phase,
@@ -136,7 +139,8 @@ export function createRunEvents(options: {
     return eventPlace(prompt, clock.now())
   }
 
-  function since(): number {
+  /** Since the message with the prompt was received, in ms. */
+  function msSinceMessage(): number {
     return received.afterMs + monotonic() - received.at
   }
 }

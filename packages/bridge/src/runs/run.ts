@@ -15,7 +15,7 @@ import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { pause, withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
-import { BridgeError, isTakenOver, messageOf } from '../error.ts'
+import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
 import { writeUnknown } from '../failed/failure-rows.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
@@ -35,8 +35,9 @@ export interface PlannedRun {
   readonly execution: Execution
   readonly route: Route
   readonly client: Client
-  /** The session and title of the place when the run started. A reply to a message may use another session. */
+  /** The session of the place when the run started. A reply to a message may use another one. */
   readonly placeSessionID: string | undefined
+  /** The title for the next session of the place, when the run started. */
   readonly placeTitle: string | undefined
 }
 
@@ -76,7 +77,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
   const ended = runToEnd()
   return {
     execution: () => execution,
-    sinks: sinks,
+    sinks,
     stream: () => stream,
     onShown: events.onShown,
     cancel,
@@ -85,6 +86,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     ended,
   }
 
+  /** Never rejects. An error ends the run, unless the bridge is stopping or was taken over. */
   async function runToEnd(): Promise<void> {
     const unfollow = registry.followReply(execution, () => stream?.reply)
     try {
@@ -98,6 +100,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
   }
 
+  /** Follows the run to the end of its delivery. Posts the prompt once more if its session was deleted. */
   async function postOrResume(): Promise<void> {
     if (isCanceled && execution.posted === undefined) return await endWithoutReply('Aborted', 'stopped')
     stream = execution.posted === undefined ? await postPrompt() : await findPosted(execution.posted)
@@ -118,6 +121,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     await deliverReply(reply)
   }
 
+  /** Posts the prompt or command. Undefined if the run ended instead, for example because a right is missing. */
   async function postPrompt(): Promise<ReplyStream | undefined> {
     // The people may have changed since the prompt was stored.
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
@@ -134,16 +138,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (command && known) {
       if (prompt.files.length > 0) await tryPostToChat({ text: texts.commandHasNoFiles })
       const run = runOptions(isGuardRequired)
-      const beforePosting = async (posted: PostedPrompt): Promise<void> => {
+      const onPosting = async (posted: PostedPrompt): Promise<void> => {
         // The server may have restarted since then, with another template.
         if (mayActUnasked(command, await findAgentCommand(client, command.name)))
           throw new BridgeError('inbound', texts.unaskedCommand)
         await run.onPosting?.(posted)
       }
-      return client.command(
-        { ...target, command: command.name, arguments: command.rest },
-        { ...run, onPosting: beforePosting },
-      )
+      return client.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
     const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
@@ -176,6 +177,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return mayActWithoutAsking(known, rest) && !people.allMay(prompt, 'approve')
   }
 
+  /** The observers of the run's reply are chosen when it is known: none if another run shows it. */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
     const shown = observersOf(sinks, {
@@ -192,7 +194,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     }
     return {
       timeoutMs: router.timeoutMs,
-      onPosting: async (posted) => await onPosting(posted, isGuardRequired),
+      onPosting: async (posted) => await beforePosting(posted, isGuardRequired),
       observe,
     }
   }
@@ -204,7 +206,8 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return id !== undefined && promptIDs[0] !== id
   }
 
-  async function onPosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
+  /** Rejects if the prompt must not be posted after all. Otherwise stores that it is about to be, and waits for the lease. */
+  async function beforePosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
     // Rights may have changed while it waited for its turn.
     if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
     const { sessionID, directory } = posted
@@ -221,6 +224,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     await context.lease.whenHeld()
   }
 
+  /** Finds the run of a posted prompt. Posts it if the server never got it. Undefined if the run ended instead. */
   async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {
     onSession(posted.sessionID)
     const found = await resumeWithRetries(posted)
@@ -253,7 +257,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
           again: canRepeat ? async () => await promptAgain(posted) : undefined,
         })
       } catch (error) {
-        const type = error instanceof Error && 'type' in error ? error.type : undefined
+        const type = errorTypeOf(error)
         if (type === 'gone') throw new Error(texts.lostSession, { cause: error })
         if (type !== 'unreachable' || isStopping()) throw error
         await pause(clock, againMs)
@@ -271,6 +275,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return { sessionID, agent, model, guarded: mustBeGuarded(), text: prompt.text, files }
   }
 
+  /** Stores the end of the run, waits until the chats show the reply, and stores which of them miss a part. */
   async function deliverReply(reply: Reply): Promise<void> {
     const log = registry.writeLog(execution)
     if (execution.isSteer && !stream?.joined) await updateExecution({ isSteer: undefined })
@@ -289,11 +294,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
+  /** Ends a run that shows nothing. */
   async function endWithoutReply(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
     await updateExecution({ phase: 'done', status, reason, finishedAt: clock.now() })
     return undefined
   }
 
+  /** Ends the run. With missing deliveries in its own place it is `undelivered`, otherwise `done`. */
   async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
     await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
@@ -301,6 +308,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return undefined
   }
 
+  /** Closes the messages of the run with the error, or posts the error if it has none. Reports it, too. */
   async function endFailed(error: unknown): Promise<void> {
     const reason = chatMessageOf(error)
     const text =
@@ -330,11 +338,13 @@ export function beginRun(options: BeginOptions): ActiveRun {
     return undefined
   }
 
+  /** A reply to the message continues the run's session. */
   async function tryPostToChat(message: ChatMessage): Promise<void> {
     const { sessionID } = execution
     await channels.tryPost(prompt, message, sessionID === undefined ? undefined : { server, sessionID })
   }
 
+  /** Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails. */
   async function updateExecution(
     change: Partial<Execution>,
     more: Parameters<typeof state.commit>[0] = [],
@@ -346,6 +356,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
     events.onChanged(before, execution)
   }
 
+  /** Also keeps a run from being posted that is not yet. */
   async function cancel(): Promise<void> {
     isCanceled = true
     canceled.resolve()
@@ -393,6 +404,7 @@ interface AgentCommand {
   readonly rest: string
 }
 
+/** Undefined for a text that does not begin with a slash. */
 function parseAgentCommand(text: string): AgentCommand | undefined {
   const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }

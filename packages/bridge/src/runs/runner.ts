@@ -1,5 +1,5 @@
 import { createRecent, pause } from '@reply/sink/internal'
-import { BridgeError } from '../error.ts'
+import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
@@ -70,6 +70,7 @@ export function createRunner(context: BridgeContext): Runner {
   })
   /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
+  /** By the key of a place: resolves when its runs are restored. */
   const restoring = new Map<string, Promise<void>>()
   const serverBySession = createRecent<string>(mostSessions)
   let isStopped = false
@@ -101,15 +102,16 @@ export function createRunner(context: BridgeContext): Runner {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
-  /** Retries after an error, for example if the store was busy. */
+  /** Processes the queue in the background. Retries after an error, for example if the store was busy. */
   function startQueue(place: ChatPlace): void {
     processQueue(place).catch((error) => {
       if (isStopped) return
-      onError(error instanceof Error ? error : new Error(String(error)))
+      onError(toError(error))
       clock.after(againMs, () => startQueue(place))
     })
   }
 
+  /** False if other prompts are queued, because it would overtake them. */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
     const isRunning = runs.active(prompt).some(({ stream, execution }) => {
@@ -146,6 +148,7 @@ export function createRunner(context: BridgeContext): Runner {
     if (late) await processQueue(place)
   }
 
+  /** Removes the head of a queue and starts it. Undefined if it was refused or dropped instead. */
   async function beginQueued({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
     const removal: Write = { type: 'dequeue', queue: queueNameOf(prompt), id }
@@ -165,6 +168,7 @@ export function createRunner(context: BridgeContext): Runner {
     return undefined
   }
 
+  /** Does nothing if the prompt was removed meanwhile. */
   async function refusePrompt(prompt: QueuedPrompt, removal: readonly Write[], text: string): Promise<void> {
     const pending = failed.pendingFor({ id: await registry.newID(prompt), prompt, server: '' }, text)
     // Conflicts if someone dropped it meanwhile.
@@ -172,13 +176,17 @@ export function createRunner(context: BridgeContext): Runner {
       void failed.replyPending(pending, prompt.messageRef)
   }
 
+  /** Waits for a prompt with files to be posted, so that later messages don't overtake it. */
   async function beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const run = await storeAndStart({ ...prompt, isSteer: true }, removal)
     // Its files are downloaded first, and later messages must not overtake it.
     if (prompt.files.length > 0) await run?.found
   }
 
-  /** Stores the execution in the same commit that removes its prompt from the queue, and starts it. */
+  /**
+   * Stores the execution in the same commit that removes its prompt from the queue, and starts it. Undefined if it was
+   * refused, or removed meanwhile.
+   */
   async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
     const route = await routes.routeOfPrompt(prompt)
     const client = route && servers.get(route.server)
@@ -208,6 +216,7 @@ export function createRunner(context: BridgeContext): Runner {
     return startRun({ execution, route, client, placeSessionID: chosen, placeTitle: title }, mirrorPosts)
   }
 
+  /** Starts a stored execution and adds it to the active runs. */
   function startRun(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
     const runObservers = endedRuns.createRunObservers()
@@ -229,6 +238,7 @@ export function createRunner(context: BridgeContext): Runner {
     return run
   }
 
+  /** Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. */
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToMirrors({ state, registry, enqueue })
     const all = await registry.all()
@@ -270,6 +280,7 @@ export function createRunner(context: BridgeContext): Runner {
     await Promise.all(restoring.values())
   }
 
+  /** Stops the sinks. Runs continue on the servers. */
   async function stop(): Promise<void> {
     isStopped = true
     unprompted.stop()

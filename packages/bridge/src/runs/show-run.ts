@@ -37,6 +37,7 @@ interface Showing extends Pick<ChatSink, 'channel' | 'chat'> {
   readonly route: Route
 }
 
+/** Creates the sink of one place, with the people who may answer its asks. */
 function sinkFor(
   { channels, people, config }: SinkContext,
   { execution: { id, prompt }, route: { isVerbose }, channel, chat }: Showing,
@@ -56,6 +57,7 @@ function sinkFor(
     },
   )
 
+  /** With `approve` any ask, and with `prompt` the questions of their own prompts. */
   function mayAnswer(actor: Actor, ask: Ask): boolean {
     const person = people.personOf(channel, actor)
     if (person?.may.has('approve')) return true
@@ -98,6 +100,7 @@ export function observersOf(sinks: ActiveRun['sinks'], options: ShowOptions): re
   return sinks.map((sink) => observerForSink(sink, options))
 }
 
+/** Forwards what is not hidden, after the post of the prompt in a mirror. */
 function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onError }: ShowOptions): ReplyObserver {
   const forward = (observation: Observation): void =>
     passOn(sink, hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
@@ -149,6 +152,7 @@ export function passOn(observer: ReplyObserver, observation: Observation): void 
   if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
 }
 
+/** A reply that waits for asks then counts as working. */
 function withoutAsks(reply: Reply): Reply {
   return reply.asks.length === 0
     ? reply

@@ -1,6 +1,6 @@
 import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
 import { backOffMs, createRecent, pause, withResolvers } from '@reply/sink/internal'
-import { BridgeError, messageOf } from '../error.ts'
+import { BridgeError, messageOf, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { type Execution, isOver, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
@@ -26,6 +26,7 @@ export interface UnpromptedRuns {
   decideAgain(): void
   /** Starts to watch the servers. Resumes unprompted runs of an earlier process, and shows those that ended meanwhile. */
   restoreRuns(executions: readonly Execution[]): Promise<void>
+  /** Stops watching. The next process continues. */
   stop(): void
 }
 
@@ -63,20 +64,23 @@ export function createUnpromptedRuns({
   let isStopped = false
   return { rememberRun, isShown, decideAgain, restoreRuns, stop }
 
+  /** False for a reply that could not be shown. */
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
     return namesOfUnprompted(reply).some((name) => shown.get(name) === key)
   }
 
   function decideAgain(): void {
-    for (const decide of undecided) decide()
+    for (const decideOne of undecided) decideOne()
   }
 
+  /** Ignores a run without a session, and one that steers another. */
   function rememberRun(execution: Execution): void {
     const { sessionID, isSteer } = execution
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
+  /** Observes the replies of sessions whose newest run was on that server. */
   function watchServer(server: string, client: Client): void {
     const directory = config.servers[server]?.directory
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
@@ -89,17 +93,17 @@ export function createUnpromptedRuns({
     let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
-    const look = (): void => {
+    const decide = (): void => {
       const isOurs = mustBeShown(newestReply)
       isDecided = isOurs !== undefined
-      if (isDecided) undecided.delete(look)
-      else undecided.add(look)
+      if (isDecided) undecided.delete(decide)
+      else undecided.add(decide)
       if (isOurs) begun = showUnprompted(newestReply, client)
     }
     return observerOf((observation) => {
       if (isDecided) return void begun?.then((observer) => passOn(observer, observation))
       newestReply = observation.reply
-      look()
+      decide()
     })
   }
 
@@ -111,6 +115,7 @@ export function createUnpromptedRuns({
     return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
+  /** Starts to show the reply in the chat of the session's newest run. The observer needs all later observations. */
   async function showUnprompted(reply: Reply, client: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
     const names = namesOfUnprompted(reply)
@@ -130,7 +135,7 @@ export function createUnpromptedRuns({
       } catch (error) {
         if (isStopped) return {}
         const isLast = failures === mostFailures
-        onError(isLast ? notShownError(reply, error) : error instanceof Error ? error : new Error(String(error)))
+        onError(isLast ? notShownError(reply, error) : toError(error))
         if (isLast) break
         await pause(clock, backOffMs(failures))
       }
@@ -146,6 +151,7 @@ export function createUnpromptedRuns({
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
+  /** Checks the sessions with the newest runs, at most `mostRestored`. */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
       rememberRun(execution)
@@ -159,6 +165,7 @@ export function createUnpromptedRuns({
     await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await findMissed(sessionID, done)))
   }
 
+  /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found. */
   async function findMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
     const client = servers.get(newest.get(sessionID)?.server ?? '')
     // The watch finds the runs that start from here on.
@@ -193,6 +200,7 @@ export function createUnpromptedRuns({
     void endUnfollowed(context, over, () => isStopped).catch(onError)
   }
 
+  /** Stops the timers and the watches. */
   function stop(): void {
     isStopped = true
     timers.stop()
@@ -292,6 +300,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   const [observer = {}] = runObservers.wrap([observerOf(observe)])
   return observer
 
+  /** Forwards an observation to all observers. Restarts the timeout, or clears it if an ask is pending or the run settled. */
   function observe(observation: Observation): void {
     newest = observation.reply
     const [startedBy] = namesOfUnprompted(newest)
@@ -305,12 +314,13 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
       try {
         passOn(observer, observation)
       } catch (error) {
-        onError(error instanceof Error ? error : new Error(String(error)))
+        onError(toError(error))
       }
     }
     if (newest.phase === 'settled') settled.resolve()
   }
 
+  /** Waits for the end of the reply, then until the chats show it, and stores both. */
   async function deliverReply(): Promise<void> {
     await settled.promise
     if (isStopping()) return
@@ -328,6 +338,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     failed.reportAll(missing)
   }
 
+  /** Ends a run that made no progress for too long. */
   function abortLate(): void {
     isLate = true
     void abort().catch(onError)
@@ -340,11 +351,13 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     await abort()
   }
 
+  /** Resolves with the newest reply. */
   async function abort(): Promise<Reply> {
     await client.abort(newest)
     return newest
   }
 
+  /** Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails. */
   async function updateExecution(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }

@@ -70,6 +70,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   }
 }
 
+/** Rejects with a `BridgeError` if the package is not installed. */
 async function loadAgentSource(): Promise<AgentSource> {
   // Not a dependency, because few bridges need it.
   const name = '@reply/agents'

@@ -60,6 +60,7 @@ export async function requireUnexposed(
   )
 }
 
+/** The addresses of this computer's network interfaces that others can reach. */
 function reachableAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))

@@ -65,6 +65,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     checkPart('state', async () => await checkState(stateFolder)),
   ])
 
+  /** Never rejects: an error or a late check makes the part unusable. */
   async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
       return { part, isUsable: true, found: await within(check()) }
@@ -133,6 +134,7 @@ export async function checkServer(
   }
 }
 
+/** Rejects with a `BridgeError` that names the people if the server can't be made to ask before it acts. */
 async function requireGuardFor(client: Client, names: readonly string[]): Promise<void> {
   try {
     await client.requireGuard()
@@ -148,6 +150,7 @@ function peopleWithoutApprove({ people }: BridgeConfig): readonly string[] {
   return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
 
+/** Unusable without people. Notes if no one has `approve`. */
 function checkPeople({ people }: BridgeConfig): CheckedPart {
   const names = Object.keys(people)
   if (names.length === 0)

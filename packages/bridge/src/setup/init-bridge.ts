@@ -11,7 +11,7 @@ import { faultyFields } from '../config/faulty-fields.ts'
 import { secretFilesIn } from '../config/load.ts'
 import { parseChannel, parseConfig } from '../config/parse.ts'
 import { type BridgeConfig, isLoopback, serverSchema } from '../config/schema.ts'
-import { BridgeError, messageOf } from '../error.ts'
+import { BridgeError, errorTypeOf, messageOf } from '../error.ts'
 import { secretNamesIn } from '../servers/connect.ts'
 import { checkServer } from './check-bridge.ts'
 import { type ListenAddress, pair } from './pairing.ts'
@@ -68,6 +68,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
   await writeFiles(config)
   return path
 
+  /** Throws if the config exists and may not be replaced. */
   function requireNoConfig(): void {
     if (existsSync(path) && !force)
       throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
@@ -91,6 +92,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     requireNoConfig()
   }
 
+  /** Asks until the server responds and accepts the password. */
   async function askServer(): Promise<Server> {
     const url = await questions.text('The address of the OpenCode server', {
       initial: 'http://127.0.0.1:4096',
@@ -111,12 +113,13 @@ export async function initBridge(options: InitOptions): Promise<string> {
         return server
       } catch (error) {
         questions.say(`✗ ${messageOf(error)}`)
-        if (!isOfType(error, 'unauthorized')) return await askServer()
+        if (errorTypeOf(error) !== 'unauthorized') return await askServer()
         server = { ...server, password: await askSecret('home-password', 'The server’s password') }
       }
     }
   }
 
+  /** Keeps the answer for `writeFiles`, and resolves with the file that will contain it. */
   async function askSecret(name: string, question: string): Promise<SecretSource> {
     const file = unusedSecretFile(name)
     const value = await questions.secret(question)
@@ -159,7 +162,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       } catch (error) {
         questions.say(`✗ ${messageOf(error)}`)
         // Pairing starts with the first connection, which links the account.
-        if (isOfType(error, 'unlinked')) return entry
+        if (errorTypeOf(error) === 'unlinked') return entry
         entry = { type }
       }
     }
@@ -190,10 +193,6 @@ export function defaultConfigPath(name: string, env: Readonly<Record<string, str
   // A relative one is not valid: https://specifications.freedesktop.org/basedir-spec/latest/
   const own = [XDG_CONFIG_HOME, process.platform === 'win32' ? APPDATA : ''].find(isAbsolute)
   return join(own ?? join(HOME, '.config'), 'reply', name, 'reply.json')
-}
-
-function isOfType(error: unknown, type: string): boolean {
-  return error instanceof Error && 'type' in error && error.type === type
 }
 
 /** Asks the person at the terminal. Each method rejects if the person cancels. */

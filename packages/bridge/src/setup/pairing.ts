@@ -92,6 +92,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     await stop()
   }
 
+  /** Answers only codes in a private chat. A code that others can read is replaced. */
   async function checkCode(inbound: Inbound): Promise<void> {
     if (isPaired || inbound.type !== 'text' || inbound.actor.isAnonymous) return
     const { actor, chat, text } = inbound
@@ -114,6 +115,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   }
 }
 
+/** Ignores case, spaces and hyphens. */
 function normalizedCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }

@@ -28,7 +28,7 @@ export interface BridgeLease {
   problem(): string | undefined
   /** Call it when the bridge is stopping. Waiting calls are then rejected. */
   quit(): void
-  /** Releases the lease. */
+  /** Releases the lease, so that another process can take it immediately. */
   release(): Promise<void>
 }
 
@@ -71,6 +71,7 @@ export function createBridgeLease(options: {
   let stopDeadline = (): void => {}
   return { takeLease, current: () => lease, renew, isHeld, whenHeld, problem: () => problem, quit, release }
 
+  /** Asks until no other process holds the lease, then renews it regularly. */
   async function takeLease(signal?: AbortSignal): Promise<void> {
     let isReported = false
     for (;;) {
@@ -93,6 +94,7 @@ export function createBridgeLease(options: {
     }
   }
 
+  /** Renews after `renewMs`, and then schedules the next renewal while this process has the lease. */
   function scheduleRenewal(): void {
     stopRenewal()
     stopRenewal = clock.after(renewMs, () => {
@@ -103,7 +105,10 @@ export function createBridgeLease(options: {
     })
   }
 
-  /** Undefined while another process holds it. The time counts from before the request, because that may take long. */
+  /**
+   * Takes or renews the lease, and allows calls. Undefined while another process holds it. The time counts from before the
+   * request, because that may take long.
+   */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
     const given = await store.lease(request)
@@ -116,6 +121,7 @@ export function createBridgeLease(options: {
     return given
   }
 
+  /** Joins a renewal in progress. */
   async function renew(): Promise<boolean> {
     renewing ??= renewOnce().finally(() => {
       renewing = undefined
@@ -144,6 +150,7 @@ export function createBridgeLease(options: {
     return lease !== undefined && clock.monotonic() < callsAllowedUntil
   }
 
+  /** Requests the lease itself while it is expired. */
   async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {
       if (isLost) throw takenOverError()
@@ -156,6 +163,7 @@ export function createBridgeLease(options: {
     return callsAllowed.signal
   }
 
+  /** Aborts running calls. Reports a problem if the store fails, once until calls are allowed again. */
   function stopCallsIfExpired(): void {
     if (isHeld() || isLost) return
     callsAllowed.abort()
@@ -164,6 +172,7 @@ export function createBridgeLease(options: {
     onStalled(new BridgeError('state', problem, { cause: failure }))
   }
 
+  /** Wakes waiting calls, and clears the problem. */
   function allowCalls(): void {
     failure = undefined
     if (callsAllowed.signal.aborted) callsAllowed = newAbortController()
@@ -173,11 +182,13 @@ export function createBridgeLease(options: {
     onBack()
   }
 
+  /** They check again whether the lease is held, lost, or the bridge is stopping. */
   function wakeWaitingCalls(): void {
     back.resolve()
     back = withResolvers<void>()
   }
 
+  /** Calls `onLost` the first time. */
   function loseLease(): void {
     if (isLost) return
     isLost = true
@@ -185,6 +196,7 @@ export function createBridgeLease(options: {
     onLost()
   }
 
+  /** Forgets the lease, stops its timers and aborts running calls. */
   function dropLease(): void {
     lease = undefined
     stopRenewal()
@@ -198,6 +210,7 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
+  /** Waiting calls are rejected. */
   async function release(): Promise<void> {
     const given = lease
     isQuitting = true
@@ -206,6 +219,7 @@ export function createBridgeLease(options: {
   }
 }
 
+/** The error of calls after another process took the lease. */
 export function takenOverError(): BridgeError {
   return new BridgeError('taken-over', 'Another process took over this state, so this one no longer uses it.')
 }

@@ -88,20 +88,24 @@ export function createRegistry(options: {
     return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }
 
+  /** Without a followed reply, the log is empty. */
   function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
     return { type: 'put', key: logKey(execution), value: JSON.stringify(log) }
   }
 
+  /** Oldest first. `within` is the key of a place and a slash, or empty for all places. */
   async function executionsWithin(within = ''): Promise<readonly Execution[]> {
     const stored = await state.list(`${executionPrefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
   }
 
+  /** Newest first, without runs that steered another one. */
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
   }
 
+  /** Ignores case. Undefined if several ids begin with it. */
   async function findRecent(place: ChatPlace, id: string): Promise<Execution | undefined> {
     const wanted = id.toLowerCase()
     const here = await listRecent(place)
@@ -109,6 +113,7 @@ export function createRegistry(options: {
     return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
+  /** Returns a function that undoes it. */
   function followReply({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
     const key = executionKey(prompt, id)
     replies.set(key, reply)
@@ -122,11 +127,13 @@ export function createRegistry(options: {
     return stored === undefined ? [] : toLog(stored)
   }
 
+  /** Undefined if the execution isn't followed, or has no reply yet. */
   function logOfFollowed({ prompt, id }: Execution): readonly LogLine[] | undefined {
     const reply = replies.get(executionKey(prompt, id))?.()
     return reply && logLines(reply)
   }
 
+  /** Deletes their logs too. */
   async function deleteOld(): Promise<void> {
     const stored = await executionsWithin()
     const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
@@ -135,6 +142,7 @@ export function createRegistry(options: {
     if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
   }
 
+  /** Whether a finished execution ended more than `afterMs` ago. Those with an undelivered answer are kept longer. */
   function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
     if (finishedAt === undefined || (phase !== 'done' && phase !== 'undelivered')) return false
     return clock.now() - finishedAt > (phase === 'undelivered' ? undeliveredMs : afterMs)
@@ -153,6 +161,7 @@ export function logLines(reply: Reply): readonly LogLine[] {
   return lines.slice(-mostLines)
 }
 
+/** The agent's text, and errors of tools. Empty for other parts. */
 function linesOfPart(part: Part): readonly LogLine[] {
   if (isShownText(part)) return splitLines('stdout', part.text)
   if (part.type !== 'tool' || part.state.status !== 'error') return []
@@ -163,7 +172,10 @@ function errorLines({ error }: Reply): readonly LogLine[] {
   return error ? splitLines('stderr', error.message || error.name) : []
 }
 
-/** Removes control sequences before splitting, because they may contain line breaks. */
+/**
+ * Splits a text into lines, without empty ones, and shortens them. Removes control sequences first, because they may contain
+ * line breaks.
+ */
 function splitLines(from: LogLine['from'], text: string): readonly LogLine[] {
   const lines = stripVTControlCharacters(text).split('\n')
   return lines.flatMap((line) =>

@@ -69,6 +69,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
+  /** Retries while the store is busy, at most `mostTries` times. */
   async function commitWithoutLease(writes: readonly Write[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -81,6 +82,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
+  /** Retries without a limit. Reports the first error until a call succeeds. */
   async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let failures = 0; ; failures++) {
       try {
@@ -97,7 +99,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
   }
 }
 
-/** Whether a retry may succeed. */
+/** Whether a retry may succeed: the store is busy, or its disk failed. */
 function isTemporary(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.type === 'busy' || error.type === 'failed')
 }

@@ -54,11 +54,13 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     },
   }
 
+  /** Throws after `close`. Returns true, so that it can precede a call. */
   function requireOpen(): true {
     if (isClosed) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return true
   }
 
+  /** On a conflict, undoes the writes before it. */
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
@@ -115,12 +117,14 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
     return copy
   }
 
+  /** Call it before a change of that key. */
   function recordUndo<Value>(map: Map<string, Value>, key: string): void {
     const before = map.get(key)
     undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
   }
 }
 
+/** Undefined if the value has expired. */
 function readValue({ values }: Pick<StoreMemory, 'values'>, key: string, now: number): string | undefined {
   const stored = values.get(key)
   return stored && isAlive(stored, now) ? stored.value : undefined
@@ -130,15 +134,18 @@ function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now:
   return expiresAt === undefined || expiresAt > now
 }
 
+/** Ordered by key, without expired values. */
 function listValues({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
   const found = [...values].filter(([key, stored]) => key.startsWith(prefix) && isAlive(stored, now))
   return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
 }
 
+/** Empty without a queue. */
 function entriesOf(queue: ReadonlyMap<string, string> | undefined): readonly QueuedValue[] {
   return [...(queue ?? [])].map(([id, value]) => ({ id, value }))
 }
 
+/** Returns how many values it deleted. */
 function deleteExpired({ values }: StoreMemory, now: number): number {
   const expired = [...values].filter(([, stored]) => !isAlive(stored, now))
   for (const [key] of expired) values.delete(key)

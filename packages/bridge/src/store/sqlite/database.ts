@@ -105,6 +105,7 @@ export function isOpenToOthers(folder: string): boolean {
   )
 }
 
+/** All methods convert the driver's errors to a `StoreError`. */
 function databaseOf(connection: import('libsql').Database, file: string): Database {
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
@@ -141,11 +142,13 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     return prepare(`PRAGMA ${name}`).first()?.[0]
   }
 
+  /** Does nothing if it is set already. */
   function setSynced(isSyncWanted: boolean): void {
     if (isSyncWanted !== isSynced) exec(`PRAGMA synchronous = ${isSyncWanted ? 'FULL' : 'NORMAL'}`)
     isSynced = isSyncWanted
   }
 
+  /** An error of `run` rolls back, too. */
   function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     begin.run()
     try {
@@ -185,6 +188,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
+  /** Rolls back only this part if `keep` is false. An error leaves the rollback to `transact`. */
   function withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     exec('SAVEPOINT part')
     const { keep, result } = run()
@@ -192,6 +196,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     return result
   }
 
+  /** Converts what it throws to a `StoreError`. */
   function withStoreErrors<Result>(run: () => Result): Result {
     try {
       return run()
@@ -201,6 +206,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 }
 
+/** Undefined if there is no row. */
 function columnsOf(row: unknown): readonly unknown[] | undefined {
   return Array.isArray(row) ? row : undefined
 }

@@ -10,15 +10,18 @@ export interface Tables extends Rows {
   list(prefix: string): readonly StoredValue[]
   queue(name: string): readonly QueuedValue[]
   queues(prefix: string): readonly string[]
+  /** Returns the lease as it is stored, even if it has expired. */
   storedLease(name: string): StoredLease | undefined
   putLease(lease: StoredLease): void
   /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
   expireLease(lease: StoreLease): void
+  /** Deletes expired values. Returns how many. */
   sweep(): number
 }
 
 const alive = '(expires_at IS NULL OR expires_at > ?)'
 
+/** The tables must exist: call `migrate` first. */
 export function tablesOf(database: Database, clock: Clock): Tables {
   const { prepare } = database
   const read = prepare(`SELECT value FROM stored WHERE key = ? AND ${alive}`)

@@ -98,10 +98,10 @@ export async function removeFromState(folder: string, key: string): Promise<bool
     // The process that uses the state merges its WAL.
     database.exec('PRAGMA wal_autocheckpoint = 0')
     database.setSynced(true)
-    const requireTables = tablesOf(database, systemClock)
+    const tables = tablesOf(database, systemClock)
     return database.transact(() => {
-      const isThere = requireTables.read(key) !== undefined
-      requireTables.remove(key)
+      const isThere = tables.read(key) !== undefined
+      tables.remove(key)
       return { keep: isThere, result: isThere }
     })
   } finally {
@@ -109,12 +109,13 @@ export async function removeFromState(folder: string, key: string): Promise<bool
   }
 }
 
+/** Groups commits, and flushes them before calls that would see their effect. */
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
   const merging = createWalMerger(database)
   const commits = createTaskGroups<Commit, Committed>({
     run: (group) => {
-      const results = commitAll(database, tables(), { group, clock })
+      const results = commitAll(database, requireTables(), { group, clock })
       if (results.some(({ type }) => type === 'done')) merging.addAndMerge(sizeOf(group))
       return results
     },
@@ -125,16 +126,16 @@ function storeOf(database: Database, clock: Clock): Store {
     list: async (prefix) => tablesAfter((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
     queue: async (name) => tablesAfter((write) => 'queue' in write && write.queue === name).queue(name),
     queues: async (prefix) => tablesAfter((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
-    commit: async (writes, takeOrRenewLease, { survives = 'machine' } = {}) => {
-      tables()
-      return await commits.addTask({ writes, lease: takeOrRenewLease, survives })
+    commit: async (writes, lease, { survives = 'machine' } = {}) => {
+      requireTables()
+      return await commits.addTask({ writes, lease, survives })
     },
     lease: async (request) => {
-      const taken = lease(database, tablesAfterFlush(), { request, clock })
-      if (taken) merging.addAndMerge(0)
-      return taken
+      const granted = takeOrRenewLease(database, tablesAfterFlush(), { request, clock })
+      if (granted) merging.addAndMerge(0)
+      return granted
     },
-    release: async (given) => tablesAfterFlush().expireLease(given),
+    release: async (lease) => tablesAfterFlush().expireLease(lease),
     sweep: async () => tablesAfterFlush().sweep(),
     close: async () => {
       if (!open) return
@@ -155,16 +156,17 @@ function storeOf(database: Database, clock: Clock): Store {
    */
   function tablesAfter(isRead: (write: Write) => boolean): Tables {
     const isChanged = commits.waiting().some(({ writes }) => writes.some(isRead))
-    return isChanged ? tablesAfterFlush() : tables()
+    return isChanged ? tablesAfterFlush() : requireTables()
   }
 
   /** Flushes all waiting commits first, so that calls are executed in order. */
   function tablesAfterFlush(): Tables {
     commits.flush()
-    return tables()
+    return requireTables()
   }
 
-  function tables(): Tables {
+  /** Throws after `close`. */
+  function requireTables(): Tables {
     if (!open) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return open
   }
@@ -182,6 +184,7 @@ function sizeOf(group: readonly Commit[]): number {
   return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)
 }
 
+/** Commits a group in one transaction. A commit that conflicts or is fenced does not affect the others. */
 function commitAll(
   database: Database,
   tables: Tables,
@@ -194,6 +197,7 @@ function commitAll(
   })
 }
 
+/** `keep` is false if nothing must be written. */
 function commitOne(
   tables: Tables,
   { writes, lease }: Commit,
@@ -207,7 +211,8 @@ function commitOne(
   return { keep: true, result: { type: 'done' } }
 }
 
-function lease(
+/** Undefined while another process holds the lease. */
+function takeOrRenewLease(
   database: Database,
   tables: Tables,
   { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
@@ -248,6 +253,7 @@ interface Waiting<Task, Result> {
   readonly reject: (error: unknown) => void
 }
 
+/** If a group fails as a whole, its tasks are run one by one, unless the store was busy. */
 export function createTaskGroups<Task, Result>({
   run,
   isBusy,
@@ -268,6 +274,7 @@ export function createTaskGroups<Task, Result>({
     if (group.length > 0) runGroup(group)
   }
 
+  /** Settles the promises of the tasks. */
   function runGroup(group: readonly Waiting<Task, Result>[]): void {
     try {
       const results = run(group.map(({ task }) => task))

@@ -47,12 +47,14 @@ const mergeBytes = 4_096_000
 /** The least that a transaction writes, in bytes: a few pages. */
 const leastBytes = 16_384
 
+/** Turns off SQLite's own merging. The first transaction merges what an earlier process left. */
 export function createWalMerger(database: Database): WalMerger {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   let bytes = mergeBytes
   let isMarked = false
   return { addAndMerge, mergeAll }
 
+  /** Merges once enough bytes were added. A merge that fails is retried after the next transaction. */
   function addAndMerge(count: number): void {
     bytes += leastBytes + count
     if (bytes < mergeBytes) return
@@ -70,6 +72,7 @@ export function createWalMerger(database: Database): WalMerger {
     }
   }
 
+  /** Throws a `StoreError` if the merge fails. */
   function mergeAll(): void {
     try {
       if (isMarked) setMark('closed')
@@ -81,6 +84,7 @@ export function createWalMerger(database: Database): WalMerger {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
+  /** Keeps the state's version. */
   function setMark(name: keyof typeof marks): void {
     const version = Number(database.pragma('user_version')) % versions
     database.exec(`PRAGMA user_version = ${marks[name] * versions + version}`)

@@ -183,12 +183,13 @@ export const leaseClauses = [
   },
 ] as const satisfies readonly Demand<StoreStage>[]
 
+/** Throws unless a commit with the lease is fenced and writes nothing. */
 async function requireFenced(store: Store, lease: StoreLease): Promise<void> {
   requireEqual(await store.commit([put('fenced', 'value')], lease), { type: 'fenced' }, 'A commit without its lease')
   requireEqual(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
-/** The fence increases by one, so that a holder can tell whether another process held the lease in between. */
+/** Throws unless the second fence is the next one. The fence increases by one, so that a holder can tell whether another process held the lease in between. */
 function requireNextFence(first: StoreLease, second: StoreLease): void {
   requireEqual(second.fence, first.fence + 1, 'The next fence')
 }

@@ -77,6 +77,7 @@ export async function idsIn(store: Store, queue = 'chat'): Promise<readonly stri
   return (await store.queue(queue)).map(({ id }) => id)
 }
 
+/** At most 500 UTF-16 units, then the length. */
 function shortJson(value: unknown): string {
   const json = JSON.stringify(value) ?? 'undefined'
   return json.length > 500 ? `${json.slice(0, 500)}… (${json.length})` : json

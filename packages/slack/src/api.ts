@@ -54,9 +54,9 @@ export interface SlackEnvelope {
 }
 
 /** Makes one call, without retries, and returns its response. Rejects with a `PortError`. */
-export type Call = (method: string, options: SlackFields, about: About) => Promise<Readonly<SlackFields>>
+export type Call = (method: string, options: SlackFields, about: CallDetails) => Promise<Readonly<SlackFields>>
 
-interface About {
+interface CallDetails {
   /** The call's name in errors, for example `post`. */
   readonly verb: string
   /** The scope of a rate limit: `chat` for posts, `client` (the workspace) for all other calls. Default `client`. */
@@ -121,16 +121,16 @@ export interface Features {
   /** The `ts` of this process's streams. Each belongs to a reply. */
   readonly streamed: Recent<true>
   /** The app's own user, once known. */
-  me?: string
+  ownUserId?: string
   /** Forms by token, newest last. Kept because some are too long for their message. */
   readonly forms: Recent<Form>
 }
 
 /** An optional feature: a failed call is not an error. */
 interface Feature {
-  has: boolean
+  isSupported: boolean
   /** When the rate limit ends, in ms since the epoch. */
-  restUntil: number
+  limitedUntil: number
 }
 
 /** How many forms and streams to keep. The oldest are dropped. */
@@ -139,11 +139,12 @@ const mostStreams = 1000
 
 const features = new WeakMap<SlackApi, Features>()
 
+/** What the workspace supports, shared by all users of the client. Assumes everything at first. */
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     streams: true,
-    statuses: fresh(),
-    sessions: fresh(),
+    statuses: newFeature(),
+    sessions: newFeature(),
     streamed: createRecent<true>(mostStreams),
     forms: createRecent<Form>(mostForms),
   }
@@ -151,12 +152,12 @@ export function featuresOf(api: SlackApi): Features {
   return known
 }
 
-function fresh(): Feature {
-  return { has: true, restUntil: 0 }
+function newFeature(): Feature {
+  return { isSupported: true, limitedUntil: 0 }
 }
 
 /** Error codes that mean that the workspace or token lacks a feature, not that one call was wrong. */
-const lacking: ReadonlySet<string> = new Set([
+const missingFeatureCodes: ReadonlySet<string> = new Set([
   'unknown_method',
   'feature_not_enabled',
   'method_deprecated',
@@ -169,12 +170,13 @@ const lacking: ReadonlySet<string> = new Set([
   'enterprise_is_restricted',
 ])
 
-export function isLacking(code: string | undefined): boolean {
-  return code !== undefined && lacking.has(code)
+/** Whether the code says that the workspace or the token lacks the feature. */
+export function isMissingFeature(code: string | undefined): boolean {
+  return code !== undefined && missingFeatureCodes.has(code)
 }
 
 /** Error codes for a person or channel without streams, for example a channel shared by two workspaces. */
-const misplaced: ReadonlySet<string> = new Set([
+const noStreamsCodes: ReadonlySet<string> = new Set([
   'channel_type_not_supported',
   'method_not_supported_for_channel_type',
   'missing_recipient_user_id',
@@ -183,12 +185,18 @@ const misplaced: ReadonlySet<string> = new Set([
   'team_not_found',
 ])
 
-export function isMisplaced(code: string | undefined): boolean {
-  return code !== undefined && misplaced.has(code)
+/** Whether the code says that this person or channel has no streams. */
+export function isWithoutStreams(code: string | undefined): boolean {
+  return code !== undefined && noStreamsCodes.has(code)
 }
 
 /**
  * Turns off mentions from bare words and link previews. For a preview, Slack would load an address that a model wrote.
  * https://docs.slack.dev/reference/methods/chat.postMessage
  */
-export const quiet: SlackFields = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false }
+export const noMentionsOrPreviews: SlackFields = {
+  parse: 'none',
+  link_names: false,
+  unfurl_links: false,
+  unfurl_media: false,
+}

@@ -27,7 +27,7 @@ import { readRequest } from './inbound.ts'
 import { requestAgeS } from './limits.ts'
 import { createReceiver, createThreads } from './receive.ts'
 import { requireToken, type SlackSinkOptions, slackSink } from './sink.ts'
-import { createListening } from './socket.ts'
+import { createSocketListener } from './socket.ts'
 
 /** The app, where its events come from, your `onInbound`, and defaults for the channel's sinks. */
 export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptions, 'api' | 'policy'> {
@@ -87,31 +87,35 @@ const acknowledgeMs = 2500
 export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const { api, events, socket, signingSecret, commands = [], maxBytes, receivesAll = false } = options
   const waitsForHost = options.acknowledges === 'handled'
-  const given = inboundOptionsOf(options)
-  const inbound = waitsForHost ? { ...given, handleMs: Math.min(given.handleMs, acknowledgeMs) } : given
+  const baseOptions = inboundOptionsOf(options)
+  const inbound = waitsForHost
+    ? { ...baseOptions, handleMs: Math.min(baseOptions.handleMs, acknowledgeMs) }
+    : baseOptions
   const { onError, clock } = inbound
   const threads = createThreads()
   const isOwnCommand = (name: string): boolean => commands === 'all' || commands.includes(name)
   const texts = { ...defaultTexts, ...options.texts }
-  const { receive, rest } = createReceiver({ api, texts, threads, receivesAll, isOwnCommand, ...inbound })
+  const { receive, settled } = createReceiver({ api, texts, threads, receivesAll, isOwnCommand, ...inbound })
   /** Resolves when the event may be acknowledged. */
-  const take = async (body: unknown): Promise<boolean> => {
+  const receiveBody = async (body: unknown): Promise<boolean> => {
     const isTaken = receive(body)
     return waitsForHost ? await isTaken : true
   }
   const monitor = createInboundMonitor({ onInboundStatus: options.onInboundStatus, onError, clock })
-  const listening =
-    events === 'socket' ? createListening({ socket: requireSocket(socket), take, onError, monitor, clock }) : undefined
+  const listener =
+    events === 'socket'
+      ? createSocketListener({ socket: requireSocket(socket), receiveBody, onError, monitor, clock })
+      : undefined
   requireToken(api)
   if (events === 'http' || signingSecret !== undefined) requireSecret(signingSecret)
-  const webhook = signingSecret ? slackWebhook(signingSecret, take, { maxBytes, clock }) : undefined
-  warn(api, onError)
+  const webhook = signingSecret ? slackWebhook(signingSecret, receiveBody, { maxBytes, clock }) : undefined
+  reportRetryingClient(api, onError)
   return {
     sinkFor,
-    start: () => listening?.start(),
+    start: () => listener?.start(),
     stop: async () => {
-      await listening?.stop()
-      await rest()
+      await listener?.stop()
+      await settled()
     },
     ...webhookRoutes(webhook, () => {
       return new SlackError('invalid', 'A webhook needs a signingSecret. Without one, anyone could post to it.')
@@ -137,12 +141,14 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   }
 }
 
+/** Throws `invalid` unless the secret can be used. */
 function requireSecret(signingSecret: string | undefined): void {
   const fault = secretFault(signingSecret, { minLength: 8 })
   if (fault === undefined) return
   throw new SlackError('invalid', `A webhook needs a signingSecret: the Signing Secret on the app's page. ${fault}`)
 }
 
+/** Throws `invalid` without a socket. */
 function requireSocket(socket: SlackSocket | undefined): SlackSocket {
   if (socket) return socket
   throw new SlackError(
@@ -152,7 +158,7 @@ function requireSocket(socket: SlackSocket | undefined): SlackSocket {
 }
 
 /** Reports a client with its own retries, which may post a message twice, or late. */
-function warn(api: SlackApi, onError: (error: SlackError) => void): void {
+function reportRetryingClient(api: SlackApi, onError: (error: SlackError) => void): void {
   const repeats = 'rejectRateLimitedCalls' in api && api.rejectRateLimitedCalls === false
   if (!repeats) return
   const cure = 'Create it with { retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }.'
@@ -177,7 +183,7 @@ function slackWebhook(
   receive: (body: unknown) => Promise<boolean>,
   { maxBytes, clock }: { readonly maxBytes: number | undefined; readonly clock: Clock },
 ): Webhook {
-  return createWebhook({ refuse, take, maxBytes, clock })
+  return createWebhook({ refuse, take: answerRequest, maxBytes, clock })
 
   /** Refuses unsigned, old and future-dated requests without reading their body. */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
@@ -190,7 +196,8 @@ function slackWebhook(
     return Math.abs(wallTime(clock) / 1000 - Number(time)) > requestAgeS ? { status: 401 } : undefined
   }
 
-  async function take({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {
+  /** Checks the signature. Then answers a challenge or a certificate check, or passes the body on. */
+  async function answerRequest({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {
     if (isUnsignedForm(headers)) {
       const isCheck = body.length <= checkBytes && readRequest(body)?.type === 'check'
       return { status: isCheck ? 200 : 401 }

@@ -2,8 +2,8 @@ import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '
 import { loadClient, systemClock } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { SlackBridgeApi, SlackSocket } from './api.ts'
-import { me, slackConnection } from './connection.ts'
-import { accountOf } from './inbound.ts'
+import { fetchAccount, slackConnection } from './connection.ts'
+import { accountNameOf } from './inbound.ts'
 import { guardFrames, toSocketError } from './socket.ts'
 
 /** An app in a bridge's config. */
@@ -42,21 +42,21 @@ export const bridgeChannel: BridgeChannel<SlackConfig> = {
   type: 'slack',
   schema: slackConfig,
   check: async (config, host) => {
-    const account = accountOf(await me(await connect(config, host), systemClock))
+    const account = accountNameOf(await fetchAccount(await createApi(config, host), systemClock))
     if (config.events !== 'http') await checkSocket(config, host)
     return { account }
   },
   create: async (config, host) => {
     const { events = 'socket', signingSecret, policy, texts } = config
-    const api = await connect(config, host)
-    const socket = events === 'http' ? undefined : await socketFor(config, host)
+    const api = await createApi(config, host)
+    const socket = events === 'http' ? undefined : await createSocketClient(config, host)
     const secret = signingSecret && { signingSecret: host.secret(signingSecret) }
     return slackConnection({ api, events, socket, policy, texts, ...secret }, host)
   },
 }
 
 /** Turns the client's retries off, because the channel retries idempotent calls itself. */
-async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<SlackBridgeApi> {
+async function createApi({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<SlackBridgeApi> {
   const { LogLevel, WebClient } = await loadClient('@slack/web-api', () => import('@slack/web-api'))
   return new WebClient(host.secret(token), {
     ...(apiUrl !== undefined && { slackApiUrl: withSlash(apiUrl) }),
@@ -69,7 +69,7 @@ async function connect({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, '
 /** Checks the app's token by requesting a socket's address, without opening it. */
 async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
   if (!appToken) return
-  const api = await connect({ type: 'slack', token: appToken, apiUrl }, host)
+  const api = await createApi({ type: 'slack', token: appToken, apiUrl }, host)
   try {
     await api.apiCall('apps.connections.open')
   } catch (error) {
@@ -77,7 +77,8 @@ async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<Channel
   }
 }
 
-async function socketFor({ appToken, apiUrl }: SlackConfig, host: ChannelHost): Promise<SlackSocket> {
+/** A client that is not connected, and that reports frames it can't read. */
+async function createSocketClient({ appToken, apiUrl }: SlackConfig, host: ChannelHost): Promise<SlackSocket> {
   const { LogLevel, SocketModeClient } = await loadClient('@slack/socket-mode', () => import('@slack/socket-mode'))
   const ignore = (): void => {}
   const names = { getLevel: () => LogLevel.ERROR, setLevel: ignore, setName: ignore }

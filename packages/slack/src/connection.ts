@@ -13,10 +13,10 @@ import { type DownloadLimits, type SinkFields, tooLargeError } from '@reply/sink
 import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
-import { urlOf } from './inbound.ts'
+import { downloadUrlOf } from './inbound.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
-import { unauthorized } from './socket.ts'
+import { unauthorizedCodes } from './socket.ts'
 
 /** Your own app, and how its replies are shown. */
 export interface SlackConnectionOptions
@@ -59,7 +59,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
     ...notes,
     start: async () => {
       // The socket reports all other failures, and reconnects.
-      await me(api, clock).catch((error: unknown) => {
+      await fetchAccount(api, clock).catch((error: unknown) => {
         if (error instanceof SlackError) throw error
       })
       channel.start()
@@ -74,7 +74,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
 }
 
 /** The app's own account. Rejects with a `SlackError` if Slack refuses its token. */
-export async function me(api: SlackApi, clock: Clock): Promise<unknown> {
+export async function fetchAccount(api: SlackApi, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform(() => api.apiCall('auth.test'), {
       what: 'auth.test',
@@ -83,7 +83,7 @@ export async function me(api: SlackApi, clock: Clock): Promise<unknown> {
     })
   } catch (error) {
     const code = errorCodeOf(error)
-    if (code === undefined || !unauthorized.has(code)) throw error
+    if (code === undefined || !unauthorizedCodes.has(code)) throw error
     const cure = "Use the Bot User OAuth Token (xoxb-…) on the app's page OAuth & Permissions."
     throw new SlackError('unauthorized', `Slack rejected the bot's token (${code}). ${cure}`)
   }
@@ -104,15 +104,15 @@ async function download(file: InboundFile, options: SlackDownload): Promise<Uint
   const { api, token, apiUrl, clock, maxBytes, signal } = options
   const what = `file ${file.name}`
   if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
-  const url = URL.canParse(file.ref) ? file.ref : await lookedUp()
+  const url = URL.canParse(file.ref) ? file.ref : await lookUpUrl()
   if (!isTrusted(url, apiUrl))
     throw new PortError('refused', `${what}: it is not stored by Slack, so it can't be downloaded.`)
   const headers = { authorization: `Bearer ${token}` }
   return await downloadFile({ url, headers, maxBytes, signal, what, platform: 'Slack', cure, clock })
 
-  async function lookedUp(): Promise<string> {
+  async function lookUpUrl(): Promise<string> {
     const call = { what, clock, toPortError: toPortError.client }
-    const url = urlOf(await callPlatform(() => api.apiCall('files.info', { file: file.ref }), call))
+    const url = downloadUrlOf(await callPlatform(() => api.apiCall('files.info', { file: file.ref }), call))
     if (url === undefined) throw new PortError('refused', `${what}: Slack returned no address for it.`)
     return url
   }

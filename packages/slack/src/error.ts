@@ -22,7 +22,7 @@ type ErrorResponse =
   | { readonly type: 'status'; readonly code: number }
 
 /** Slack's error codes. All others map to `refused`. https://docs.slack.dev/reference/methods/chat.postMessage#errors */
-const meanings: Readonly<Record<string, PortErrorType>> = {
+const errorTypes: Readonly<Record<string, PortErrorType>> = {
   ratelimited: 'rate-limited',
   rate_limited: 'rate-limited',
   message_not_found: 'gone',
@@ -53,11 +53,11 @@ const meanings: Readonly<Record<string, PortErrorType>> = {
  * they contain no headers.
  */
 export const toPortError: Readonly<Record<'chat' | 'client', ToPortError>> = {
-  chat: mappingFor('chat'),
-  client: mappingFor('client'),
+  chat: createMapping('chat'),
+  client: createMapping('client'),
 }
 
-function mappingFor(scope: 'chat' | 'client'): ToPortError {
+function createMapping(scope: 'chat' | 'client'): ToPortError {
   return createToPortError('Slack', (error) => {
     const response = responseOf(error)
     if (!response) return undefined
@@ -70,7 +70,7 @@ function mappingFor(scope: 'chat' | 'client'): ToPortError {
       return { type: typeOfStatus(code), reason: `status ${code} without a readable response.` }
     }
     const reason = [response.error, ...response.details].join(' ')
-    return { type: meanings[response.error] ?? 'refused', reason, cause: error, scope }
+    return { type: errorTypes[response.error] ?? 'refused', reason, cause: error, scope }
   })
 }
 
@@ -100,7 +100,7 @@ function detailsIn(data: object): readonly string[] {
   if (!('response_metadata' in data) || !isObject(data.response_metadata)) return []
   const { response_metadata: more } = data
   if (!('messages' in more) || !Array.isArray(more.messages)) return []
-  return more.messages.filter((one) => typeof one === 'string').slice(0, 3)
+  return more.messages.filter((message) => typeof message === 'string').slice(0, 3)
 }
 
 function isObject(value: unknown): value is object {

@@ -12,14 +12,18 @@ export const ids = { button: 'reply.button', select: 'reply.select', form: 'repl
  * Encodes a form for its button, so that it survives a restart. A form that is too long loses its descriptions, then
  * everything but its token. Its questions are then only in memory.
  */
-export function writeForm(form: Form): string {
+export function encodeForm(form: Form): string {
   const { token, label, questions } = form
-  const bare = questions.map((one) => ({ ...one, options: one.options.map((o) => ({ ...o, description: '' })) }))
-  const ways = [form, { token, label, questions: bare }].map((one) => JSON.stringify(compact(one)))
-  return ways.find((way) => way.length <= valueLength) ?? JSON.stringify({ t: token })
+  const bare = questions.map((question) => ({
+    ...question,
+    options: question.options.map((option) => ({ ...option, description: '' })),
+  }))
+  const encodings = [form, { token, label, questions: bare }].map((each) => JSON.stringify(compactForm(each)))
+  return encodings.find((encoding) => encoding.length <= valueLength) ?? JSON.stringify({ t: token })
 }
 
-function compact({ token, label, questions }: Form): object {
+/** With one-letter keys, and without empty descriptions and false flags. */
+function compactForm({ token, label, questions }: Form): object {
   return {
     t: token,
     l: label,
@@ -50,8 +54,8 @@ export function modalOf(
     callback_id: 'reply.form',
     title: plainLabel(form.label, titleLength),
     submit: plainLabel(texts.pickDone, titleLength),
-    private_metadata: metadataOf(form, place),
-    blocks: form.questions.flatMap((question, index) => fieldsOf(question, { index, texts })),
+    private_metadata: encodeMetadata(form, place),
+    blocks: form.questions.flatMap((question, index) => questionFields(question, { index, texts })),
   }
 }
 
@@ -59,8 +63,8 @@ export function modalOf(
  * Encodes the form and its place. JSON inside JSON grows by its escapes. If it gets too long, only the token is sent,
  * and the form stays in memory.
  */
-function metadataOf(form: Form, place: FormPlace): string {
-  const whole = JSON.stringify({ f: writeForm(form), p: place })
+function encodeMetadata(form: Form, place: FormPlace): string {
+  const whole = JSON.stringify({ f: encodeForm(form), p: place })
   if (whole.length <= metadataLength) return whole
   return JSON.stringify({ f: JSON.stringify({ t: form.token }), p: place })
 }
@@ -71,12 +75,13 @@ export const fields = {
   written: (index: number): string => `q${index}.written`,
 } as const
 
-function fieldsOf(
+/** A picker of options, a text field, or both. */
+function questionFields(
   question: FormQuestion,
   { index, texts }: { readonly index: number; readonly texts: Texts },
 ): readonly SlackFields[] {
   const { custom, options } = question
-  const name = [question.header, question.question].filter((one, at, all) => one !== '' && all.indexOf(one) === at)
+  const name = [question.header, question.question].filter((text, at, all) => text !== '' && all.indexOf(text) === at)
   const label = plainLabel(name.join(': '), fieldLength)
   const isFree = options.length === 0
   const picking = { type: 'input', block_id: fields.picked(index), label, optional: custom, element: picker(question) }
@@ -109,7 +114,7 @@ export interface FormState {
 }
 
 /** The answers to each question. With a single choice, written text replaces the picked option. */
-export function valuesOf({ questions }: Form, state: FormState): readonly (readonly string[])[] {
+export function answersOf({ questions }: Form, state: FormState): readonly (readonly string[])[] {
   return questions.map(({ options, multiple }, index) => {
     const written = state.written(index).trim()
     const picked = state.picked(index).flatMap((at) => options[at]?.label ?? [])

@@ -22,7 +22,7 @@ export type Received =
   | (Omit<Press, 'type'> & { readonly type: 'filled'; readonly form: Form | undefined; readonly state: FormState })
   | Extract<Inbound, { type: 'stop' }>
 
-export interface Read {
+export interface ParsedBody {
   /** Equal for redeliveries, and for the several events of one message. */
   readonly id: string
   /** Undefined for events that a channel ignores: joins, other bots, the host's own dialogs and commands. */
@@ -33,14 +33,14 @@ const typed = z.object({ type: z.string() })
 const ofApp = z.object({ api_app_id: z.string() })
 
 /** Reads an event's body, an interaction's payload or an own slash command. Returns undefined for anything else. */
-export function readBody(body: unknown, isOwnCommand: (name: string) => boolean = () => false): Read | undefined {
+export function readBody(body: unknown, isOwnCommand: (name: string) => boolean = () => false): ParsedBody | undefined {
   if (isCommand(body)) return readCommand(body, isOwnCommand)
   const { type } = typed.safeParse(body).data ?? {}
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
 /** The id of the app that a body is for. Empty if it has none. */
-export function appOf(body: unknown): string {
+export function appIdOf(body: unknown): string {
   return ofApp.safeParse(body).data?.api_app_id ?? ''
 }
 
@@ -102,7 +102,7 @@ const file = z.object({
  * Modes of files that Slack doesn't provide. `tombstone`: deleted (https://github.com/wee-slack/wee-slack/pull/641).
  * `hidden_by_limit`: too old for the workspace's plan. `external`: stored by another service.
  */
-const withheld: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
+const withheldModes: ReadonlySet<string | undefined> = new Set(['tombstone', 'hidden_by_limit', 'external'])
 
 const message = z.object({
   channel: z.string(),
@@ -134,10 +134,15 @@ const stop = z.object({
  * Subtypes of messages with a person's text. The rest are edits, joins and the like. `me_message` is written with
  * `/me`: https://docs.slack.dev/reference/events/message/me_message
  */
-const personal: ReadonlySet<string | undefined> = new Set([undefined, 'file_share', 'thread_broadcast', 'me_message'])
+const personalSubtypes: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'file_share',
+  'thread_broadcast',
+  'me_message',
+])
 
 /** Reads an event callback. Returns undefined if it isn't one. */
-function readEvent(value: unknown): Read | undefined {
+function readEvent(value: unknown): ParsedBody | undefined {
   const { data } = envelope.safeParse(value)
   if (!data) return undefined
   const { event, event_id: eventId = '' } = data
@@ -158,18 +163,21 @@ function readEvent(value: unknown): Read | undefined {
   }
 }
 
+/** Undefined for bots' messages, edits and joins, and for a message with nothing but a mention. */
 function receivedIn(
   posted: z.infer<typeof message>,
   { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
-): Read['received'] {
+): ParsedBody['received'] {
   const { user, text = '', channel, ts, thread_ts: thread } = posted
   // Ignores messages from bots, including this one.
-  if (user === undefined || user === bot || posted.bot_id !== undefined || !personal.has(posted.subtype))
+  if (user === undefined || user === bot || posted.bot_id !== undefined || !personalSubtypes.has(posted.subtype))
     return undefined
   const mark = bot === undefined ? undefined : `<@${bot}>`
   const isNamed = type === 'app_mention' || (mark !== undefined && text.includes(mark))
   const stripped = readText(mark === undefined ? text : text.replaceAll(`${mark} `, '').replaceAll(mark, '')).trim()
-  const files = posted.files.filter(({ mode, is_external }) => is_external !== true && !withheld.has(mode)).map(fileOf)
+  const files = posted.files
+    .filter(({ mode, is_external }) => is_external !== true && !withheldModes.has(mode))
+    .map(inboundFileOf)
   // Nothing but a mention.
   if (stripped === '' && files.length === 0) return undefined
   return {
@@ -190,7 +198,14 @@ function receivedIn(
   }
 }
 
-function fileOf({ id, name, mimetype, size, url_private_download, url_private }: z.infer<typeof file>): InboundFile {
+function inboundFileOf({
+  id,
+  name,
+  mimetype,
+  size,
+  url_private_download,
+  url_private,
+}: z.infer<typeof file>): InboundFile {
   return {
     ref: url_private_download ?? url_private ?? id,
     name: name || id,
@@ -238,7 +253,7 @@ function isCommand(body: unknown): boolean {
  * Reads a slash command as a text, for example "/ask Why?". Commands for which `isOwn` returns false are left to the
  * host.
  */
-function readCommand(body: unknown, isOwn: (name: string) => boolean): Read | undefined {
+function readCommand(body: unknown, isOwn: (name: string) => boolean): ParsedBody | undefined {
   const { data } = slashCommand.safeParse(body)
   if (!data) return undefined
   const { command, text, user_id: id, user_name: name, team_id: teamId, channel_id, trigger_id } = data
@@ -264,7 +279,7 @@ const info = z.object({
 })
 
 /** The address of a file in a response of `files.info`. */
-export function urlOf(response: unknown): string | undefined {
+export function downloadUrlOf(response: unknown): string | undefined {
   const { file } = info.safeParse(response).data ?? {}
   return file?.url_private_download ?? file?.url_private
 }
@@ -272,7 +287,7 @@ export function urlOf(response: unknown): string | undefined {
 const named = z.object({ user: z.string() })
 
 /** The bot's name in a response of `auth.test`. */
-export function accountOf(response: unknown): string {
+export function accountNameOf(response: unknown): string {
   const { data } = named.safeParse(response)
   return `@${data?.user ?? 'unknown'}`
 }
@@ -321,7 +336,7 @@ const submitted = z.object({
 })
 
 /** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
-function readAction(value: unknown): Read | undefined {
+function readAction(value: unknown): ParsedBody | undefined {
   const { type } = typed.safeParse(value).data ?? {}
   if (type === 'view_submission') return readSubmission(value)
   if (type !== 'block_actions') return type === undefined ? undefined : { id: '', received: undefined }
@@ -336,23 +351,26 @@ function readAction(value: unknown): Read | undefined {
     actor: { id: by.id, name: by.name || by.username || by.id },
     messageRef: refOf(ts),
   }
-  return { id: idOf(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
+  return { id: hashTrigger(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
 }
 
 /** Hashes a trigger, because ids are stored and a trigger can open a dialog for 3 s. */
-function idOf(trigger: string): string {
+function hashTrigger(trigger: string): string {
   return createHash('sha256').update(trigger).digest('base64url')
 }
 
-type Place = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | 'messageRef'> & { readonly trigger: string }
+type PressPlace = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | 'messageRef'> & {
+  readonly trigger: string
+}
 
-function pressOf(given: unknown, { trigger, ...press }: Place): Read['received'] {
-  const control = readControl(given)
-  if (control && !isOurs(control.id)) {
+/** A press of a form's button opens its dialog. A press of the host's control is foreign. Undefined if unreadable. */
+function pressOf(rawAction: unknown, { trigger, ...press }: PressPlace): ParsedBody['received'] {
+  const control = readControl(rawAction)
+  if (control && !isOwnControl(control.id)) {
     const { id, values } = control
     return { type: 'press', ...press, token: id, ...(values.length > 0 && { values: [values] }), isForeign: true }
   }
-  const { data } = action.safeParse(given)
+  const { data } = action.safeParse(rawAction)
   if (!data) return undefined
   const { action_id, block_id, value, selected_option } = data
   if (action_id.startsWith(`${ids.button}.`) && value !== undefined)
@@ -365,20 +383,21 @@ function pressOf(given: unknown, { trigger, ...press }: Place): Read['received']
   return read && { type: 'open', ...press, ...read, trigger }
 }
 
-function isOurs(id: string): boolean {
+function isOwnControl(id: string): boolean {
   return id.startsWith(`${ids.button}.`) || id === ids.select || id === ids.form
 }
 
 /** Any dialog. The host's dialogs may have other fields. */
 const anyDialog = z.object({ view: z.object({ id: z.string(), callback_id: z.unknown().optional() }) })
 
-function readSubmission(value: unknown): Read | undefined {
+/** Reads a form's dialog. The host's own dialogs are ignored. */
+function readSubmission(value: unknown): ParsedBody | undefined {
   const dialog = anyDialog.safeParse(value).data?.view
   if (dialog && dialog.callback_id !== ids.form) return { id: dialog.id, received: undefined }
   const { data } = submitted.safeParse(value)
   if (!data) return undefined
   const { view, user: by } = data
-  const id = idOf(data.trigger_id ?? view.id)
+  const id = hashTrigger(data.trigger_id ?? view.id)
   const read = readMetadata(view.private_metadata)
   if (!read) return { id, received: undefined }
   const { token, form, place } = read
@@ -391,7 +410,7 @@ function readSubmission(value: unknown): Read | undefined {
       messageRef: refOf(place.message),
       token,
       form,
-      state: toState(view.state),
+      state: formStateOf(view.state),
     },
   }
 }
@@ -478,7 +497,7 @@ export function readMetadata(value: string): (ReadForm & { readonly place: FormP
   return read && { ...read, place: { ...data.p, thread: data.p.thread } }
 }
 
-function toState({ values }: z.infer<typeof stateSchema>): FormState {
+function formStateOf({ values }: z.infer<typeof stateSchema>): FormState {
   return {
     picked: (index) => {
       const found = values[fields.picked(index)]?.picked

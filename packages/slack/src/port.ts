@@ -20,12 +20,12 @@ import {
   errorCodeOf,
   type Features,
   featuresOf,
-  quiet,
+  noMentionsOrPreviews,
   refOf,
   type SlackApi,
   type SlackFields,
 } from './api.ts'
-import { ids, writeForm } from './form.ts'
+import { encodeForm, ids } from './form.ts'
 import {
   blockOverhead,
   blocksLength,
@@ -37,7 +37,7 @@ import {
   streamMs,
   textLength,
 } from './limits.ts'
-import { escapedTo, plainLabel } from './render.ts'
+import { escapeAndClip, plainLabel } from './render.ts'
 import { createStatus, createStream, type SlackRecipient } from './stream.ts'
 
 /** The options of `createSlackPort`. */
@@ -58,7 +58,7 @@ export interface SlackPortOptions {
   readonly clock?: Clock | undefined
 }
 
-const signs = { seen: 'eyes', done: 'white_check_mark' } as const
+const reactions = { seen: 'eyes', done: 'white_check_mark' } as const
 
 /** Platform adapter for one Slack channel or thread. Never retries a call: the sink does. */
 export function createSlackPort(
@@ -66,17 +66,17 @@ export function createSlackPort(
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
   const { api, channelId: channel, threadTs, startsThreads = true, recipient, timeoutMs, clock = systemClock } = options
   const features = featuresOf(api)
-  const signed = new Map<string, 'seen' | 'done'>()
+  const shownSigns = new Map<string, 'seen' | 'done'>()
   const call = createCall({ api, channelId: channel, timeoutMs, clock })
   const status =
     threadTs === undefined ? undefined : createStatus({ call, channelId: channel, threadTs, features, clock })
-  let stream = threadTs === undefined ? undefined : streamIn(threadTs)
+  let stream = threadTs === undefined ? undefined : createThreadStream(threadTs)
   return {
-    limits: limits(),
+    limits: currentLimits(),
     post,
     edit,
     remove,
-    upload: file,
+    upload: postFile,
     react,
     lookUp: (options) => lookUp(options, { call, channelId: channel, threadTs, startsThreads, features, clock }),
     ...(status && { typing: (on: boolean, typing: TypingOptions) => status.set(on, typing) }),
@@ -87,16 +87,17 @@ export function createSlackPort(
   }
 
   /** `typingHasStatus` is a getter, because only setting a status shows whether the workspace has them. */
-  function limits(): ChannelPort['limits'] {
+  function currentLimits(): ChannelPort['limits'] {
     return {
       ...slackLimits,
       get typingHasStatus() {
-        return status !== undefined && features.statuses.has
+        return status !== undefined && features.statuses.isSupported
       },
     }
   }
 
-  function streamIn(thread: string): AppendStream | undefined {
+  /** Undefined in a channel without a recipient. */
+  function createThreadStream(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
     const onMisplaced = (): void => {
@@ -107,7 +108,13 @@ export function createSlackPort(
   }
 
   async function post(bubble: Bubble, { replyTo, key, signal }: PostOptions): Promise<MessageRef> {
-    const fields = { channel, ...threadOf(replyTo), ...content(bubble), ...quiet, metadata: metadataOf(key) }
+    const fields = {
+      channel,
+      ...threadOf(replyTo),
+      ...prepareContent(bubble),
+      ...noMentionsOrPreviews,
+      metadata: postMetadata(key),
+    }
     const { ts } = await call('chat.postMessage', fields, { verb: 'post', scope: 'chat', signal })
     return refOf(String(ts))
   }
@@ -117,39 +124,44 @@ export function createSlackPort(
    * streams. Measured by others: https://github.com/NousResearch/hermes-agent/pull/97957
    */
   async function edit({ id }: MessageRef, bubble: Bubble, { signal }: EditOptions): Promise<void> {
-    const { parse, link_names } = quiet
-    await call('chat.update', { channel, ts: id, ...content(bubble), parse, link_names }, { verb: 'edit', signal })
+    const { parse, link_names } = noMentionsOrPreviews
+    await call(
+      'chat.update',
+      { channel, ts: id, ...prepareContent(bubble), parse, link_names },
+      { verb: 'edit', signal },
+    )
   }
 
   async function remove({ id }: MessageRef, { signal }: EditOptions): Promise<void> {
     await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
 
-  async function file(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {
+  async function postFile(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {
     return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
   }
 
   /** Replaces one reaction by the other. Reactions of an earlier process are unknown, so removing them removes both. */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, { signal }: EditOptions): Promise<void> {
-    const before = signed.get(id)
+    const before = shownSigns.get(id)
     if (sign && sign !== before) {
-      const fields = { channel, timestamp: id, name: signs[sign] }
+      const fields = { channel, timestamp: id, name: reactions[sign] }
       await ignoreCode('already_reacted', call('reactions.add', fields, { verb: 'react', signal }))
-      signed.set(id, sign)
+      shownSigns.set(id, sign)
     }
     const stale = before ? [before] : sign === 'seen' ? [] : (['seen', 'done'] as const)
-    for (const one of stale) {
-      if (one === sign) continue
-      const fields = { channel, timestamp: id, name: signs[one] }
+    for (const old of stale) {
+      if (old === sign) continue
+      const fields = { channel, timestamp: id, name: reactions[old] }
       await ignoreCode('no_reaction', call('reactions.remove', fields, { verb: 'react', signal }))
     }
-    if (!sign) signed.delete(id)
+    if (!sign) shownSigns.delete(id)
   }
 
-  function content(bubble: Bubble): SlackFields {
+  /** Keeps the bubble's form, because a button may not hold all of it. Throws `too-long`. */
+  function prepareContent(bubble: Bubble): SlackFields {
     requireLength(bubble.text, textLength)
     if (bubble.form) features.forms.set(bubble.form.token, bubble.form)
-    return contentOf(bubble)
+    return messageContent(bubble)
   }
 
   /** In a thread, replies stay there. Outside, a reply starts a thread under the message that it answers. */
@@ -159,6 +171,7 @@ export function createSlackPort(
   }
 }
 
+/** Treats Slack's refusal with this code as success. */
 async function ignoreCode(code: string, called: Promise<unknown>): Promise<void> {
   try {
     await called
@@ -192,14 +205,14 @@ async function upload(
     title: name,
     // Slack refuses empty files.
     content: text === '' ? '\n' : text,
-    ...(caption !== '' && { initial_comment: escapedTo(unlinked(caption), fallbackLength) }),
+    ...(caption !== '' && { initial_comment: escapeAndClip(unlinked(caption), fallbackLength) }),
   }
   const { files } = await call('files.uploadV2', options, { verb: 'upload', signal })
-  const file = idIn(files)
+  const file = uploadedFileId(files)
   if (file === undefined) throw new PortError('ambiguous', `upload in ${channelId}: Slack's response contains no file.`)
   for (let look = 0; look < lookUps; look++) {
     if (look > 0) await pause(clock, lookUpMs, signal)
-    const ts = await messageOf(file, { call, channelId, signal })
+    const ts = await findFileMessage(file, { call, channelId, signal })
     if (ts !== undefined) return refOf(ts)
   }
   return { id: file }
@@ -214,15 +227,15 @@ function unlinked(text: string): string {
  * Finds the file's message. Returns undefined if the lookup fails, for example without its scope. The file id then
  * serves as the ref.
  */
-async function messageOf(
+async function findFileMessage(
   file: string,
   { call, channelId, signal }: Pick<UploadTarget, 'call' | 'channelId' | 'signal'>,
 ): Promise<string | undefined> {
   try {
     const { file: found } = await call('files.info', { file }, { verb: 'look at a file', signal })
-    const shares = Object.values(fieldsIn(fieldsIn(found).shares)).map(fieldsIn)
-    const [share] = shares.flatMap((byChannel) => listIn(byChannel[channelId]))
-    const { ts } = fieldsIn(share)
+    const shares = Object.values(asFields(asFields(found).shares)).map(asFields)
+    const [share] = shares.flatMap((byChannel) => asList(byChannel[channelId]))
+    const { ts } = asFields(share)
     return typeof ts === 'string' ? ts : undefined
   } catch {
     // The upload itself succeeded, so a failed lookup is not an error.
@@ -230,25 +243,25 @@ async function messageOf(
   }
 }
 
-function idIn(files: unknown): string | undefined {
-  const [completed] = listIn(files)
-  const [file] = listIn(fieldsIn(completed).files)
-  const { id } = fieldsIn(file)
+function uploadedFileId(files: unknown): string | undefined {
+  const [completed] = asList(files)
+  const [file] = asList(asFields(completed).files)
+  const { id } = asFields(file)
   return typeof id === 'string' ? id : undefined
 }
 
-function fieldsIn(value: unknown): SlackFields {
+function asFields(value: unknown): SlackFields {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-function listIn(value: unknown): readonly unknown[] {
+function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
 /**
  * A message's blocks, and the fallback text for notifications. Throws `too-long` if the blocks exceed Slack's limit.
  */
-export function contentOf(bubble: Bubble): SlackFields {
+export function messageContent(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
   const people = mentions.map(({ id }) => id).filter((id) => /^[UW][A-Z\d]+$/.test(id))
   const lead = people.map((id) => `<@${id}>`).join(' ')
@@ -262,28 +275,30 @@ export function contentOf(bubble: Bubble): SlackFields {
       value: data,
     })),
   }))
-  const body = isPlain ? literal(text, people) : { type: 'markdown', text: lead === '' ? text : `${lead}\n\n${text}` }
+  const body = isPlain
+    ? unformattedBlock(text, people)
+    : { type: 'markdown', text: lead === '' ? text : `${lead}\n\n${text}` }
   const blocks = [body, ...rows, ...(form ? [formBlock(form)] : [])]
-  const length = lengthOf(blocks)
+  const length = totalLength(blocks)
   if (length > blocksLength)
     throw new PortError('too-long', `The blocks have ${length} characters. Slack allows ${blocksLength}.`)
-  const fallback = escapedTo(plain.trim() === '' ? '…' : plain, fallbackLength - lead.length - 1)
+  const fallback = escapeAndClip(plain.trim() === '' ? '…' : plain, fallbackLength - lead.length - 1)
   return { text: lead === '' ? fallback : `${lead} ${fallback}`, blocks }
 }
 
 /** The length of all texts in a message's blocks, with Slack's overhead for each but the first, which has the text. */
-function lengthOf(blocks: readonly SlackFields[]): number {
-  return blocks.reduce((sum, block) => sum + blockOverhead + charactersIn(block), -blockOverhead)
+function totalLength(blocks: readonly SlackFields[]): number {
+  return blocks.reduce((sum, block) => sum + blockOverhead + countCharacters(block), -blockOverhead)
 }
 
-function charactersIn(value: unknown): number {
+function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
+  return Object.values(value).reduce((sum: number, inner) => sum + countCharacters(inner), 0)
 }
 
 /** Text that Slack doesn't format, below the mentioned people. */
-function literal(text: string, people: readonly string[]): SlackFields {
+function unformattedBlock(text: string, people: readonly string[]): SlackFields {
   const users = people.map((id) => ({ type: 'user', user_id: id }))
   const content = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, content] }] }
@@ -291,7 +306,7 @@ function literal(text: string, people: readonly string[]): SlackFields {
 
 /** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */
 function formBlock(form: Form): SlackFields {
-  const options = selectable(form)
+  const options = selectLabels(form)
   if (options) {
     const select = {
       type: 'static_select',
@@ -302,12 +317,12 @@ function formBlock(form: Form): SlackFields {
     return { type: 'actions', block_id: `${ids.select}:${form.token}`, elements: [select] }
   }
   const label = plainLabel(form.label, labelLength)
-  const button = { type: 'button', action_id: ids.form, text: label, value: writeForm(form) }
+  const button = { type: 'button', action_id: ids.form, text: label, value: encodeForm(form) }
   return { type: 'actions', block_id: ids.form, elements: [button] }
 }
 
 /** Returns the labels if they can be the options' values: few, unique and short enough. */
-function selectable({ questions }: Form): readonly string[] | undefined {
+function selectLabels({ questions }: Form): readonly string[] | undefined {
   const [question, ...more] = questions
   if (!question || more.length > 0 || question.multiple || question.custom) return undefined
   const labels = question.options.map(({ label }) => label)
@@ -330,13 +345,13 @@ interface LookUpTarget {
 const eventType = 'reply_post'
 
 /** The most messages of one page. https://docs.slack.dev/reference/methods/conversations.history */
-const most = 100
+const pageSize = 100
 
 /** How far Slack's clock and ours may differ, in ms. */
 const skewMs = 60_000
 
 /** Metadata by which `lookUp` finds a post. Invisible to people. */
-function metadataOf(key: string): SlackFields {
+function postMetadata(key: string): SlackFields {
   return { event_type: eventType, event_payload: { key } }
 }
 
@@ -349,27 +364,28 @@ const openingMs = 30_000
  */
 async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { threadTs, startsThreads } = place
-  const found = await lookIn(threadTs, options, place)
+  const found = await lookUpIn(threadTs, options, place)
   const started = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
   if (found.type === 'there' || started === undefined) return found
-  const below = await lookIn(started, options, place)
+  const below = await lookUpIn(started, options, place)
   return below.type === 'absent' ? found : below
 }
 
-async function lookIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
+/** Looks in one page of a thread, or of the channel itself. `unknown` if Slack refuses to list the messages. */
+async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { key, kind, since, signal } = options
   const { call, channelId: channel } = place
   const oldest = String((since - skewMs) / 1000)
-  const fields = { channel, oldest, limit: most, include_all_metadata: true }
+  const fields = { channel, oldest, limit: pageSize, include_all_metadata: true }
   const about = { verb: 'look-up', signal }
   try {
     const { messages, has_more } = await (threadTs === undefined
       ? call('conversations.history', fields, about)
       : call('conversations.replies', { ...fields, ts: threadTs }, about))
     if (kind === 'file' || !Array.isArray(messages)) return { type: 'unknown' }
-    const all = messages.map(fieldsIn)
-    if (kind === 'stream') return await streamAmong(has_more === true ? undefined : all, options, place)
-    const ts = all.find((message) => keyIn(message) === key)?.ts
+    const all = messages.map(asFields)
+    if (kind === 'stream') return await claimOpenStream(has_more === true ? undefined : all, options, place)
+    const ts = all.find((message) => postKeyOf(message) === key)?.ts
     if (typeof ts === 'string') return { type: 'there', ref: refOf(ts) }
     return { type: has_more === true ? 'unknown' : 'absent' }
   } catch (error) {
@@ -384,15 +400,15 @@ async function lookIn(threadTs: string | undefined, options: LookUpOptions, plac
  * `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time, is open,
  * and belongs to no other reply. `messages` is undefined if there are more than one page.
  */
-async function streamAmong(
+async function claimOpenStream(
   messages: readonly SlackFields[] | undefined,
   { since, signal }: LookUpOptions,
   { call, features, clock }: LookUpTarget,
 ): Promise<LookedUp> {
   if (!messages) return { type: 'unknown' }
-  const me = features.me ?? (await call('auth.test', {}, { verb: 'look-up', signal })).user_id
+  const me = features.ownUserId ?? (await call('auth.test', {}, { verb: 'look-up', signal })).user_id
   if (typeof me !== 'string') return { type: 'unknown' }
-  features.me = me
+  features.ownUserId = me
   const found = messages.flatMap(({ user, streaming_state, ts }) => {
     const isOpen = user === me && streaming_state === 'in_progress' && typeof ts === 'string'
     const isThen = Number(ts) * 1000 < since + openingMs + skewMs
@@ -407,7 +423,7 @@ async function streamAmong(
   return { type: found.length === 0 && wallTime(clock) < since + streamMs ? 'absent' : 'unknown' }
 }
 
-function keyIn({ metadata }: SlackFields): unknown {
-  const { event_type, event_payload } = fieldsIn(metadata)
-  return event_type === eventType ? fieldsIn(event_payload).key : undefined
+function postKeyOf({ metadata }: SlackFields): unknown {
+  const { event_type, event_payload } = asFields(metadata)
+  return event_type === eventType ? asFields(event_payload).key : undefined
 }

@@ -1,12 +1,12 @@
 import type { Chat, Inbound, Texts } from '@reply/sink'
 import { createInboundReceiver } from '@reply/sink/channel'
 import { createRecent, type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
-import { featuresOf, isTs, quiet, type SlackApi, type SlackFields } from './api.ts'
+import { featuresOf, isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
 import { SlackError, toPortError as toPortErrors } from './error.ts'
-import { modalOf, valuesOf } from './form.ts'
-import { appOf, type Received, readBody } from './inbound.ts'
+import { answersOf, modalOf } from './form.ts'
+import { appIdOf, type Received, readBody } from './inbound.ts'
 import { fallbackLength, slackLimits } from './limits.ts'
-import { escapedTo } from './render.ts'
+import { escapeAndClip } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
 interface ReceiverSetup extends InboundOptions {
@@ -25,7 +25,7 @@ export interface Receiver {
    * did not take it. Never rejects.
    */
   readonly receive: (body: unknown) => Promise<boolean>
-  readonly rest: () => Promise<void>
+  readonly settled: () => Promise<void>
 }
 
 /** How long a press is answered, in ms. Slack shows no spinner, but a much later answer would confuse the person. */
@@ -39,6 +39,7 @@ const toPortError = toPortErrors.chat
 
 type Opening = Extract<Received, { type: 'open' }>
 
+/** Passes each event to the host once, with a function that answers it. Opens the dialogs of forms itself. */
 export function createReceiver(options: ReceiverSetup): Receiver {
   const { api, onError, clock, timeoutMs, texts, threads, receivesAll, isOwnCommand } = options
   const { forms } = featuresOf(api)
@@ -47,8 +48,8 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   const {
     receive,
     answerFor,
-    failureReporter: failing,
-    settled: rest,
+    failureReporter: reportFailure,
+    settled,
   } = createInboundReceiver({
     ...options,
     client: api,
@@ -58,19 +59,23 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     pressMs,
     limitsOf: () => slackLimits,
   })
-  return { receive: take, rest }
+  return { receive: receiveBody, settled }
 
-  async function take(body: unknown): Promise<boolean> {
+  /** Ignored events count as taken. An unreadable one is reported. */
+  async function receiveBody(body: unknown): Promise<boolean> {
     const read = readBody(body, isOwnCommand)
     if (!read) onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
     const { id, received } = read ?? {}
-    if (!received || !isForUs(received)) return true
+    if (!received || !acceptAndRecord(received)) return true
     // Two apps may get the same message.
-    return (await receive(`${appOf(body)}/${id}`, () => inboundOf(received))) !== 'not-taken'
+    return (await receive(`${appIdOf(body)}/${id}`, () => withAnswer(received))) !== 'not-taken'
   }
 
-  /** In a channel, accepts only mentions and then every message in that thread, unless the host wants all messages. */
-  function isForUs(received: Received): boolean {
+  /**
+   * In a channel, accepts only mentions and then every message in that thread, unless the host wants all messages.
+   * Records the thread of an accepted text, and its author.
+   */
+  function acceptAndRecord(received: Received): boolean {
     if (received.type !== 'text') return true
     const { isAddressed, chat, actor, teamId } = received
     if (!receivesAll && !isAddressed && !threads.has(chat)) return false
@@ -79,13 +84,14 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     return true
   }
 
-  async function inboundOf(received: Received): Promise<Inbound | undefined> {
+  /** Adds `answer`. The host doesn't get presses that open a dialog, and those of a form that is lost. */
+  async function withAnswer(received: Received): Promise<Inbound | undefined> {
     if (received.type === 'stop') return received
     const { chat, actor } = received
     // Sends a message that only that person can see.
     const sendPrivately = async (message: string): Promise<unknown> =>
       await api.apiCall('chat.postEphemeral', {
-        ...placeOf(chat, undefined),
+        ...threadFields(chat, undefined),
         user: actor.id,
         text: toMessageText(message),
       })
@@ -94,7 +100,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
       const { messageRef } = text
       // A slash command is not a message, and other people don't see it.
       if (!isTs(messageRef.id)) return { ...text, answer: answerFor(text, { send: sendPrivately, isMessage: false }) }
-      const fields = { ...placeOf(chat, messageRef.id), ...quiet }
+      const fields = { ...threadFields(chat, messageRef.id), ...noMentionsOrPreviews }
       const send = async (message: string): Promise<unknown> =>
         await api.apiCall('chat.postMessage', { ...fields, text: toMessageText(message) })
       return { ...text, answer: answerFor(text, { send, isMessage: true }) }
@@ -111,30 +117,30 @@ export function createReceiver(options: ReceiverSetup): Receiver {
       // The dialog's metadata may hold less of the form than the button.
       forms.set(token, form)
       const place = { channel: chat.id, thread: chat.thread, message: received.messageRef.id }
-      await open(received, modalOf(form, { place, texts }))
+      await openDialog(received, modalOf(form, { place, texts }))
       return undefined
     }
     const { state, form: _, ...press } = received
-    return { ...press, type: 'press', values: valuesOf(form, state), answer }
+    return { ...press, type: 'press', values: answersOf(form, state), answer }
   }
 
   /** Opens the dialog. Slack requires it within 3 s of the press, so `mayAnswer` is only checked on submission. */
-  async function open({ chat, trigger }: Opening, view: SlackFields): Promise<void> {
+  async function openDialog({ chat, trigger }: Opening, view: SlackFields): Promise<void> {
     const about = { type: 'press', chat }
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
     const call = { what: `opening a dialog in chat ${chat.id}`, timeoutMs, clock, toPortError }
     const make = async (): Promise<unknown> => await api.apiCall('views.open', { trigger_id: trigger, view })
-    await sendAnswer(make, { ...call, pace, isMessage: false, until: clock.now() + openMs }).catch(failing(about))
+    await sendAnswer(make, { ...call, pace, isMessage: false, until: clock.now() + openMs }).catch(reportFailure(about))
   }
 }
 
-function placeOf({ id, thread }: Chat, messageId: string | undefined): SlackFields {
+function threadFields({ id, thread }: Chat, messageId: string | undefined): SlackFields {
   const at = thread ?? messageId
   return { channel: id, ...(at !== undefined && { thread_ts: at }) }
 }
 
 function toMessageText(text: string): string {
-  return escapedTo(text, fallbackLength)
+  return escapeAndClip(text, fallbackLength)
 }
 
 /** The threads in which the bot listens without a mention, and the last author in each. */
@@ -148,18 +154,18 @@ interface Threads {
 }
 
 /** How many threads to keep. The oldest are dropped. */
-const most = 1000
+const mostThreads = 1000
 
 export function createThreads(): Threads {
-  const joined = createRecent<SlackRecipient | undefined>(most)
+  const joined = createRecent<SlackRecipient | undefined>(mostThreads)
   return {
-    join: (chat) => joined.set(keyOf(chat), joined.get(keyOf(chat))),
-    has: (chat) => joined.has(keyOf(chat)),
-    recordAuthor: (chat, recipient) => joined.set(keyOf(chat), recipient),
-    recipientIn: (chat) => joined.get(keyOf(chat)),
+    join: (chat) => joined.set(chatKey(chat), joined.get(chatKey(chat))),
+    has: (chat) => joined.has(chatKey(chat)),
+    recordAuthor: (chat, recipient) => joined.set(chatKey(chat), recipient),
+    recipientIn: (chat) => joined.get(chatKey(chat)),
   }
 }
 
-function keyOf({ id, thread = '' }: Chat): string {
+function chatKey({ id, thread = '' }: Chat): string {
   return `${id}/${thread}`
 }

@@ -31,25 +31,25 @@ const deepLinks = /\bslack:(?=\/\/)/gi
  * Bare names, which mention only with `link_names`. This package never sets it, but other tools that repost the text
  * may.
  */
-const names = /@(?=(?:channel|here|everyone)\b)/gi
+const bareNames = /@(?=(?:channel|here|everyone)\b)/gi
 
 /** A link whose address is a mention: Slack would turn it into a mention. */
-const links = /(\]\([ \t]*<?|^[ \t]*\[[^\]\n]+\]:[ \t]*<?)(?=[!@]\w)/gm
+const mentionLinks = /(\]\([ \t]*<?|^[ \t]*\[[^\]\n]+\]:[ \t]*<?)(?=[!@]\w)/gm
 
-const shown: Dialect = {
-  text: same,
-  strong: same,
-  em: same,
-  del: same,
-  codespan: same,
+const visibleDialect: Dialect = {
+  text: unchanged,
+  strong: unchanged,
+  em: unchanged,
+  del: unchanged,
+  codespan: unchanged,
   code: (text) => text,
-  link: same,
-  image: same,
-  heading: same,
-  paragraph: same,
+  link: unchanged,
+  image: unchanged,
+  heading: unchanged,
+  paragraph: unchanged,
   item: itemText,
   list: (items) => items.join('\n'),
-  blockquote: same,
+  blockquote: unchanged,
   hr: () => '———',
   br: () => '\n',
 }
@@ -60,44 +60,44 @@ const shown: Dialect = {
  * names another address is followed by its own. `length` is in UTF-16 units of that text. `plain` is the visible text.
  */
 export const renderSlack: Render = cachedRender((source) => {
-  const text = quieted(withOpenLinks(source))
-  return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, shown).trim())
+  const text = disableMentions(replaceClosedLinks(source))
+  return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, visibleDialect).trim())
 })
 
 /** Disables the mentions in a text. */
-export function quieted(source: string): string {
+export function disableMentions(source: string): string {
   const text = wellFormed(source)
   if (!/[<@!]|slack:/i.test(text)) return text
   return text
     .replace(markup, `<${joiner}`)
-    .replace(names, `@${joiner}`)
-    .replace(links, `$1${joiner}`)
+    .replace(bareNames, `@${joiner}`)
+    .replace(mentionLinks, `$1${joiner}`)
     .replace(deepLinks, `$&${joiner}`)
 }
 
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
 /** Replaces links that can't be opened or mislead. */
-function withOpenLinks(source: string): string {
-  if (!mayHaveClosed(source)) return source
-  const closed = closedIn(lex(source))
+function replaceClosedLinks(source: string): string {
+  if (!mayHaveClosedLink(source)) return source
+  const closed = closedLinks(lex(source))
   if (closed.length === 0) return source
   let text = ''
   let from = 0
   for (const token of closed) {
     const at = source.indexOf(token.raw, from)
     if (at < 0) continue
-    text += source.slice(from, at) + (isOpenable(addressOf(token)) ? openly(token) : literally(token))
+    text += source.slice(from, at) + (isOpenable(addressOf(token)) ? labelAndAddress(token) : disabledSource(token))
     from = at + token.raw.length
   }
   text += source.slice(from)
   // If the same characters occur in code before the link, or across lines of a quote, all links are disabled.
-  const isOpen = !mayHaveClosed(text) || closedIn(lex(text)).length === 0
+  const isOpen = !mayHaveClosedLink(text) || closedLinks(lex(text)).length === 0
   return isOpen ? text : source.replace(ANY_LINK, `$&${joiner}`)
 }
 
 /** Checks quickly, without parsing the Markdown. A bare address may be closed for its scheme, or for an @ in it. */
-function mayHaveClosed(source: string): boolean {
+function mayHaveClosedLink(source: string): boolean {
   return MAY_HAVE_LINKS.test(source) || (/[@&]/.test(source) && /:\/\/|www\./i.test(source))
 }
 
@@ -106,7 +106,7 @@ const MAY_HAVE_LINKS = /\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:|\bftp:\/\//i
 const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
 
 /** The text of a link as it was written, and its address. */
-function openly(token: LinkToken): string {
+function labelAndAddress(token: LinkToken): string {
   const label =
     token.type === 'image'
       ? token.text
@@ -118,42 +118,44 @@ function openly(token: LinkToken): string {
 }
 
 /** The written text of a link, disabled. */
-function literally({ raw }: LinkToken): string {
+function disabledSource({ raw }: LinkToken): string {
   const text = raw.replaceAll('](', `]${joiner}(`)
   const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text
   // Changes the label, so that no definition matches.
   return bare.endsWith(']') ? bare.replace(/(?<!\\)\]/g, `${joiner}]`) : bare
 }
 
-function closedIn(tokens: readonly Token[]): readonly LinkToken[] {
+/** In order, the links that can't be opened or whose text names another address. */
+function closedLinks(tokens: readonly Token[]): readonly LinkToken[] {
   const found: LinkToken[] = []
-  findClosed(tokens, found)
+  collectClosedLinks(tokens, found)
   return found
 }
 
 /** Collects into one list, because a text may have thousands of links. */
-function findClosed(tokens: readonly Token[], found: LinkToken[]): void {
+function collectClosedLinks(tokens: readonly Token[], found: LinkToken[]): void {
   for (const token of tokens) {
     if (token.type === 'text' && !token.tokens) continue
-    if ((token.type === 'link' || token.type === 'image') && isClosed(token)) found.push(token)
-    else if (token.type === 'list') for (const item of token.items) findClosed(knownTokens(item.tokens), found)
+    if ((token.type === 'link' || token.type === 'image') && isClosedLink(token)) found.push(token)
+    else if (token.type === 'list') for (const item of token.items) collectClosedLinks(knownTokens(item.tokens), found)
     else if (token.type === 'table') {
       for (const row of [token.header, ...token.rows])
-        for (const cell of row) findClosed(knownTokens(cell.tokens), found)
-    } else if (token.type !== 'image' && 'tokens' in token && token.tokens) findClosed(knownTokens(token.tokens), found)
+        for (const cell of row) collectClosedLinks(knownTokens(cell.tokens), found)
+    } else if (token.type !== 'image' && 'tokens' in token && token.tokens)
+      collectClosedLinks(knownTokens(token.tokens), found)
   }
 }
 
-function isClosed(token: LinkToken): boolean {
+function isClosedLink(token: LinkToken): boolean {
   const href = addressOf(token)
-  return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(plainOf(token.tokens), href))
+  return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(visibleText(token.tokens), href))
 }
 
 /** The text of a link without formats. */
-function plainOf(tokens: Parameters<typeof knownTokens>[0]): string {
+function visibleText(tokens: Parameters<typeof knownTokens>[0]): string {
   return knownTokens(tokens)
     .map((token) => {
-      if ('tokens' in token && token.tokens) return plainOf(token.tokens)
+      if ('tokens' in token && token.tokens) return visibleText(token.tokens)
       return token.type === 'text' ? decodeReferences(token.raw) : 'text' in token ? token.text : ''
     })
     .join('')
@@ -169,7 +171,7 @@ export function plainText(text: string): SlackFields {
  * that.
  */
 export function plainLabel(text: string, most: number): SlackFields {
-  const shown = clipped(escapeInvisible(text), most)
+  const shown = clipWellFormed(escapeInvisible(text), most)
   return plainText(shown.trim() === '' ? '…' : shown)
 }
 
@@ -179,15 +181,15 @@ export function escaped(text: string): string {
 }
 
 /** Escapes a text and cuts it to `most` UTF-16 units, never inside an escape. */
-export function escapedTo(text: string, most: number): string {
-  return clipped(escaped(clipped(text, most)), most).replace(/&[a-z]*…$/, '…')
+export function escapeAndClip(text: string, most: number): string {
+  return clipWellFormed(escaped(clipWellFormed(text, most)), most).replace(/&[a-z]*…$/, '…')
 }
 
 /** Cuts to `most` UTF-16 units and replaces lone surrogates. */
-export function clipped(text: string, most: number): string {
+export function clipWellFormed(text: string, most: number): string {
   return wellFormed(clip(text, most))
 }
 
-function same(content: string): string {
+function unchanged(content: string): string {
   return content
 }

@@ -6,13 +6,13 @@ import { responseOf, SlackError } from './error.ts'
 interface SocketSetup {
   readonly socket: SlackSocket
   /** Handles an envelope's body. Resolves with false if it must not be acknowledged. */
-  readonly take: (body: unknown) => Promise<boolean>
+  readonly receiveBody: (body: unknown) => Promise<boolean>
   readonly onError: (error: SlackError) => void
   readonly monitor: InboundMonitor
   readonly clock: Clock
 }
 
-export interface Listening {
+export interface SocketListener {
   start(): void
   stop(): Promise<void>
 }
@@ -21,7 +21,7 @@ export interface Listening {
 const connectMs = 30_000
 
 /** Slack's error codes for a wrong app token. */
-export const unauthorized: ReadonlySet<string> = new Set([
+export const unauthorizedCodes: ReadonlySet<string> = new Set([
   'not_authed',
   'invalid_auth',
   'account_inactive',
@@ -32,30 +32,31 @@ export const unauthorized: ReadonlySet<string> = new Set([
 ])
 
 /** Receives events over Socket Mode and acknowledges them. Reconnects, because the client is configured not to. */
-export function createListening({ socket, take, onError, monitor, clock }: SocketSetup): Listening {
-  let isOn = false
+export function createSocketListener({ socket, receiveBody, onError, monitor, clock }: SocketSetup): SocketListener {
+  let isStarted = false
   let isWaiting = false
   let stopTimer = (): void => {}
   return { start, stop }
 
   function start(): void {
-    if (isOn) return
-    isOn = true
+    if (isStarted) return
+    isStarted = true
     socket.on('slack_event', onEnvelope)
     socket.on('disconnected', onDisconnected)
     connect()
   }
 
   async function stop(): Promise<void> {
-    if (!isOn) return
-    isOn = false
+    if (!isStarted) return
+    isStarted = false
     stopTimer()
     socket.off('slack_event', onEnvelope)
     socket.off('disconnected', onDisconnected)
-    await leave()
+    await disconnect()
   }
 
-  async function leave(): Promise<void> {
+  /** Reports a failure. */
+  async function disconnect(): Promise<void> {
     try {
       await socket.disconnect()
     } catch (error) {
@@ -63,6 +64,7 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
     }
   }
 
+  /** Connects once. A failure or a timeout is reported, and retried later. */
   function connect(): void {
     isWaiting = false
     let isLate = false
@@ -72,7 +74,7 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
       onError(late)
       reconnect(late)
       // Best effort: disconnecting should also end the pending start.
-      void leave()
+      void disconnect()
     })
     stopTimer = stopTimeout
     socket.start().then(
@@ -80,11 +82,11 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
         stopTimeout()
         monitor.succeeded()
         // `stop` was called while connecting, which the client doesn't cancel.
-        if (!isOn) void leave()
+        if (!isStarted) void disconnect()
       },
       (reason: unknown) => {
         stopTimeout()
-        if (!isOn || isLate) return
+        if (!isStarted || isLate) return
         const error = toSocketError(reason)
         onError(error)
         reconnect(error)
@@ -99,15 +101,16 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
 
   /** Reconnects, also after a refusal: Slack may refuse a right token for a while, and a person can fix a wrong one. */
   function reconnect(error: SlackError): void {
-    if (!isOn || isWaiting) return
+    if (!isStarted || isWaiting) return
     isWaiting = true
     const waitMs = error.type === 'unauthorized' ? monitor.refused(error) : monitor.failed(error)
     stopTimer = clock.after(waitMs, connect)
   }
 
+  /** Acknowledges the envelope unless its body was not taken. */
   function onEnvelope({ ack, body }: SlackEnvelope): void {
     // Slack resends an unacknowledged event, which is then dropped as a duplicate.
-    const acknowledged = take(body).then((isTaken) => (isTaken ? ack() : undefined))
+    const acknowledged = receiveBody(body).then((isTaken) => (isTaken ? ack() : undefined))
     acknowledged.catch((error: unknown) => onError(toSocketError(error)))
   }
 }
@@ -116,7 +119,7 @@ export function createListening({ socket, take, onError, monitor, clock }: Socke
 export function toSocketError(error: unknown): SlackError {
   const response = responseOf(error)
   const code = response?.type === 'refused' ? response.error : undefined
-  if (code !== undefined && unauthorized.has(code)) {
+  if (code !== undefined && unauthorizedCodes.has(code)) {
     const cure = 'Socket Mode needs an app-level token (xapp-…) with connections:write.'
     return new SlackError('unauthorized', `Slack rejected the app's token (${code}). ${cure}`)
   }

@@ -2,8 +2,8 @@ import { markdownCases, renderings } from '@reply/testing/internal'
 import { startSlack } from '@reply/testing/slack'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { contentOf } from '../src/port.ts'
-import { clipped, escaped, renderSlack } from '../src/render.ts'
+import { messageContent } from '../src/port.ts'
+import { clipWellFormed, escaped, renderSlack } from '../src/render.ts'
 import { clientOf, token } from './app.ts'
 
 const joiner = /\u2060/g
@@ -80,9 +80,9 @@ test('code that only resembles a mention is unchanged', () => {
 })
 
 test('a fallback text is short and never ends in half a surrogate pair', () => {
-  expect(clipped('abcdef', 4)).toBe('abc…')
-  expect(clipped('ab👍👍', 4)).toBe('ab…')
-  expect(clipped('a\ud83d', 4)).toBe('a\ufffd')
+  expect(clipWellFormed('abcdef', 4)).toBe('abc…')
+  expect(clipWellFormed('ab👍👍', 4)).toBe('ab…')
+  expect(clipWellFormed('a\ud83d', 4)).toBe('a\ufffd')
   expect(renderSlack('a\ud83d').text).toBe('a\ufffd')
   expect(escaped('a < b && c > d')).toBe('a &lt; b &amp;&amp; c &gt; d')
 })
@@ -125,7 +125,7 @@ describe('any source', () => {
           fc.pre(plain.trim() !== '' && length > 0)
           const bubble = { text: isPlain ? plain : text, plain, length, source, isPlain, buttons: [] }
           const before = slack.calls.length
-          await api.apiCall('chat.update', { channel: 'D1', ts, ...contentOf(bubble) })
+          await api.apiCall('chat.update', { channel: 'D1', ts, ...messageContent(bubble) })
           expect(slack.calls.slice(before).map(({ ok }) => ok)).toEqual([true])
           expect(slack.mentions).toEqual([])
         }),

@@ -1,7 +1,7 @@
 import { texts } from '@reply/sink'
 import { expect, test } from 'vitest'
 import { modalOf } from '../src/form.ts'
-import { contentOf } from '../src/port.ts'
+import { messageContent } from '../src/port.ts'
 
 const hidden = 'Del\u202eete\u200b'
 const shown = { type: 'plain_text', text: 'Del\\u202eete\\u200b' }
@@ -19,7 +19,7 @@ test("hidden characters in a message's options and buttons are made visible; opt
   const question = { header: '', question: 'Which?', multiple: false, custom: false, options }
   const form = { token: 't', label: hidden, questions: [question] }
   const bubble = { text: 'a', plain: 'a', length: 1, source: 'a', isPlain: false, form }
-  const { blocks } = contentOf({ ...bubble, buttons: [[{ label: hidden, data: 'd' }]] })
+  const { blocks } = messageContent({ ...bubble, buttons: [[{ label: hidden, data: 'd' }]] })
   expect(blocks).toMatchObject([
     {},
     { elements: [{ text: shown, value: 'd' }] },

@@ -142,8 +142,8 @@ export function refOf({ message_id, date }: TelegramPosted): MessageRef {
   return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
 }
 
-const byOptions = new WeakMap<object, Map<string, object>>()
-const byToken = new Map<string, object>()
+const botsByOptions = new WeakMap<object, Map<string, object>>()
+const botsByToken = new Map<string, object>()
 
 /**
  * One object per bot, shared by its clients. grammY creates a new `Api` for each update (`ctx.api`), with the token and
@@ -152,15 +152,16 @@ const byToken = new Map<string, object>()
 export function botOf(api: object): object {
   if (!('token' in api) || typeof api.token !== 'string') return api
   const options = 'options' in api && typeof api.options === 'object' ? api.options : undefined
-  const bots = options ? botsWith(options) : byToken
+  const bots = options ? botsOfOptions(options) : botsByToken
   const bot = bots.get(api.token) ?? {}
   bots.set(api.token, bot)
   return bot
 }
 
-function botsWith(options: object): Map<string, object> {
-  const bots = byOptions.get(options) ?? new Map<string, object>()
-  byOptions.set(options, bots)
+/** The bots that were created with these client options, by token. */
+function botsOfOptions(options: object): Map<string, object> {
+  const bots = botsByOptions.get(options) ?? new Map<string, object>()
+  botsByOptions.set(options, bots)
   return bots
 }
 
@@ -192,6 +193,7 @@ const mostChats = 1000
 
 const features = new WeakMap<object, Features>()
 
+/** What the bot's server supports, shared by the bot's clients. Assumes everything at first. */
 export function featuresOf(api: TelegramApi): Features {
   const bot = botOf(api)
   const known = features.get(bot) ?? newFeatures()
@@ -203,6 +205,7 @@ function newFeatures(): Features {
   return { rich: newFeature(), drafts: newFeature(), draftless: createRecent(mostChats), moved: new Map() }
 }
 
+/** A method that counts as known until `mostRefusals` calls in a row were refused. */
 function newFeature(): Feature {
   let refusals = 0
   return {

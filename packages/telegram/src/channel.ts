@@ -13,7 +13,7 @@ import {
 import { createInboundMonitor, jsonOf, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import type { TelegramInboundApi } from './api.ts'
-import { TelegramError, unreadableUpdate } from './error.ts'
+import { TelegramError, unreadableUpdateError } from './error.ts'
 import { updateIdOf } from './inbound.ts'
 import { createPolling } from './polling.ts'
 import { createReceiver, type Receiver } from './receive.ts'
@@ -67,7 +67,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
   const receiver = createReceiver({ ...inbound, api, texts: { ...texts, ...options.texts }, onMoved })
   const monitor = createInboundMonitor({ onInboundStatus: options.onInboundStatus, onError, clock })
   const polling = createPolling({ api, receiver, onError, monitor, clock })
-  const webhook = secretToken === undefined ? undefined : webhookWith(secretToken)
+  const webhook = secretToken === undefined ? undefined : createWebhookFor(secretToken)
   return {
     sinkFor,
     start: () => {
@@ -75,7 +75,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     },
     stop: async () => {
       await polling.stop()
-      await receiver.rest()
+      await receiver.settled()
     },
     ...webhookRoutes(webhook, () => {
       return new TelegramError('invalid', 'A webhook needs a secretToken. Without one, anyone could post to it.')
@@ -97,23 +97,25 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     })
   }
 
+  /** Waits until the host is done. Reports a value that isn't an update. */
   async function handleUpdate(value: unknown): Promise<void> {
     const update = receiver.read(value)
     if (update) return void (await receiver.receive(update))
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }
 
-  function webhookWith(secret: string): Webhook {
+  function createWebhookFor(secret: string): Webhook {
     const isSecret = secretComparer(secret)
     return createWebhook({
-      refuse: (head) => refuseUnless(isSecret, head),
-      take: async (request) => await takeUpdate(request, receiver, onError),
+      refuse: (head) => refusalOf(isSecret, head),
+      take: async (request) => await answerWebhook(request, receiver, onError),
       maxBytes: options.maxBytes,
       clock,
     })
   }
 }
 
+/** Throws `invalid` unless Telegram accepts the secret. */
 function requireSecret(secretToken: string | undefined): void {
   const fault = secretFault(secretToken, {
     form: { pattern: /^[\w-]{1,256}$/, description: '1 to 256 of these characters' },
@@ -125,16 +127,15 @@ function requireSecret(secretToken: string | undefined): void {
 /** The header with the `secret_token` of `setWebhook`. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
-function refuseUnless(
-  isSecret: (given: string) => boolean,
-  { method, headers }: WebhookHead,
-): WebhookAnswer | undefined {
+/** 405 unless it is a POST, and 401 without the right secret. Undefined if the request is accepted. */
+function refusalOf(isSecret: (sent: string) => boolean, { method, headers }: WebhookHead): WebhookAnswer | undefined {
   if (method.toUpperCase() !== 'POST') return { status: 405 }
-  const given = headers[secretHeader]
-  return typeof given === 'string' && isSecret(given) ? undefined : { status: 401 }
+  const sent = headers[secretHeader]
+  return typeof sent === 'string' && isSecret(sent) ? undefined : { status: 401 }
 }
 
-async function takeUpdate(
+/** 200 once the host took the update, or if it can't be read. 503 if it wasn't taken, and 400 without an id. */
+async function answerWebhook(
   { body }: WebhookRequest,
   { read, receive }: Receiver,
   onError: (error: TelegramError) => void,
@@ -142,7 +143,7 @@ async function takeUpdate(
   const value = jsonOf(body)
   const update = read(value)
   const id = updateIdOf(value)
-  if (!update) onError(unreadableUpdate(id))
+  if (!update) onError(unreadableUpdateError(id))
   if (id === undefined) return { status: 400 }
   // Telegram repeats an update until it gets a 200, and holds back later ones.
   const isTaken = !update || (await receive(update))

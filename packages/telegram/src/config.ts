@@ -2,7 +2,7 @@ import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '
 import { loadClient, systemClock } from '@reply/sink/internal'
 import type { Api } from 'grammy'
 import * as z from 'zod'
-import { me, rootOf, telegramConnection } from './connection.ts'
+import { apiRootOf, fetchBot, telegramConnection } from './connection.ts'
 
 /** A bot in a bridge's config. */
 export const telegramConfig = z
@@ -35,18 +35,18 @@ export const bridgeChannel: BridgeChannel<TelegramConfig> = {
   type: 'telegram',
   schema: telegramConfig,
   check: async (config, host) => {
-    const api = await connect(config, host)
-    return { account: `@${(await me(api, systemClock)).username}` }
+    const api = await createApi(config, host)
+    return { account: `@${(await fetchBot(api, systemClock)).username}` }
   },
   create: async (config, host) => {
     const { updates = 'polling', secretToken, policy, texts } = config
-    const api = await connect(config, host)
+    const api = await createApi(config, host)
     const secret = secretToken && { secretToken: host.secret(secretToken) }
     return telegramConnection({ api, updates, policy, texts, ...secret }, host)
   },
 }
 
-async function connect({ token, apiRoot }: TelegramConfig, host: Pick<ChannelHost, 'secret'>): Promise<Api> {
+async function createApi({ token, apiRoot }: TelegramConfig, host: Pick<ChannelHost, 'secret'>): Promise<Api> {
   const { Api } = await loadClient('grammy', () => import('grammy'))
-  return new Api(host.secret(token), { apiRoot: rootOf(apiRoot) })
+  return new Api(host.secret(token), { apiRoot: apiRootOf(apiRoot) })
 }

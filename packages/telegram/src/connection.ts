@@ -12,7 +12,7 @@ import {
 import { type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { botOf, type TelegramBridgeApi, type TelegramMove } from './api.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
-import { isRejected, rejectedToken, responseOf, TelegramError, toPortError } from './error.ts'
+import { isTokenRejection, rejectedTokenError, responseOf, TelegramError, toPortError } from './error.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** Your own bot, and how its replies are shown. */
@@ -57,7 +57,7 @@ export function telegramConnection(
     ...notes,
     start: async () => {
       // Polling reports all other failures, and retries.
-      await me(api, clock).catch((error: unknown) => {
+      await fetchBot(api, clock).catch((error: unknown) => {
         if (error instanceof TelegramError) throw error
       })
       channel.start()
@@ -67,8 +67,8 @@ export function telegramConnection(
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
       if ((file.size ?? 0) > maxBytes) throw tooLargeError(what, maxBytes)
-      const path = await pathOf(api, file, clock)
-      const url = `${rootOf(api.options?.apiRoot)}/file/bot${api.token}/${path}`
+      const path = await downloadPathOf(api, file, clock)
+      const url = `${apiRootOf(api.options?.apiRoot)}/file/bot${api.token}/${path}`
       return await downloadFile({ url, maxBytes, signal, what, platform: 'Telegram', clock })
     },
     setCommands: async (commands) => {
@@ -81,7 +81,7 @@ export function telegramConnection(
 }
 
 /** The bot itself. Rejects with a `TelegramError` if Telegram refuses its token. */
-export async function me(
+export async function fetchBot(
   api: Pick<TelegramBridgeApi, 'getMe'>,
   clock: Clock,
 ): Promise<{ readonly username?: string | undefined }> {
@@ -89,13 +89,13 @@ export async function me(
     return await callPlatform(() => api.getMe(), { what: 'getMe', clock, toPortError })
   } catch (error) {
     const code = error instanceof PortError ? responseOf(error.cause)?.code : undefined
-    if (code === undefined || !isRejected(code)) throw error
-    throw rejectedToken(code)
+    if (code === undefined || !isTokenRejection(code)) throw error
+    throw rejectedTokenError(code)
   }
 }
 
 /** The path of a file. "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
-async function pathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
+async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
   try {
     const { file_path } = await callPlatform(() => api.getFile(ref), { what: `file ${name}`, clock, toPortError })
     // A server started with --local returns a path on its own disk.
@@ -114,6 +114,6 @@ async function pathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock:
 }
 
 /** The Bot API's address, without a trailing slash. */
-export function rootOf(apiRoot: string = publicRoot): string {
+export function apiRootOf(apiRoot: string = publicRoot): string {
   return apiRoot.replace(/\/+$/, '')
 }

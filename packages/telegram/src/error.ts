@@ -15,12 +15,12 @@ export class TelegramError extends ChannelError<TelegramErrorType> {
 }
 
 /** The error for an update that can't be read. */
-export function unreadableUpdate(id: number | undefined): TelegramError {
+export function unreadableUpdateError(id: number | undefined): TelegramError {
   return new TelegramError('malformed', `Skipped update ${id ?? 'without an id'}, which can't be read.`)
 }
 
 /** The error for a token that Telegram rejects with that status. */
-export function rejectedToken(code: number, cause?: unknown): TelegramError {
+export function rejectedTokenError(code: number, cause?: unknown): TelegramError {
   const message = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
   return new TelegramError('unauthorized', message, { cause })
 }
@@ -51,7 +51,7 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   const { code, description, retryAfterS } = response
   const retryAfterMs = retryAfterS && retryAfterS * 1000
   // Telegram doesn't say whether a chat or the bot exceeded its rate.
-  return { type: typeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
+  return { type: errorTypeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
 })
 
 /** The error response of a failed call. Undefined without a response, or with an unreadable one. */
@@ -59,8 +59,8 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
   const description = 'description' in error ? String(error.description) : ''
   const parameters = 'parameters' in error && isObject(error.parameters) ? error.parameters : {}
-  const retryAfterS = numberIn(parameters, 'retry_after')
-  const movedTo = numberIn(parameters, 'migrate_to_chat_id')
+  const retryAfterS = numberField(parameters, 'retry_after')
+  const movedTo = numberField(parameters, 'migrate_to_chat_id')
   return { code: error.error_code, description, retryAfterS, movedTo }
 }
 
@@ -70,16 +70,16 @@ export function movedToIn(error: unknown): number | undefined {
 }
 
 /** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
-export function isRejected(code: number): boolean {
+export function isTokenRejection(code: number): boolean {
   return code === 401 || code === 404
 }
 
-function numberIn(fields: object, name: string): number | undefined {
+function numberField(fields: object, name: string): number | undefined {
   const value: unknown = Reflect.get(fields, name)
   return typeof value === 'number' ? value : undefined
 }
 
-function typeOf({ code, description }: ErrorResponse): PortErrorType {
+function errorTypeOf({ code, description }: ErrorResponse): PortErrorType {
   if (code !== 400) return typeOfStatus(code)
   return badRequests.find(([, pattern]) => pattern.test(description))?.[0] ?? 'refused'
 }
@@ -94,7 +94,7 @@ export function isUnknownMethod({ code, description }: ErrorResponse): boolean {
 }
 
 /** Treats the refusal of an edit without changes as success. */
-export async function unlessSame(edited: Promise<unknown>): Promise<unknown> {
+export async function ignoreUnchanged(edited: Promise<unknown>): Promise<unknown> {
   try {
     return await edited
   } catch (error) {

@@ -8,7 +8,7 @@ import { chatOf } from './limits.ts'
 export type Received =
   | (Omit<Extract<Inbound, { type: 'text' }>, 'answer'> & {
       /** The names in the text that may be this bot's. Only Telegram knows the bot's name. */
-      readonly names?: readonly Named[] | undefined
+      readonly names?: readonly NameInText[] | undefined
     })
   | (Omit<Extract<Inbound, { type: 'press' }>, 'answer'> & { readonly queryID: string })
   /** A press of an ask's button without a message, for example below a message sent via the bot in another chat. */
@@ -18,7 +18,7 @@ export type Received =
   | ({ readonly type: 'moved' } & TelegramMove)
 
 /** A part of a text that names a bot or a person. */
-export interface Named {
+export interface NameInText {
   readonly type: 'command' | 'mention'
   /** The name without its `@`. */
   readonly name: string
@@ -125,11 +125,12 @@ export function updateIdOf(value: unknown): number | undefined {
   return numbered.safeParse(value).data?.update_id
 }
 
+/** Undefined for updates that a channel ignores, for example those of bots. */
 function receivedIn(
   { message, callback_query, stopped_message_generation: stop }: z.infer<typeof schema>,
   botID: string | undefined,
 ): Received | undefined {
-  if (message) return movedIn(message) ?? textIn(message, botID)
+  if (message) return moveIn(message) ?? textOrFilesIn(message, botID)
   if (stop) {
     const chat = chatOf(stop.chat.id, stop.message_thread_id)
     // Sent only in private chats, where the chat's id is the person's.
@@ -141,7 +142,7 @@ function receivedIn(
   if (!at) return isAskToken(data) ? { type: 'unplaced', actor: actorOf(from), queryID: id } : undefined
   return {
     type: 'press',
-    chat: placeOf(at),
+    chat: chatIn(at),
     actor: { ...actorOf(from), ...(from.id === anonymousAdmin && { isAnonymous: true }) },
     token: data,
     ...(!isAskToken(data) && { isForeign: true }),
@@ -150,39 +151,41 @@ function receivedIn(
   }
 }
 
-function movedIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.infer<typeof message>) {
+/** Both chats of a move report it. Undefined for every other message. */
+function moveIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.infer<typeof message>) {
   if (to !== undefined) return { type: 'moved', from: String(chat.id), to: String(to) } as const
   return from === undefined ? undefined : ({ type: 'moved', from: String(from), to: String(chat.id) } as const)
 }
 
-function textIn(given: Message, botID: string | undefined): Received | undefined {
-  const files = filesIn(given)
-  const text = given.text ?? given.caption ?? (files.length > 0 ? '' : undefined)
-  const actor = authorOf(given)
+/** Undefined for messages of bots, and for those without text and files. */
+function textOrFilesIn(raw: Message, botID: string | undefined): Received | undefined {
+  const files = filesIn(raw)
+  const text = raw.text ?? raw.caption ?? (files.length > 0 ? '' : undefined)
+  const actor = authorOf(raw)
   if (text === undefined || !actor) return undefined
-  const marks = (given.text === undefined ? given.caption_entities : given.entities) ?? []
-  const replyTo = repliedIn(given)
-  const repliesToBot = replyTo && botID !== undefined && String(given.reply_to_message?.from?.id) === botID
+  const marks = (raw.text === undefined ? raw.caption_entities : raw.entities) ?? []
+  const replyTo = repliedMessageIn(raw)
+  const repliesToBot = replyTo && botID !== undefined && String(raw.reply_to_message?.from?.id) === botID
   const names = namesIn(text, marks)
   return {
     type: 'text',
-    chat: placeOf(given),
+    chat: chatIn(raw),
     actor,
     text,
-    messageRef: refOf(given),
+    messageRef: refOf(raw),
     ...(replyTo && { replyTo }),
     ...(repliesToBot && { repliesToBot }),
     ...(files.length > 0 && { files }),
-    ...(given.media_group_id !== undefined && { albumID: given.media_group_id }),
-    ...(isNotTyped(given) && { isForwarded: true }),
+    ...(raw.media_group_id !== undefined && { albumID: raw.media_group_id }),
+    ...(isNotTyped(raw) && { isForwarded: true }),
     isCommand: marks.some(({ type, offset }) => type === 'bot_command' && offset === 0),
     ...(names.length > 0 && { names }),
   }
 }
 
 /** A leading command that names a bot, and all mentions by username. */
-function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[] {
-  return marks.flatMap(({ type, offset, length }): readonly Named[] => {
+function namesIn(text: string, marks: z.infer<typeof entities>): readonly NameInText[] {
+  return marks.flatMap(({ type, offset, length }): readonly NameInText[] => {
     const from = offset
     const to = offset + length
     const at = text.indexOf('@', from)
@@ -194,7 +197,7 @@ function namesIn(text: string, marks: z.infer<typeof entities>): readonly Named[
 }
 
 /** The default name and media type of each kind of file. */
-const kinds = {
+const fileKinds = {
   document: ['file', 'application/octet-stream'],
   photo: ['photo.jpg', 'image/jpeg'],
   voice: ['voice.ogg', 'audio/ogg'],
@@ -202,20 +205,21 @@ const kinds = {
   video: ['video.mp4', 'video/mp4'],
 } as const
 
-function filesIn(given: Message): readonly InboundFile[] {
-  const { photo, document, voice, audio, video } = given
+/** Of a photo, only the largest size. */
+function filesIn(raw: Message): readonly InboundFile[] {
+  const { photo, document, voice, audio, video } = raw
   // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize
-  const found = { document, photo: photo?.at(-1), voice, audio, video }
-  return Object.entries(kinds).flatMap(([kind, [name, mime]]) => {
-    const one = found[kind as keyof typeof kinds]
-    if (!one) return []
-    const size = one.file_size === undefined ? {} : { size: one.file_size }
-    return [{ ref: one.file_id, name: one.file_name ?? name, mime: one.mime_type ?? mime, ...size }]
+  const files = { document, photo: photo?.at(-1), voice, audio, video }
+  return Object.entries(fileKinds).flatMap(([kind, [name, mime]]) => {
+    const file = files[kind as keyof typeof fileKinds]
+    if (!file) return []
+    const size = file.file_size === undefined ? {} : { size: file.file_size }
+    return [{ ref: file.file_id, name: file.file_name ?? name, mime: file.mime_type ?? mime, ...size }]
   })
 }
 
 /** Cuts names out of a text, each mention with the space after it. The rest stays verbatim. */
-export function without(text: string, names: readonly Named[]): string {
+export function withoutNames(text: string, names: readonly NameInText[]): string {
   const cut = names.toReversed().reduce((rest, { type, from, to }) => {
     const after = rest.slice(to)
     return rest.slice(0, from) + (type === 'mention' ? after.replace(/^[ \t]/, '') : after)
@@ -243,18 +247,19 @@ function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Act
  * The message that was replied to. In a topic, a message that isn't a reply still has the topic's first message as
  * `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
  */
-function repliedIn(given: Message): MessageRef | undefined {
-  const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = given
+function repliedMessageIn(raw: Message): MessageRef | undefined {
+  const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = raw
   // A message outside this chat can't be the bot's. The prefix keeps its id from matching one of them.
-  if (external || given.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
+  if (external || raw.reply_to_story !== undefined) return { id: `elsewhere/${external?.message_id ?? ''}` }
   if (!replied || (is_topic_message === true && replied.message_id === message_thread_id)) return undefined
   return { id: String(replied.message_id) }
 }
 
-function placeOf({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
+function chatIn({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
   return chatOf(chat.id, is_topic_message === true ? message_thread_id : undefined)
 }
 
+/** Uses the full name, or else the title, the username or the id. */
 function actorOf({ id, first_name, last_name, username, title }: z.infer<typeof person>): Actor {
   const full = [first_name, last_name].filter((name) => name !== undefined && name !== '').join(' ')
   return { id: String(id), name: full || title || username || String(id) }

@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 import { callPlatform, PortError } from '@reply/sink/channel'
 import { createOpenTasks, type InboundMonitor, pause } from '@reply/sink/internal'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
-import { rejectedToken, responseOf, TelegramError, toPortError, unreadableUpdate } from './error.ts'
+import { rejectedTokenError, responseOf, TelegramError, toPortError, unreadableUpdateError } from './error.ts'
 import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
@@ -27,10 +27,10 @@ const pollS = 30
 const mostMisses = 8
 
 /** The deadline of a poll, in ms. A connection can die silently, and grammY itself waits for 500 s. */
-const lateMs = (pollS + 15) * 1000
+const pollDeadlineMs = (pollS + 15) * 1000
 
 /** How often to poll for newer updates while one is being handled, in ms. */
-const againMs = 500
+const busyPollMs = 500
 
 /**
  * Fetches updates in batches. Starts them in order and handles them concurrently. Each poll confirms the updates before
@@ -46,7 +46,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     start: () => {
       if (abort) return
       abort = new AbortController()
-      ended = run(abort.signal)
+      ended = pollUntilAborted(abort.signal)
     },
     stop: async () => {
       abort?.abort()
@@ -55,23 +55,24 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     },
   }
 
-  async function run(signal: AbortSignal): Promise<void> {
+  /** Reports and retries failures. At the end, waits for the updates in work and confirms them. */
+  async function pollUntilAborted(signal: AbortSignal): Promise<void> {
     let offset: number | undefined
     let hasFailed = false
     let misses = 0
     while (!signal.aborted) {
       try {
-        const isBusy = [...open.values()].some((one) => one !== 'handled')
+        const isBusy = [...open.values()].some((state) => state !== 'handled')
         // After a failure, a poll without waiting shows at once whether Telegram is reachable again.
         const timeout = isBusy || hasFailed ? 0 : pollS
-        const batch = await poll({ offset, timeout, allowed_updates: updateTypes }, signal)
+        const batch = await fetchUpdates({ offset, timeout, allowed_updates: updateTypes }, signal)
         hasFailed = false
         misses = 0
         monitor.succeeded()
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
-        for (const update of batch) begin(update)
-        await restOr(againMs, signal)
-        if ([...open.values()].includes('not-taken')) await pause(clock, againMs, signal)
+        for (const update of batch) startHandling(update)
+        await waitForTasks(busyPollMs, signal)
+        if ([...open.values()].includes('not-taken')) await pause(clock, busyPollMs, signal)
         offset = nextOffset() ?? offset
       } catch (error) {
         if (signal.aborted) break
@@ -80,7 +81,9 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
         hasFailed = true
         // A person has to fix a wrong token. Telegram may also refuse a right one for a while.
         const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
-        const reason = isRefused ? rejectedToken(code, toPortError(error, 'getUpdates').cause) : toError(error)
+        const reason = isRefused
+          ? rejectedTokenError(code, toPortError(error, 'getUpdates').cause)
+          : pollingError(error)
         onError(reason)
         const waitMs = isRefused ? monitor.refused(reason) : monitor.failed(reason)
         await pause(clock, toPortError(error, 'getUpdates').retryAfterMs ?? waitMs, signal)
@@ -97,7 +100,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
    * `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was derived from it, and this one lives
    * for months.
    */
-  async function restOr(longestMs: number, signal: AbortSignal): Promise<void> {
+  async function waitForTasks(longestMs: number, signal: AbortSignal): Promise<void> {
     const waited = new AbortController()
     const end = (): void => waited.abort()
     signal.addEventListener('abort', end)
@@ -107,16 +110,17 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     end()
   }
 
-  async function poll(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
-    const call = { what: 'getUpdates', timeoutMs: lateMs, signal, clock, toPortError }
+  async function fetchUpdates(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
+    const call = { what: 'getUpdates', timeoutMs: pollDeadlineMs, signal, clock, toPortError }
     return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
-  function begin(value: unknown): void {
-    const id = updateIdOf(value)
+  /** Skips an update in work. Reports an unreadable one, which counts as handled. */
+  function startHandling(rawUpdate: unknown): void {
+    const id = updateIdOf(rawUpdate)
     if (id !== undefined && open.has(id) && open.get(id) !== 'not-taken') return
-    const update = receiver.read(value)
-    if (!update) onError(unreadableUpdate(id))
+    const update = receiver.read(rawUpdate)
+    if (!update) onError(unreadableUpdateError(id))
     if (id === undefined) return
     open.set(id, update ? 'handling' : 'handled')
     if (update)
@@ -125,7 +129,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
 
   /** The oldest unhandled update, or else the one after the newest. */
   function nextOffset(): number | undefined {
-    const left = [...open].flatMap(([id, how]) => (how === 'handled' ? [] : [id]))
+    const left = [...open].flatMap(([id, state]) => (state === 'handled' ? [] : [id]))
     if (left.length > 0) return Math.min(...left)
     return open.size > 0 ? Math.max(...open.keys()) + 1 : undefined
   }
@@ -133,9 +137,9 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   /** Confirms the last updates. Otherwise they would arrive again after a restart. */
   async function confirm(offset: number): Promise<void> {
     try {
-      await poll({ offset, timeout: 0, limit: 1 })
+      await fetchUpdates({ offset, timeout: 0, limit: 1 })
     } catch (error) {
-      onError(toError(error))
+      onError(pollingError(error))
     }
   }
 }
@@ -145,7 +149,7 @@ function responseIn(error: unknown): ReturnType<typeof responseOf> {
   return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 
-function toError(error: unknown): TelegramError {
+function pollingError(error: unknown): TelegramError {
   const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
   const failure = toPortError(error, 'getUpdates')
   const cause = { cause: failure.cause }

@@ -28,9 +28,9 @@ import {
   type TelegramSignal,
   toChatId,
 } from './api.ts'
-import { isUnknownMethod, movedToIn, responseOf, toPortError, unlessSame } from './error.ts'
+import { ignoreUnchanged, isUnknownMethod, movedToIn, responseOf, toPortError } from './error.ts'
 import { captionLength, draftRenewMs, kindOf, telegramLimits, textLength } from './limits.ts'
-import { escaped, quiet, renderHtml, renderRich } from './render.ts'
+import { disableMentions, escaped, renderHtml, renderRich } from './render.ts'
 
 /** The options of `createTelegramPort`. */
 export interface TelegramPortOptions {
@@ -53,7 +53,7 @@ export interface TelegramPortOptions {
 }
 
 /** The bubble to send, and the signal that aborts the call. */
-interface Writing extends Pick<EditOptions, 'signal'> {
+interface BubbleCall extends Pick<EditOptions, 'signal'> {
   readonly bubble: Bubble
 }
 
@@ -63,7 +63,7 @@ interface Senders<T> {
   text(text: string, mode: TelegramFields, signal: TelegramSignal): Promise<T>
 }
 
-const parsed: TelegramFields = { parse_mode: 'HTML' }
+const asHtml: TelegramFields = { parse_mode: 'HTML' }
 
 /** Platform adapter for one Telegram chat or topic. Never retries a call: the sink does. */
 export function createTelegramPort(
@@ -73,110 +73,127 @@ export function createTelegramPort(
   const chatId = toChatId(options.chatId)
   const kind = kindOf(chatId)
   const features = featuresOf(api)
-  const { call, to, record, currentIdOf, withoutOldReply } = createMovingChat(options, clock)
+  const { callChat, currentChatId, recordPosted, reachableIdOf, withoutOldReply } = createMovingChat(options, clock)
   const draftId = randomInt(1, 2 ** 31)
   const thread: TelegramFields = threadId === undefined ? {} : { message_thread_id: threadId }
-  const port = { limits: limits(), post, edit, remove, typing, upload, lookUp, react }
+  const port = { limits: currentLimits(), post, edit, remove, typing, upload, lookUp, react }
   return {
     ...port,
     /** Drafts exist only in private chats, and not on every server. */
     get stream(): PreviewStream | undefined {
-      return typeof chatId === 'number' && kind === 'private' && takesDrafts()
-        ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble, drafting) => draft(chatId, bubble, drafting) }
+      return typeof chatId === 'number' && kind === 'private' && canDraft()
+        ? { kind: 'preview', renewMs: draftRenewMs, write: (bubble, drafting) => writeDraft(chatId, bubble, drafting) }
         : undefined
     },
   }
 
-  function isRich(): boolean {
+  function usesRich(): boolean {
     return rich && features.rich.isKnown()
   }
 
   /** `maxLength` is a getter: it changes when the server turns out not to support rich messages. */
-  function limits(): ChannelPort['limits'] {
+  function currentLimits(): ChannelPort['limits'] {
     const { maxLength: richLength, ...fixed } = telegramLimits(kind, true)
     const { maxLength: plainLength } = telegramLimits(kind, false)
     return {
       ...fixed,
       get maxLength() {
-        return isRich() ? richLength : plainLength
+        return usesRich() ? richLength : plainLength
       },
     }
   }
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    const other = (): TelegramFields => ({ ...thread, ...postFields(withoutOldReply(posting)), ...keyboard(bubble) })
-    const posted = await write(
+    const other = (): TelegramFields => ({
+      ...thread,
+      ...postFields(withoutOldReply(posting)),
+      ...keyboardFields(bubble),
+    })
+    const posted = await sendInBestFormat(
       'post',
       { bubble, signal: posting.signal },
       {
-        rich: (message, signal) => api.sendRichMessage(to(), message, other(), signal),
-        text: (text, mode, signal) => api.sendMessage(to(), text, { ...other(), ...noPreview, ...mode }, signal),
+        rich: (message, signal) => api.sendRichMessage(currentChatId(), message, other(), signal),
+        text: (text, mode, signal) =>
+          api.sendMessage(currentChatId(), text, { ...other(), ...noPreview, ...mode }, signal),
       },
     )
-    return record(refOf(posted))
+    return recordPosted(refOf(posted))
   }
 
   /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
-    const other = { ...keyboard(bubble), ...noPreview }
-    await write(
+    const other = { ...keyboardFields(bubble), ...noPreview }
+    await sendInBestFormat(
       'edit',
       { bubble, signal: editing.signal },
       {
         rich: (message, signal) =>
-          unlessSame(api.editMessageText(to(), currentIdOf(ref), message, keyboard(bubble), signal)),
+          ignoreUnchanged(
+            api.editMessageText(currentChatId(), reachableIdOf(ref), message, keyboardFields(bubble), signal),
+          ),
         text: (text, mode, signal) =>
-          unlessSame(api.editMessageText(to(), currentIdOf(ref), text, { ...other, ...mode }, signal)),
+          ignoreUnchanged(
+            api.editMessageText(currentChatId(), reachableIdOf(ref), text, { ...other, ...mode }, signal),
+          ),
       },
     )
   }
 
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
-    await ignoreGone(call('remove', removing, (signal) => api.deleteMessage(to(), currentIdOf(ref), signal)))
+    await ignoreGone(
+      callChat('remove', removing, (signal) => api.deleteMessage(currentChatId(), reachableIdOf(ref), signal)),
+    )
   }
 
   /** Telegram ends the indicator after 5 s, and with the next message. */
   async function typing(on: boolean, options: EditOptions): Promise<void> {
-    if (on) await call('typing', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal))
+    if (on) await callChat('typing', options, (signal) => api.sendChatAction(currentChatId(), 'typing', thread, signal))
   }
 
   /** Only checks whether Telegram answers, because the Bot API can't read a chat. A refusal is an answer too. */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
-    return await lookUpByProbe(call('look-up', options, (signal) => api.sendChatAction(to(), 'typing', thread, signal)))
+    return await lookUpByProbe(
+      callChat('look-up', options, (signal) => api.sendChatAction(currentChatId(), 'typing', thread, signal)),
+    )
   }
 
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
-    const file = await fileOf(new TextEncoder().encode(text), name)
+    const file = await inputFileOf(new TextEncoder().encode(text), name)
     const other = (): TelegramFields => ({
       ...thread,
       ...postFields(withoutOldReply(posting)),
-      caption: clip(quiet(caption), captionLength),
+      caption: clip(disableMentions(caption), captionLength),
     })
-    return record(refOf(await call('upload', posting, (signal) => api.sendDocument(to(), file, other(), signal))))
+    return recordPosted(
+      refOf(await callChat('upload', posting, (signal) => api.sendDocument(currentChatId(), file, other(), signal))),
+    )
   }
 
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
-    await call('react', reacting, (signal) => api.setMessageReaction(to(), currentIdOf(ref), emoji, {}, signal))
+    await callChat('react', reacting, (signal) =>
+      api.setMessageReaction(currentChatId(), reachableIdOf(ref), emoji, {}, signal),
+    )
   }
 
-  function takesDrafts(): boolean {
+  function canDraft(): boolean {
     return features.drafts.isKnown() && !features.draftless.has(String(chatId))
   }
 
   /**
    * Shows a draft. Never retried where the server or the chat has no drafts: the text then arrives with the message.
    */
-  async function draft(to: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
-    if (!takesDrafts()) return
+  async function writeDraft(chat: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
+    if (!canDraft()) return
     const other = { ...thread, can_stop: true }
     try {
-      await write(
+      await sendInBestFormat(
         'draft',
         { bubble, signal: drafting.signal },
         {
-          rich: (message, signal) => api.sendRichMessageDraft(to, draftId, message, other, signal),
-          text: (text, mode, signal) => api.sendMessageDraft(to, draftId, text, { ...other, ...mode }, signal),
+          rich: (message, signal) => api.sendRichMessageDraft(chat, draftId, message, other, signal),
+          text: (text, mode, signal) => api.sendMessageDraft(chat, draftId, text, { ...other, ...mode }, signal),
         },
       )
       features.drafts.record(true)
@@ -189,16 +206,21 @@ export function createTelegramPort(
   }
 
   /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
-  async function write<T>(verb: string, { bubble, ...aborting }: Writing, senders: Senders<T>): Promise<T> {
-    const lead = leadOf(bubble)
+  async function sendInBestFormat<T>(
+    verb: string,
+    { bubble, ...aborting }: BubbleCall,
+    senders: Senders<T>,
+  ): Promise<T> {
+    const lead = mentionLineOf(bubble)
     if (bubble.isPlain) {
-      const plain = lead.plain + quiet(bubble.text)
-      return await call(verb, aborting, (signal) => senders.text(fitting(plain, plain), lead.marks, signal))
+      const plain = lead.plain + disableMentions(bubble.text)
+      return await callChat(verb, aborting, (signal) => senders.text(requireFits(plain, plain), lead.marks, signal))
     }
-    if (!isRich()) return await call(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), parsed, signal))
+    if (!usesRich())
+      return await callChat(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), asHtml, signal))
     try {
       const message = { html: lead.rich + bubble.text, skip_entity_detection: true } as const
-      const sent = await call(verb, aborting, (signal) => senders.rich(message, signal))
+      const sent = await callChat(verb, aborting, (signal) => senders.rich(message, signal))
       if (verb !== 'draft') features.rich.record(true)
       return sent
     } catch (error) {
@@ -207,10 +229,11 @@ export function createTelegramPort(
     }
     // A server without rich drafts may still take rich messages, so only messages count.
     if (verb !== 'draft') features.rich.record(false)
-    return await call(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), parsed, signal))
+    return await callChat(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), asHtml, signal))
   }
 
-  async function fileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
+  /** Throws `refused` without `inputFile` if grammY isn't installed. */
+  async function inputFileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
     if (options.inputFile) return options.inputFile(bytes, name)
     try {
       const { InputFile } = await import('grammy')
@@ -229,18 +252,19 @@ export function renderFor(api: TelegramApi, rich = true): Render {
 }
 
 /** Renders as HTML, because the bubble may have been rendered as rich before the server refused rich messages. */
-function htmlOf({ source }: Bubble, lead: Lead): string {
+function htmlOf({ source }: Bubble, lead: MentionLine): string {
   const html = renderHtml(source)
-  return fitting(lead.html + html.text, lead.plain + html.plain)
+  return requireFits(lead.html + html.text, lead.plain + html.plain)
 }
 
-function fitting(text: string, shown: string): string {
+/** Returns `text`. Throws `too-long` if the text that it shows is too long for a message. */
+function requireFits(text: string, shown: string): string {
   requireLength(shown, textLength)
   return text
 }
 
 /** The line above a message's text that mentions people, in each format. */
-interface Lead {
+interface MentionLine {
   /** As HTML of a rich message. */
   readonly rich: string
   /** As HTML of a text message. */
@@ -251,15 +275,15 @@ interface Lead {
   readonly marks: TelegramFields
 }
 
-const none: Lead = { rich: '', html: '', plain: '', marks: {} }
+const noMentions: MentionLine = { rich: '', html: '', plain: '', marks: {} }
 
 /**
  * Mentions people by id, so that people without a username are notified too. Telegram notifies only members of the
  * group and people who wrote to the bot. https://core.telegram.org/bots/api#formatting-options
  */
-function leadOf({ mentions = [] }: Bubble): Lead {
+function mentionLineOf({ mentions = [] }: Bubble): MentionLine {
   const people = mentions.filter(({ id }) => /^\d+$/.test(id))
-  if (people.length === 0) return none
+  if (people.length === 0) return noMentions
   const named = people.map(({ id, name }) => ({ id, name: name.replaceAll(/\s+/g, ' ').trim() || id }))
   const plain = `${named.map(({ name }) => name).join(' ')}\n`
   let offset = 0
@@ -287,7 +311,7 @@ function postFields({ silent, replyTo }: PostOptions): TelegramFields {
 }
 
 /** The buttons below a message. */
-function keyboard({ buttons }: Bubble): TelegramFields {
+function keyboardFields({ buttons }: Bubble): TelegramFields {
   if (buttons.length === 0) return {}
   const inline_keyboard = buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
   return { reply_markup: { inline_keyboard } }
@@ -299,64 +323,68 @@ type Aborting = Pick<EditOptions, 'signal'>
 /** A chat that may become a supergroup, which has another id and other message ids. */
 interface MovingChat {
   /** Makes a call. Repeats `make` with the new id if the group has moved: a call with the old id does nothing. */
-  call<T>(verb: string, aborting: Aborting, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
+  callChat<T>(verb: string, aborting: Aborting, make: (signal: TelegramSignal) => Promise<T>): Promise<T>
   /** The chat's current id. */
-  to(): number | string
+  currentChatId(): number | string
   /** Records a posted message, and returns it. */
-  record(ref: MessageRef): MessageRef
+  recordPosted(ref: MessageRef): MessageRef
   /** The id of a message. Throws `gone` if it stayed in the old group, where people no longer see it. */
-  currentIdOf(ref: MessageRef): number
+  reachableIdOf(ref: MessageRef): number
   /** Removes `replyTo` from the options if that message stayed in the old group. */
   withoutOldReply(posting: PostOptions): PostOptions
 }
 
+/** Tracks which id the chat has, and which messages are in it. */
 function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingChat {
   const { api, onMoved, timeoutMs } = options
   const { moved } = featuresOf(api)
   const chatId = toChatId(options.chatId)
   /** Messages that were posted in the supergroup. */
   const newIds = new Set<string>()
-  return { call, to, record, currentIdOf, withoutOldReply }
+  return { callChat, currentChatId, recordPosted, reachableIdOf, withoutOldReply }
 
-  async function call<T>(
+  /** Repeats the call with the new id if the group has moved. */
+  async function callChat<T>(
     verb: string,
     { signal: aborted }: Aborting,
     make: (signal: TelegramSignal) => Promise<T>,
   ): Promise<T> {
     const making = { what: `${verb} in chat ${chatId}`, signal: aborted, timeoutMs, clock, toPortError }
     const attempt = async (): Promise<T> => await callPlatform(async (signal) => await make(signal), making)
-    const before = to()
+    const before = currentChatId()
     try {
       return await attempt()
     } catch (error) {
       const movedTo = movedToIn(error)
       if (movedTo === undefined || movedTo === before) throw error
-      const isNew = to() === before
+      const isNew = currentChatId() === before
       moved.set(String(chatId), movedTo)
       if (isNew) onMoved?.({ from: String(chatId), to: String(movedTo) })
     }
     return await attempt()
   }
 
-  function to(): number | string {
+  function currentChatId(): number | string {
     return moved.get(String(chatId)) ?? chatId
   }
 
-  function record(ref: MessageRef): MessageRef {
-    if (to() !== chatId) newIds.add(ref.id)
+  /** Remembers messages posted after the move, and returns each one. */
+  function recordPosted(ref: MessageRef): MessageRef {
+    if (currentChatId() !== chatId) newIds.add(ref.id)
     return ref
   }
 
-  function isReachable(id: string): boolean {
-    return to() === chatId || newIds.has(id)
+  function isInCurrentChat(id: string): boolean {
+    return currentChatId() === chatId || newIds.has(id)
   }
 
-  function currentIdOf({ id }: MessageRef): number {
-    if (isReachable(id)) return Number(id)
-    throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${to()}.`)
+  /** Throws `gone` for a message that stayed in the old group. */
+  function reachableIdOf({ id }: MessageRef): number {
+    if (isInCurrentChat(id)) return Number(id)
+    throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${currentChatId()}.`)
   }
 
   function withoutOldReply(posting: PostOptions): PostOptions {
-    return isReachable(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
+    return isInCurrentChat(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
   }
 }

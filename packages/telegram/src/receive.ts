@@ -3,9 +3,9 @@ import { callPlatform, createInboundReceiver } from '@reply/sink/channel'
 import { clip, type InboundOptions, type InboundPlace } from '@reply/sink/internal'
 import { botOf, featuresOf, noPreview, type TelegramInboundApi, type TelegramMove, toChatId } from './api.ts'
 import { TelegramError, toPortError } from './error.ts'
-import { type Named, type Received, toUpdate, type Update, without } from './inbound.ts'
+import { type NameInText, type Received, toUpdate, type Update, withoutNames } from './inbound.ts'
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
-import { quiet } from './render.ts'
+import { disableMentions } from './render.ts'
 
 export interface ReceiverSetup extends InboundOptions {
   readonly api: TelegramInboundApi
@@ -22,7 +22,7 @@ export interface Receiver {
    * not take it. Never rejects.
    */
   readonly receive: (update: Update) => Promise<boolean>
-  readonly rest: () => Promise<void>
+  readonly settled: () => Promise<void>
 }
 
 type ReceivedText = Extract<Received, { type: 'text' }>
@@ -30,13 +30,10 @@ type ReceivedText = Extract<Received, { type: 'text' }>
 /** How long a press can be answered, in ms. A pressed button shows a spinner for about 15 s. */
 const pressMs = 10_000
 
+/** Passes each update to the host once, with a function that answers it. */
 export function createReceiver(options: ReceiverSetup): Receiver {
   const { api, texts } = options
-  const {
-    receive,
-    answerFor,
-    settled: rest,
-  } = createInboundReceiver({
+  const { receive, answerFor, settled } = createInboundReceiver({
     ...options,
     client: botOf(api),
     account: `telegram/${botIdOf(api)}`,
@@ -45,11 +42,11 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     pressMs,
     limitsOf: ({ id }) => telegramLimits(kindOf(toChatId(id)), false),
   })
-  const username = createUsername(options)
+  const username = createUsernameLookup(options)
   let lookup: Promise<string | undefined> | undefined
-  return { read: (value) => toUpdate(value, botIdOf(api)), receive: take, rest }
+  return { read: (value) => toUpdate(value, botIdOf(api)), receive: receiveUpdate, settled }
 
-  async function take({ id, received }: Update): Promise<boolean> {
+  async function receiveUpdate({ id, received }: Update): Promise<boolean> {
     if (received?.type === 'moved') return await redirectChat(received)
     return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'
   }
@@ -75,28 +72,29 @@ export function createReceiver(options: ReceiverSetup): Receiver {
    */
   function toInbound(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
     const names = (received.type === 'text' && received.names) || []
-    if (names.length === 0 && !lookup) return inboundOf(received)
+    if (names.length === 0 && !lookup) return withAnswer(received)
     const own = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
     lookup = own
     return own.then((name) => {
       if (lookup === own) lookup = undefined
-      return received.type === 'text' ? textOf(received, name) : inboundOf(received)
+      return received.type === 'text' ? inboundOfText(received, name) : withAnswer(received)
     })
   }
 
   /** While the bot's name is unknown, treats a command as this bot's, and a mention as another's. */
-  function textOf(received: ReceivedText, own: string | undefined): ReturnType<typeof inboundOf> | undefined {
+  function inboundOfText(received: ReceivedText, own: string | undefined): ReturnType<typeof withAnswer> | undefined {
     const { names = [] } = received
-    const isOwn = ({ name }: Named): boolean => name.toLowerCase() === own?.toLowerCase()
+    const isOwn = ({ name }: NameInText): boolean => name.toLowerCase() === own?.toLowerCase()
     if (own !== undefined && names.some((named) => named.type === 'command' && !isOwn(named))) return undefined
     const mentions = names.filter(isOwn)
-    if (mentions.length === 0) return inboundOf(received)
-    return inboundOf({ ...received, text: without(received.text, mentions), isMention: true })
+    if (mentions.length === 0) return withAnswer(received)
+    return withAnswer({ ...received, text: withoutNames(received.text, mentions), isMention: true })
   }
 
-  function inboundOf(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<undefined> {
+  /** Adds `answer`. Refuses a press without a message, which the host doesn't receive. */
+  function withAnswer(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<undefined> {
     if (received.type === 'stop') return received
-    if (received.type === 'unplaced') return refused(received)
+    if (received.type === 'unplaced') return refuseUnplaced(received)
     if (received.type === 'text') {
       const { names: _, ...text } = received
       const { chat, messageRef } = text
@@ -106,20 +104,20 @@ export function createReceiver(options: ReceiverSetup): Receiver {
         reply_parameters: { message_id: Number(messageRef.id), allow_sending_without_reply: true },
       }
       const send = async (text: string, signal: AbortSignal): Promise<unknown> =>
-        await api.sendMessage(toChatId(chat.id), clip(quiet(text), textLength), replying, signal)
+        await api.sendMessage(toChatId(chat.id), clip(disableMentions(text), textLength), replying, signal)
       return { ...text, answer: answerFor(text, { send, isMessage: true }) }
     }
     const { queryID, ...press } = received
-    return { ...press, answer: answerPress(press, queryID) }
+    return { ...press, answer: pressAnswer(press, queryID) }
   }
 
   /** Tells the person that the press doesn't count. The host doesn't receive it. */
-  async function refused({ actor, queryID }: Extract<Received, { type: 'unplaced' }>): Promise<undefined> {
-    await answerPress({ type: 'press', chat: { id: actor.id } }, queryID)(texts.notItsMessage)
+  async function refuseUnplaced({ actor, queryID }: Extract<Received, { type: 'unplaced' }>): Promise<undefined> {
+    await pressAnswer({ type: 'press', chat: { id: actor.id } }, queryID)(texts.notItsMessage)
     return undefined
   }
 
-  function answerPress(about: InboundPlace, queryID: string): AnswerInbound {
+  function pressAnswer(about: InboundPlace, queryID: string): AnswerInbound {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const send = async (text: string, signal: AbortSignal): Promise<unknown> =>
       await api.answerCallbackQuery(queryID, { text: clip(text, noticeLength) }, signal)
@@ -135,16 +133,17 @@ function botIdOf(api: object): string {
 type UsernameLookup = Pick<ReceiverSetup, 'api' | 'onError' | 'timeoutMs' | 'clock'>
 
 /** Returns the bot's name, without its `@`. Fetched once. Undefined while fetching fails. */
-function createUsername({ api, onError, timeoutMs, clock }: UsernameLookup): () => Promise<string | undefined> {
+function createUsernameLookup({ api, onError, timeoutMs, clock }: UsernameLookup): () => Promise<string | undefined> {
   let own: Promise<string | undefined> | undefined
   return async () => {
-    own ??= fetched()
+    own ??= fetchUsername()
     const name = await own
     if (name === undefined) own = undefined
     return name
   }
 
-  async function fetched(): Promise<string | undefined> {
+  /** Undefined if it fails, which is reported. */
+  async function fetchUsername(): Promise<string | undefined> {
     try {
       const call = { what: 'getMe', timeoutMs, clock, toPortError }
       const { username } = await callPlatform((signal) => api.getMe(signal), call)

@@ -23,11 +23,11 @@ const ACTING =
 const JOINER = '\u2060'
 
 const dialect: Dialect = {
-  text: (text) => escaped(quiet(text)),
-  strong: (content) => tagged('b', content),
-  em: (content) => tagged('i', content),
-  del: (content) => tagged('s', content),
-  codespan: (text) => tagged('code', escaped(text)),
+  text: (text) => escaped(disableMentions(text)),
+  strong: (content) => taggedContent('b', content),
+  em: (content) => taggedContent('i', content),
+  del: (content) => taggedContent('s', content),
+  codespan: (text) => taggedContent('code', escaped(text)),
   code(text, lang) {
     if (text.trim() === '') return ''
     const code = escaped(text)
@@ -35,20 +35,27 @@ const dialect: Dialect = {
     return `<pre><code class="language-${lang}">${code}</code></pre>`
   },
   link: anchor,
-  image: (text, href) => anchor(escaped(quiet(text)), href),
-  heading: (content) => tagged('b', content),
+  image: (text, href) => anchor(escaped(disableMentions(text)), href),
+  heading: (content) => taggedContent('b', content),
   paragraph: (content) => content,
   item: itemText,
   list: (items) => items.join('\n'),
   // Telegram rejects nested quotes.
-  blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
+  blockquote: (content, depth) => (depth > 0 ? content : taggedContent('blockquote', content)),
   hr: () => '———',
   br: () => '\n',
 }
 
-const same = (content: string): string => content
+const unchanged = (content: string): string => content
 
-const unemphasised: Dialect = { ...dialect, strong: same, em: same, del: same, heading: same, blockquote: same }
+const unemphasised: Dialect = {
+  ...dialect,
+  strong: unchanged,
+  em: unchanged,
+  del: unchanged,
+  heading: unchanged,
+  blockquote: unchanged,
+}
 
 /** From all formats to the fewest. Code blocks and links stay. */
 const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, codespan: escaped }]
@@ -61,16 +68,16 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
  * The result is longer than the source only through tables, tabs, list numbers that gain digits, and an @ before a
  * name, which gets an invisible character so that it doesn't notify.
  */
-export const renderHtml: Render = cachedRender(html)
+export const renderHtml: Render = cachedRender(renderAsHtml)
 
-function html(source: string): Rendered {
-  const made = fewFormats(dialects.map((one) => () => withoutApps(renderMarkdown(source, one).trim())))
-  const all = withoutMore(made, (href) => ` (${href})`)
-  const plain = plainOf(all)
+function renderAsHtml(source: string): Rendered {
+  const made = firstWithinFormats(dialects.map((each) => () => disableAppLinks(renderMarkdown(source, each).trim())))
+  const all = dropExcessFormats(made, (href) => ` (${href})`)
+  const plain = visibleText(all)
   if (all === made || plain.length <= source.length) return { text: all, plain, length: plain.length }
   // Addresses of reference links are defined elsewhere in the source, so they would make the text longer.
-  const text = withoutMore(made, () => '')
-  return { text, plain: plainOf(text), length: plainOf(text).length }
+  const text = dropExcessFormats(made, () => '')
+  return { text, plain: visibleText(text), length: visibleText(text).length }
 }
 
 /**
@@ -79,21 +86,22 @@ function html(source: string): Rendered {
  * points if that is larger.
  */
 export const renderRich: Render = cachedRender((source) => {
-  const blocks = blocksIn(source)
+  const blocks = estimateBlocks(source)
   // Far too many lines. The splitter only needs to know by how much, which needs no rendering.
-  return blocks > 1.2 * richBlocks ? lazyRich(source, shareOf(blocks)) : rich(source)
+  return blocks > 1.2 * richBlocks ? lazyRich(source, scaledToLength(blocks)) : renderAsRich(source)
 })
 
-function rich(source: string): Rendered {
-  const text = richHtml(source)
-  const length = Math.max(lettersOf(text), shareOf(blocksOf(text)))
-  return lazyPlain({ text, length }, () => html(source).plain)
+function renderAsRich(source: string): Rendered {
+  const text = visibleRichHtml(source)
+  const length = Math.max(codePointsOfHtml(text), scaledToLength(countBlocks(text)))
+  return lazyPlain({ text, length }, () => renderAsHtml(source).plain)
 }
 
+/** Has this length, and renders when its text is read. */
 function lazyRich(source: string, length: number): Rendered {
   let made: Rendered | undefined
   const whole = (): Rendered => {
-    made ??= rich(source)
+    made ??= renderAsRich(source)
     return made
   }
   return {
@@ -107,19 +115,20 @@ function lazyRich(source: string, length: number): Rendered {
   }
 }
 
-function richHtml(source: string): string {
+/** Flattened if it is nested too deeply. Empty if nothing in it would be visible. */
+function visibleRichHtml(source: string): string {
   const written = renderMarkdown(source, richDialect).trim()
-  const made = depthOf(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
+  const made = nestingDepth(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
   return /(?:^|>)\s*[^<\s]|<(?:hr|li|t[dh])\b/.test(made) ? made : ''
 }
 
 /** Blocks as a share of their limit, in code points. */
-function shareOf(blocks: number): number {
+function scaledToLength(blocks: number): number {
   return Math.ceil((blocks / richBlocks) * richLength)
 }
 
 /** Estimates the blocks of a source by its lines: items with their paragraphs, rows, headings and quotes. */
-function blocksIn(source: string): number {
+function estimateBlocks(source: string): number {
   let blocks = 0
   let fence: string | undefined
   for (const [, mark, item] of source.matchAll(LINE)) {
@@ -135,8 +144,8 @@ const LINE = /^[ \t>]*(?:(`{3,}|~{3,})|((?:[-*+]|\d{1,9}[.)])[ \t]+\S)|#{1,6}[ \
 
 /** HTML shows line feeds as spaces, except in code. */
 function richText(text: string): string {
-  const quiet = escaped(text)
-  return quiet.includes('\n') ? quiet.replaceAll('\n', '<br>') : quiet
+  const html = escaped(text)
+  return html.includes('\n') ? html.replaceAll('\n', '<br>') : html
 }
 
 const richDialect: Dialect = {
@@ -144,8 +153,8 @@ const richDialect: Dialect = {
   text: richText,
   link: (content, href) => anchor(content, href),
   image: (text, href) => anchor(richText(text), href),
-  heading: (content, depth) => tagged(`h${depth}`, content),
-  paragraph: (content) => tagged('p', content),
+  heading: (content, depth) => taggedContent(`h${depth}`, content),
+  paragraph: (content) => taggedContent('p', content),
   item(content, { ordered, number, checked }) {
     const box = checked === undefined ? '' : checked ? '<input type="checkbox" checked>' : '<input type="checkbox">'
     // Telegram may reject empty blocks.
@@ -156,11 +165,11 @@ const richDialect: Dialect = {
     const tag = items[0]?.startsWith('<li value=') ? 'ol' : 'ul'
     return `<${tag}>${items.join('')}</${tag}>`
   },
-  blockquote: (content) => tagged('blockquote', content),
+  blockquote: (content) => taggedContent('blockquote', content),
   richTable(table) {
-    if (table.header.length > richColumns) return tagged('pre', tableText({ ...table, ...bareCells(table) }))
+    if (table.header.length > richColumns) return taggedContent('pre', tableText({ ...table, ...bareCells(table) }))
     const rowOf = (tag: 'th' | 'td', cells: readonly string[]): string =>
-      `<tr>${cells.map((cell, at) => `<${tag}${alignOf(table.align[at])}>${cell}</${tag}>`).join('')}</tr>`
+      `<tr>${cells.map((cell, at) => `<${tag}${alignAttribute(table.align[at])}>${cell}</${tag}>`).join('')}</tr>`
     return `<table>${rowOf('th', table.header)}${table.rows.map((row) => rowOf('td', row)).join('')}</table>`
   },
   hr: () => '<hr/>',
@@ -174,24 +183,24 @@ function bareCells({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
   return { header: bare(header), rows: rows.map(bare) }
 }
 
-function alignOf(align: 'left' | 'right' | 'center' | null | undefined): string {
+function alignAttribute(align: 'left' | 'right' | 'center' | null | undefined): string {
   return align ? ` align="${align}"` : ''
 }
 
 /** For text that is nested deeper than Telegram accepts. Lists and inner quotes become lines. */
 const flatDialect: Dialect = {
   ...richDialect,
-  strong: same,
-  em: same,
-  del: same,
+  strong: unchanged,
+  em: unchanged,
+  del: unchanged,
   item: itemText,
   list: (items) => items.join('<br>'),
-  blockquote: (content, depth) => (depth > 0 ? content : tagged('blockquote', content)),
+  blockquote: (content, depth) => (depth > 0 ? content : taggedContent('blockquote', content)),
 }
 
 /** The blocks of a rich message. Text next to blocks counts as a paragraph. */
-function blocksOf(html: string): number {
-  return countOf(BLOCKS, html) + countOf(BARE_TEXTS, html)
+function countBlocks(html: string): number {
+  return countMatches(BLOCKS, html) + countMatches(BARE_TEXTS, html)
 }
 
 const BLOCKS = /<(?:p|h\d|pre|ul|ol|li|blockquote|table|tr|hr)\b/g
@@ -201,7 +210,7 @@ const BARE_TEXTS =
   /(?:^|<(?:li|blockquote)[^>]*>(?:<input[^>]*>)?|<\/(?:p|h\d|pre|[uo]l|blockquote|table)>|<hr\/>)\s*(?!\s|<\/?(?:p|h\d|pre|[uo]l|li|blockquote|table|hr|t[rdh])\b|$)[\s\S]/g
 
 /** Counts matches without an array of them. The pattern never matches an empty text. */
-function countOf(pattern: RegExp, text: string): number {
+function countMatches(pattern: RegExp, text: string): number {
   let count = 0
   pattern.lastIndex = 0
   while (pattern.test(text)) count++
@@ -209,7 +218,7 @@ function countOf(pattern: RegExp, text: string): number {
 }
 
 /** The nesting depth of elements, with an implicit paragraph around bare text. */
-function depthOf(html: string): number {
+function nestingDepth(html: string): number {
   let depth = 0
   let most = 0
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at + 1)) {
@@ -236,12 +245,13 @@ const APP = new RegExp(
 )
 
 /** Disables addresses of the app in HTML. */
-function withoutApps(text: string): string {
+function disableAppLinks(text: string): string {
   if (!/[gne](?:<[^>]*>)*:(?:<[^>]*>)*\//i.test(text)) return text
   return text.replace(APP, (found) => (found.endsWith(':') ? `${found}${JOINER}` : found))
 }
 
-function tagged(tag: string, content: string): string {
+/** Empty for empty content. */
+function taggedContent(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`
 }
 
@@ -250,7 +260,7 @@ function anchor(content: string, href: string): string {
 }
 
 /** Disables mentions and addresses of the app in a text without markup, or before it is escaped. */
-export function quiet(text: string): string {
+export function disableMentions(text: string): string {
   if (!/@|[gne]:\/\//i.test(text)) return text
   return text.replace(ACTING, (found, address: string | undefined) => address ?? `${found}${JOINER}`)
 }
@@ -262,13 +272,13 @@ export function escaped(text: string): string {
 }
 
 /** The first text within the limit of formats, or else the last. */
-function fewFormats([make, ...simpler]: readonly (() => string)[]): string {
+function firstWithinFormats([make, ...simpler]: readonly (() => string)[]): string {
   const text = make?.() ?? ''
-  return simpler.length === 0 || entitiesOf(text) <= mostEntities ? text : fewFormats(simpler)
+  return simpler.length === 0 || countFormats(text) <= mostEntities ? text : firstWithinFormats(simpler)
 }
 
 /** Counts the formats. A `pre` and the `code` in it are one. */
-function entitiesOf(text: string): number {
+function countFormats(text: string): number {
   let count = 0
   for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at + 1)) {
     if (text.charAt(at + 1) !== '/' && !text.startsWith('code class=', at + 1)) count++
@@ -279,8 +289,8 @@ function entitiesOf(text: string): number {
 /**
  * Keeps the formats within Telegram's limit. Further code blocks become text, and further links their text and address.
  */
-function withoutMore(text: string, addressOf: (href: string) => string): string {
-  if (entitiesOf(text) <= mostEntities) return text
+function dropExcessFormats(text: string, addressOf: (href: string) => string): string {
+  if (countFormats(text) <= mostEntities) return text
   const open: { readonly isBeyond: boolean; readonly href: string | undefined; readonly from: number }[] = []
   const written: string[] = []
   let at = 0
@@ -299,16 +309,16 @@ function withoutMore(text: string, addressOf: (href: string) => string): string 
   return written.join('') + text.slice(at)
 }
 
-/** Removing every `<…>` is safe: brackets outside tags were escaped before. */
-function plainOf(text: string): string {
+/** The text without tags and entities. Removing every `<…>` is safe: brackets outside tags were escaped before. */
+function visibleText(text: string): string {
   const bare = text.includes('<') ? text.replaceAll('<br>', '\n').replace(/<[^>]*>/g, '') : text
   if (!bare.includes('&')) return bare
   return bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&nbsp;', ' ').replaceAll('&amp;', '&')
 }
 
 /** Code points of the text in HTML. */
-function lettersOf(html: string): number {
-  if (/[&\ud800-\udfff]/.test(html)) return codePoints(plainOf(html))
+function codePointsOfHtml(html: string): number {
+  if (/[&\ud800-\udfff]/.test(html)) return countCodePoints(visibleText(html))
   let letters = html.length
   for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at)) {
     const end = html.indexOf('>', at) + 1
@@ -318,7 +328,7 @@ function lettersOf(html: string): number {
   return letters
 }
 
-function codePoints(text: string): number {
+function countCodePoints(text: string): number {
   if (!/[\ud800-\udfff]/.test(text)) return text.length
   let count = 0
   for (const _ of text) count++

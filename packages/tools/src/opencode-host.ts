@@ -31,27 +31,32 @@ const deadlineMs = 30_000
  */
 export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
   // Throws at once for an invalid address.
-  const given = options.url === undefined ? undefined : toAddress(options)
+  const address = options.url === undefined ? undefined : toAddress(options)
   return {
     offer: async (tools, input, driver) => {
       const own = serverOf(driver)
       const directory = options.directory ?? own?.directory
-      return await offer(tools, input, { ...(given ?? own ?? toAddress(options)), directory, onError: options.onError })
+      return await offerTools(tools, input, {
+        ...(address ?? own ?? toAddress(options)),
+        directory,
+        onError: options.onError,
+      })
     },
   }
 }
 
-interface Target {
+interface OpenCodeTarget {
   readonly url: string
   readonly authorization?: string | undefined
   readonly directory: string | undefined
   readonly onError: OnError | undefined
 }
 
-async function offer(
+/** Serves the tools, and registers them under a random name. Throws if OpenCode can't connect to them. */
+async function offerTools(
   tools: Tools,
   input: PromptInput,
-  { url, authorization, directory, onError }: Target,
+  { url, authorization, directory, onError }: OpenCodeTarget,
 ): Promise<OfferedTools> {
   const served = await serveTools(tools, { onError })
   const name = `reply_${randomBytes(4).toString('hex')}`
@@ -59,44 +64,52 @@ async function offer(
   try {
     version2 = await isVersion2()
     const config = { type: 'remote', url: served.url, headers: served.headers, oauth: false }
-    await (version2 ? addToVersion2(name, config) : addToVersion1(name, config))
-    return { input, close }
+    await (version2 ? registerOnVersion2(name, config) : registerOnVersion1(name, config))
+    return { input, close: unregisterAndClose }
   } catch (error) {
-    await close()
+    await unregisterAndClose()
     throw error
   }
 
-  async function close(): Promise<void> {
+  /** Ignores that OpenCode can't be reached any more. */
+  async function unregisterAndClose(): Promise<void> {
     // Nothing to remove if the server has ended or never got the tools.
-    if (version2 !== undefined) await remove(name, version2).catch(() => {})
+    if (version2 !== undefined) await unregister(name, version2).catch(() => {})
     await served.close()
   }
 
-  async function remove(name: string, version2: boolean): Promise<void> {
-    if (version2) await call('DELETE', `/api/mcp/${name}`, version2)
-    else await call('POST', `/mcp/${name}/disconnect`, version2)
+  /** Removes the MCP server, or disconnects it on version 1. */
+  async function unregister(name: string, version2: boolean): Promise<void> {
+    if (version2) await request('DELETE', `/api/mcp/${name}`, version2)
+    else await request('POST', `/mcp/${name}/disconnect`, version2)
   }
 
+  /** False if the server doesn't answer. */
   async function isVersion2(): Promise<boolean> {
-    const health = await call('GET', '/api/health', true).catch(() => undefined)
+    const health = await request('GET', '/api/health', true).catch(() => undefined)
     return typeof health === 'object' && health !== null && 'pid' in health
   }
 
-  async function addToVersion1(name: string, config: object): Promise<void> {
-    const statuses = await call('POST', '/mcp', false, { name, config })
+  /** Throws `refused` unless OpenCode connected to the tools. */
+  async function registerOnVersion1(name: string, config: object): Promise<void> {
+    const statuses = await request('POST', '/mcp', false, { name, config })
     requireConnected(statusIn(statuses, name))
   }
 
-  async function addToVersion2(name: string, config: object): Promise<void> {
+  /** Throws `refused` unless OpenCode connected to the tools. */
+  async function registerOnVersion2(name: string, config: object): Promise<void> {
     // In code mode the model would call the tools from a script.
-    await call('PUT', `/api/mcp/${name}`, true, { config: { ...config, codemode: false } })
-    const listed = await call('GET', '/api/mcp', true)
+    await request('PUT', `/api/mcp/${name}`, true, { config: { ...config, codemode: false } })
+    const listed = await request('GET', '/api/mcp', true)
     const servers = typeof listed === 'object' && listed !== null && 'data' in listed ? listed.data : []
     const own = Array.isArray(servers) ? servers.find((server) => server?.name === name) : undefined
     requireConnected(own?.status)
   }
 
-  async function call(method: string, path: string, version2: boolean, body?: object): Promise<unknown> {
+  /**
+   * Returns the JSON of the response, or undefined if it is empty. Throws `unreachable`, `unauthorized` or `refused`.
+   */
+  async function request(method: string, path: string, version2: boolean, body?: object): Promise<unknown> {
     const query = new URLSearchParams(
       directory === undefined ? {} : { [version2 ? 'location[directory]' : 'directory']: directory },
     )

@@ -38,14 +38,14 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
   const headers = { authorization: `Bearer ${secret}` }
   const server = createServer((request, response) => {
     const refusal = refusalOf(request)
-    if (refusal !== undefined) return refuse(response, refusal)
+    if (refusal !== undefined) return sendRefusal(response, refusal)
     answerClient(bound, request, response).catch((error: unknown) => {
       onError(new ReplyError('malformed', `A request to the tools failed: ${String(error)}`, { cause: error }))
       response.destroy()
     })
   })
   const port = await listen()
-  return { url: `http://127.0.0.1:${port}/mcp`, headers, close }
+  return { url: `http://127.0.0.1:${port}/mcp`, headers, close: closeWithConnections }
 
   /** The HTTP status for a request that is refused. Undefined if it is allowed. */
   function refusalOf({ method, url, headers: sent }: IncomingMessage): number | undefined {
@@ -56,6 +56,7 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
     return method === 'POST' ? undefined : 405
   }
 
+  /** Returns the port. Throws `unreachable` if it can't be opened. */
   async function listen(): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
@@ -73,7 +74,7 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
-  async function close(): Promise<void> {
+  async function closeWithConnections(): Promise<void> {
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
       server.closeAllConnections()
@@ -81,14 +82,14 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
   }
 }
 
-function refuse(response: ServerResponse, status: number): void {
+function sendRefusal(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Refused.' } }))
 }
 
 /** Compares in constant time. */
-function isEqual(given: string, expected: string): boolean {
-  const one = Buffer.from(given)
+function isEqual(sent: string, expected: string): boolean {
+  const one = Buffer.from(sent)
   const other = Buffer.from(expected)
   return one.length === other.length && timingSafeEqual(one, other)
 }
@@ -108,6 +109,7 @@ async function answerClient(
   await transport.handleRequest(request, response)
 }
 
+/** A server for one request: `tools/list` or `tools/call`. */
 function createMcpServer(tools: ReadonlyMap<string, BoundTool>): Server {
   const server = new Server({ name: 'reply', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -137,10 +139,11 @@ const namePattern = /^[\w-]{1,64}$/
 
 /** Validates the tools and wraps their handlers. Throws `invalid` for a name or a schema that can't be served. */
 function bindTools(tools: Tools, onError: OnError): ReadonlyMap<string, BoundTool> {
-  return new Map(Object.entries(tools).map(([name, tool]) => [name, bind(name, tool, onError)]))
+  return new Map(Object.entries(tools).map(([name, tool]) => [name, bindTool(name, tool, onError)]))
 }
 
-function bind(name: string, tool: Tool, onError: OnError): BoundTool {
+/** Throws `invalid` for a name or a schema that can't be served. */
+function bindTool(name: string, tool: Tool, onError: OnError): BoundTool {
   if (!namePattern.test(name)) {
     const shown = JSON.stringify(name.slice(0, 100))
     throw new ReplyError('invalid', `${shown} is not a valid tool name. Use up to 64 letters, digits, "_" and "-".`)
@@ -149,8 +152,8 @@ function bind(name: string, tool: Tool, onError: OnError): BoundTool {
   return {
     description: tool.description,
     schema: { ...schema, type: 'object' },
-    call: async (given, signal) => {
-      const checked = await check(given)
+    call: async (input, signal) => {
+      const checked = await check(input)
       if (!('value' in checked))
         return { text: `The input does not fit the schema:\n${checked.problem}`, isError: true }
       try {

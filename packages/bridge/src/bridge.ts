@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Client, type Clock, systemClock } from '@reply/core'
-import { steadyClock } from '@reply/core/internal'
+import { safeOnError, steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
 import {
   type BridgeConnection,
@@ -10,7 +10,7 @@ import {
   keepSecret,
   type Webhook,
 } from '@reply/sink/channel'
-import { type SecretSource, safeError, safeOnError, type WebhookHead } from '@reply/sink/internal'
+import { type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
 import { createAnsweredBy } from './asks/answered-by.ts'
 import { createAskTimeouts } from './asks/ask-timeouts.ts'
 import { createSavedGrants } from './asks/saved-grants.ts'

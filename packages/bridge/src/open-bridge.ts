@@ -1,5 +1,5 @@
 import { systemClock } from '@reply/core'
-import { safeOnError } from '@reply/sink/internal'
+import { safeOnError } from '@reply/core/internal'
 import type { Bridge, BridgeOptions } from './bridge.ts'
 import { createBridge } from './bridge.ts'
 import { loadConfig } from './config/load.ts'

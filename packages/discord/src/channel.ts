@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import type { Inbound, Sink, SinkPlace, WebhookAnswer } from '@reply/sink'
 import {
   type ChannelOptions,
@@ -11,7 +12,7 @@ import {
   type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
-import { jsonOf, type WebhookHead, wallTime } from '@reply/sink/internal'
+import { jsonOf, type WebhookHead } from '@reply/sink/internal'
 import type { Body, DiscordClient } from './api.ts'
 import { DiscordError } from './error.ts'
 import { type Interaction, isMalformed, toEvent, toInteraction } from './inbound.ts'

@@ -1,6 +1,7 @@
 import type { REST } from '@discordjs/rest'
+import { systemClock } from '@reply/core'
 import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
-import { createInboundMonitor, loadClient, systemClock } from '@reply/sink/internal'
+import { createInboundMonitor, loadClient } from '@reply/sink/internal'
 import type { Client as DiscordJsClient } from 'discord.js'
 import * as z from 'zod'
 import { discordRestOptions } from './api.ts'

@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { Inbound, InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
@@ -10,7 +11,7 @@ import {
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import { backOffMs, pause, type SinkFields, tooLargeError } from '@reply/sink/internal'
+import { backOffMs, type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { type DiscordBridgeRest, snowflakeAt } from './api.ts'
 import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 import { DiscordError, toPortError } from './error.ts'

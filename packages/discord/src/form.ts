@@ -1,5 +1,6 @@
+import { escapeInvisible } from '@reply/core'
 import type { Form } from '@reply/sink/channel'
-import { escapeInvisible, type FormQuestion, oneLine } from '@reply/sink/internal'
+import { type FormQuestion, oneLine } from '@reply/sink/internal'
 import { dialog } from './limits.ts'
 import { oneMessage } from './render.ts'
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '@reply/core'
+import { type Clock, escapeInvisible, systemClock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
@@ -12,7 +13,7 @@ import {
   type PortError,
   type PostOptions,
 } from '@reply/sink/channel'
-import { escapeInvisible, pause, systemClock, type TypingOptions, withoutHalf } from '@reply/sink/internal'
+import { type TypingOptions, withoutHalf } from '@reply/sink/internal'
 import { type Body, type DiscordRest, messageFlags, refOf } from './api.ts'
 import { responseOf, toPortError } from './error.ts'
 import { customIdOf } from './form.ts'

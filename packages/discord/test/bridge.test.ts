@@ -1,5 +1,5 @@
+import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
-import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startDiscord } from '@reply/testing/discord'
 import { expect, test, vi } from 'vitest'

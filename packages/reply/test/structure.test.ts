@@ -4,27 +4,19 @@ import { doorsOf, importsOf, oddWords, packages, peersOf, type SourceFile, sourc
 const sources = sourcesIn('src')
 const tests = sourcesIn('test')
 
-interface Imports {
-  readonly values: readonly string[]
-  readonly types: readonly string[]
-}
-
-/** A channel imports the sink; of the core it needs only types. */
-const channelImports: Imports = { values: ['@reply/sink'], types: ['@reply/core'] }
+/** A channel imports the core and the sink. */
+const channelImports: readonly string[] = ['@reply/core', '@reply/sink']
 
 /** The workspace packages that a package may import. Packages that are not listed are channels. */
-const importsByPackage: Readonly<Record<string, Imports>> = {
-  reply: { values: [], types: [] },
-  sink: { values: ['@reply/core'], types: [] },
-  bridge: { values: ['@reply/core', '@reply/sink'], types: [] },
-  console: {
-    values: ['@reply/core', '@reply/sink', '@reply/agents', '@reply/bridge', '@reply/testing'],
-    types: [],
-  },
-  agents: { values: ['@reply/core', '@reply/tools'], types: [] },
-  testing: { values: [], types: [] },
-  tools: { values: ['@reply/core'], types: [] },
-  bench: { values: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)), types: [] },
+const importsByPackage: Readonly<Record<string, readonly string[]>> = {
+  reply: [],
+  sink: ['@reply/core'],
+  bridge: ['@reply/core', '@reply/sink'],
+  console: ['@reply/core', '@reply/sink', '@reply/agents', '@reply/bridge', '@reply/testing'],
+  agents: ['@reply/core', '@reply/tools'],
+  testing: [],
+  tools: ['@reply/core'],
+  bench: packages.map((name) => (name === 'reply' ? '@reply/core' : `@reply/${name}`)),
 }
 
 const isChannel = (name: string): boolean => !(name in importsByPackage)
@@ -99,9 +91,9 @@ function packageOf(from: string): string {
 
 describe('imports', () => {
   test.each(sources.map((file) => [file.path, file] as const))('of %s go where they may', (path, file) => {
-    const { values, types } = importsByPackage[file.package] ?? channelImports
-    for (const { from, isType } of importsOf(file)) {
-      if (from.startsWith('@reply/')) expect(isType ? [...values, ...types] : values).toContain(packageOf(from))
+    const allowed = importsByPackage[file.package] ?? channelImports
+    for (const { from } of importsOf(file)) {
+      if (from.startsWith('@reply/')) expect(allowed).toContain(packageOf(from))
       if (from.startsWith('.')) expect(from).toMatch(/\.ts$/)
       if (from.startsWith('.'))
         expect(new URL(from, `file:///${path}`).pathname).toMatch(`/packages/${file.package}/src/`)

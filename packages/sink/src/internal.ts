@@ -1,5 +1,3 @@
-export { escapeInvisible, systemClock } from '@reply/core'
-export { pause, safeOnError, wallTime } from '@reply/core/internal'
 export { pacerOf } from './deliver/pace.ts'
 export type { ChannelErrorType } from './error.ts'
 export type { BridgeCommand, CheckedChannel, DownloadLimits, Note } from './inbound/bridge-channel.ts'

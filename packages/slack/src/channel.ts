@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import {
   texts as defaultTexts,
   type Inbound,
@@ -19,7 +20,7 @@ import {
   type WebhookRoutes,
   webhookRoutes,
 } from '@reply/sink/channel'
-import { createInboundMonitor, type WebhookHead, wallTime } from '@reply/sink/internal'
+import { createInboundMonitor, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { isTs, type SlackApi, type SlackSocket } from './api.ts'
 import { SlackError } from './error.ts'

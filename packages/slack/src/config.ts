@@ -1,5 +1,6 @@
+import { systemClock } from '@reply/core'
 import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
-import { loadClient, systemClock } from '@reply/sink/internal'
+import { loadClient } from '@reply/sink/internal'
 import * as z from 'zod'
 import type { SlackBridgeApi, SlackSocket } from './api.ts'
 import { fetchAccount, slackConnection } from './connection.ts'

@@ -1,4 +1,5 @@
-import type { Clock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
+import { pause, wallTime } from '@reply/core/internal'
 import type { MessageRef } from '@reply/sink'
 import {
   type AppendStream,
@@ -13,7 +14,7 @@ import {
   PortError,
   type PostOptions,
 } from '@reply/sink/channel'
-import { pause, requireLength, systemClock, type TypingOptions, wallTime } from '@reply/sink/internal'
+import { requireLength, type TypingOptions } from '@reply/sink/internal'
 import {
   type Call,
   createCall,

@@ -1,9 +1,9 @@
+import { escapeInvisible } from '@reply/core'
 import { cachedRender, type Dialect, isOpenable, lazyPlain, type Render, renderMarkdown } from '@reply/sink/channel'
 import {
   addressOf,
   clip,
   decodeReferences,
-  escapeInvisible,
   isMisleading,
   itemText,
   knownTokens,

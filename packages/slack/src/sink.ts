@@ -1,6 +1,7 @@
+import { systemClock } from '@reply/core'
 import { createSink, type Policy, type Sink } from '@reply/sink'
 import type { ChannelSinkOptions } from '@reply/sink/channel'
-import { pacerOf, systemClock, tokenFault } from '@reply/sink/internal'
+import { pacerOf, tokenFault } from '@reply/sink/internal'
 import type { SlackApi } from './api.ts'
 import { chatOf } from './api.ts'
 import { SlackError } from './error.ts'

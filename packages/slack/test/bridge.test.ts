@@ -1,6 +1,6 @@
+import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
-import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { afterEach, expect, test } from 'vitest'

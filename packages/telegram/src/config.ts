@@ -1,5 +1,6 @@
+import { systemClock } from '@reply/core'
 import { type BridgeChannel, type ChannelHost, secretSource, sinkFields } from '@reply/sink/channel'
-import { loadClient, systemClock } from '@reply/sink/internal'
+import { loadClient } from '@reply/sink/internal'
 import type { Api } from 'grammy'
 import * as z from 'zod'
 import { apiRootOf, fetchBot, telegramConnection } from './connection.ts'

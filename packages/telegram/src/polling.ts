@@ -1,6 +1,7 @@
 import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import { callPlatform, PortError } from '@reply/sink/channel'
-import { createOpenTasks, type InboundMonitor, pause } from '@reply/sink/internal'
+import { createOpenTasks, type InboundMonitor } from '@reply/sink/internal'
 import type { TelegramFields, TelegramInboundApi } from './api.ts'
 import { rejectedTokenError, responseOf, TelegramError, toPortError, unreadableUpdateError } from './error.ts'
 import { updateIdOf, updateTypes } from './inbound.ts'

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Clock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
@@ -15,7 +15,7 @@ import {
   type PreviewStream,
   type Render,
 } from '@reply/sink/channel'
-import { clip, lookUpByProbe, requireLength, systemClock } from '@reply/sink/internal'
+import { clip, lookUpByProbe, requireLength } from '@reply/sink/internal'
 import {
   featuresOf,
   noPreview,

@@ -1,5 +1,5 @@
+import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
-import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startTelegram } from '@reply/testing/telegram'
 import { expect, test } from 'vitest'

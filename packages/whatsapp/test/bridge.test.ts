@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
+import { systemClock } from '@reply/core'
 import { memoryStore } from '@reply/sink'
-import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { startWhatsApp } from '@reply/testing/whatsapp'
 import { expect, test } from 'vitest'

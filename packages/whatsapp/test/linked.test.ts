@@ -1,7 +1,7 @@
+import { systemClock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
 import { memoryStore } from '@reply/sink'
 import type { InboundStatus } from '@reply/sink/channel'
-import { systemClock } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { createFakeBaileys, type FakeBaileys } from '@reply/testing/whatsapp'

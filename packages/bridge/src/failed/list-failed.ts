@@ -1,4 +1,5 @@
-import { oneLine, systemClock } from '@reply/sink/internal'
+import { systemClock } from '@reply/core'
+import { oneLine } from '@reply/sink/internal'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Failure } from '../state/decode.ts'

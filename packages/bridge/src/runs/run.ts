@@ -9,11 +9,12 @@ import {
   type ReplyStream,
   type RunOptions,
 } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { CommandInfo } from '@reply/core/source'
 import { mayActWithoutAsking } from '@reply/core/source'
 import type { InboundFile } from '@reply/sink'
 import type { BridgeConnection, Button } from '@reply/sink/channel'
-import { pause, withResolvers } from '@reply/sink/internal'
+import { withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
 import { writeUnknown } from '../failed/failure-rows.ts'

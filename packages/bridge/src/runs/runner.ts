@@ -1,4 +1,5 @@
-import { createRecent, pause } from '@reply/sink/internal'
+import { pause } from '@reply/core/internal'
+import { createRecent } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'

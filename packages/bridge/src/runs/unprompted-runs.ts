@@ -1,5 +1,6 @@
 import { type Client, type Observation, observerOf, pendingAsks, type Reply, type ReplyObserver } from '@reply/core'
-import { backOffMs, createRecent, pause, withResolvers } from '@reply/sink/internal'
+import { pause } from '@reply/core/internal'
+import { backOffMs, createRecent, withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { type Execution, isOver, statusOf } from '../state/execution.ts'

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events'
+import { pause } from '@reply/core/internal'
 import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
-import { pause, withResolvers } from '@reply/sink/internal'
+import { withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
 import { type Store, StoreError, type StoreLease } from '../store/store.ts'
 

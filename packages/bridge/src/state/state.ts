@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
-import { backOffMs, pause } from '@reply/sink/internal'
+import { pause } from '@reply/core/internal'
+import { backOffMs } from '@reply/sink/internal'
 import { type CommitOptions, type Store, StoreError, type Write } from '../store/store.ts'
 import { type BridgeLease, takenOverError } from './bridge-lease.ts'
 

@@ -1,3 +1,5 @@
+import { systemClock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import { createSink, type Inbound, type Sink, type SinkPlace, type Texts } from '@reply/sink'
 import {
   type ChannelOptions,
@@ -6,7 +8,7 @@ import {
   inboundOptionsOf,
   placeOf,
 } from '@reply/sink/channel'
-import { clip, type InboundOptions, pacerOf, systemClock, wallTime } from '@reply/sink/internal'
+import { clip, type InboundOptions, pacerOf } from '@reply/sink/internal'
 import { toBaileysPortError, WhatsAppError } from '../error.ts'
 import { baileysLimits, textLength } from '../limits.ts'
 import { escapeWhatsApp, renderWhatsApp } from '../render.ts'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Clock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
 import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
@@ -10,7 +10,7 @@ import {
   PortError,
   type PostOptions,
 } from '@reply/sink/channel'
-import { requireLength, systemClock } from '@reply/sink/internal'
+import { requireLength } from '@reply/sink/internal'
 import { toBaileysPortError } from '../error.ts'
 import { baileysLimits, editWindowMs, textLength } from '../limits.ts'
 import { escapeWhatsApp } from '../render.ts'

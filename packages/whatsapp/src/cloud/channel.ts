@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { systemClock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import {
   type AnswerInbound,
   createSink,
@@ -25,9 +27,7 @@ import {
   type InboundOptions,
   type InboundPlace,
   pacerOf,
-  systemClock,
   type WebhookHead,
-  wallTime,
 } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'

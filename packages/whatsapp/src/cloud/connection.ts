@@ -1,3 +1,4 @@
+import { systemClock } from '@reply/core'
 import type { InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
@@ -8,13 +9,7 @@ import {
   PortError,
   sinkOptionsOf,
 } from '@reply/sink/channel'
-import {
-  type CheckedChannel,
-  createRecent,
-  type DownloadLimits,
-  systemClock,
-  tooLargeError,
-} from '@reply/sink/internal'
+import { type CheckedChannel, createRecent, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
 import type { CloudConfig } from '../config.ts'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
 import { maxWebhookBytes } from '../limits.ts'

@@ -1,4 +1,5 @@
-import type { Clock } from '@reply/core'
+import { type Clock, systemClock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import type { MessageRef } from '@reply/sink'
 import {
   type Attachment,
@@ -12,7 +13,7 @@ import {
   PortError,
   type PostOptions,
 } from '@reply/sink/channel'
-import { clip, lookUpByProbe, requireLength, systemClock, wallTime } from '@reply/sink/internal'
+import { clip, lookUpByProbe, requireLength } from '@reply/sink/internal'
 import { CloudError, toCloudPortError, windowCode } from '../error.ts'
 import {
   buttonsBodyLength,

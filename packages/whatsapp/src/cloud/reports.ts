@@ -1,7 +1,8 @@
 import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import type { MessageRef } from '@reply/sink'
 import type { PostReport, PostReports } from '@reply/sink/channel'
-import { createRecent, pause } from '@reply/sink/internal'
+import { createRecent } from '@reply/sink/internal'
 import { CloudError, toCloudPortError, windowCode } from '../error.ts'
 import type { CloudClient } from './api.ts'
 

@@ -119,6 +119,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     void handleEvent(packet)
   }
 
+  /** Ignores events of other types, and reports unreadable ones. */
   async function handleEvent(packet: unknown): Promise<void> {
     const event = toEvent(packet, filter)
     if (!event) {
@@ -138,7 +139,7 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Refuses requests without a usable or recent signature before their body is read. Undefined: not refused. */
+/** Refuses all but POST, and requests without a usable and recent signature. Undefined: the body may be read. */
 function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
   if (head.method.toUpperCase() !== 'POST') return { status: 405 }
   const signature = signatureIn(head)

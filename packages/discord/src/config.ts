@@ -52,7 +52,7 @@ export const bridgeChannel: BridgeChannel<DiscordConfig> = {
   },
 }
 
-/** Makes no call. */
+/** Loads the client's package. Makes no call. */
 async function createRest({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
   const { REST } = await loadClient('@discordjs/rest', () => import('@discordjs/rest'))
   return new REST(restOptions(apiUrl)).setToken(host.secret(token))

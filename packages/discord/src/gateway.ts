@@ -93,6 +93,7 @@ export function createGateway(
       made.on('shardDisconnect', () => setImmediate(() => giveUp(reason)))
       made.login(token).catch((error: unknown) => giveUp(toError(error)))
 
+      /** Stops the timeout. Resolves the first log-in, or ends a reconnect. */
       function finishLogIn(): void {
         isUp = true
         isFirst = false
@@ -101,6 +102,7 @@ export function createGateway(
         resolve(undefined)
       }
 
+      /** Gives up after `answerMs`. */
       function startTimeout(): void {
         stopTimer = clock.after(answerMs, () => giveUp(reason))
       }

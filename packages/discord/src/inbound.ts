@@ -157,8 +157,8 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
 }
 
 /**
- * Reads a message. Returns undefined for messages from bots, webhooks and Discord itself, and for those without text
- * and files.
+ * Reads a message, with the texts and files that it forwards. Removes mentions of the bot from the text. Returns undefined
+ * for messages from bots, webhooks and Discord itself, and for those without text and files.
  */
 function textIn(posted: z.infer<typeof message>, botId: string | undefined): Received | undefined {
   const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted

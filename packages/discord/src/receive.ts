@@ -61,7 +61,7 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     return received.type === 'press' && received.isForeign ? createLazyResponder(create) : create()
   }
 
-  /** Confirms a slash command that your handler did not answer. */
+  /** Calls your handler, then confirms a slash command that it did not answer, also if it throws. */
   async function passOn(inbound: Inbound): Promise<void> {
     try {
       await onInbound(inbound)

@@ -145,7 +145,7 @@ const writers = {
   both: lineWriter({ hasBrackets: true, hasUnderscores: true }),
 }
 
-/** A growing text is written again for each added word, with most of its lines unchanged, so lines are cached. */
+/** A writer that caches its lines, because a growing text is written again for each word with most lines unchanged. */
 function lineWriter(around: Surroundings): (line: string) => Written {
   return cachedRender((line) => {
     const { text, plain } = writeNodes(nodesOf(line), { before: '', next: '', inside: [], ...around })
@@ -228,7 +228,7 @@ function writeMark({ nodes }: Element, kind: keyof typeof marks, place: Place): 
   return { text: start + text + end, plain: start + core.plain + end }
 }
 
-/** Becomes literal text if it is blank or Discord would not read it as code. */
+/** Separates backticks in it. Becomes literal text if it is blank or Discord would not read it as code. */
 function writeCodespan(source: string, place: Place): Written {
   const plain = source.replace(/`{2,}/g, (run) => [...run].join(gap))
   const fence = plain.includes('`') ? '``' : '`'
@@ -238,7 +238,7 @@ function writeCodespan(source: string, place: Place): Written {
     : writeLiteral(source, isLineStart(place.before), place)
 }
 
-/** A code block starts on its own line. */
+/** Starts the block on its own line. Drops blank code, and separates backticks that would end the block. */
 function writeCodeBlock(source: string, lang: string, { before }: Place): Written {
   const plain = source.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
   if (plain.trim() === '') return nothing
@@ -262,7 +262,7 @@ function writeQuote(inner: Written, { before }: Place): Written {
   return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
 }
 
-/** Writes the address in parentheses where Discord would not make a link. */
+/** The address is in parentheses where Discord would not make a link, and left out unless it is http, https or mailto. */
 function writeLink({ nodes, attribute: href }: Element, place: Place): Written {
   const inner = writeNodes(nodes, { ...place, inside: [...place.inside, 'link'] })
   if (/^mailto:/i.test(href)) {

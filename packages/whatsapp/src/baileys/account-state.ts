@@ -68,7 +68,7 @@ const cures: Readonly<Record<string, string>> = {
   479: 'Link the device again if this continues.',
 }
 
-/** As in HTTP, codes from 500 on are failures of the server. */
+/** `refused`, or `unreachable` for codes from 500 on, which are failures of the server as in HTTP. */
 function refusalError(code: string): PortError {
   const reason = [`WhatsApp refused the message (${code}).`, cures[code]].filter(Boolean).join(' ')
   return new PortError(Number(code) >= 500 ? 'unreachable' : 'refused', reason)
@@ -107,6 +107,7 @@ function createAccountState(source: BaileysSource): AccountState {
     stopListening: () => listenTo(undefined),
   }
 
+  /** Also listens to the socket from now on. Throws `unreachable` without one. */
   function requireSocket(): BaileysSocket {
     const socket = currentSocket()
     listenTo(socket)
@@ -128,6 +129,7 @@ function createAccountState(source: BaileysSource): AccountState {
     rejectWaiters()
   }
 
+  /** Ignores all other changes of the connection. */
   function rejectWaitersOnClose({ connection }: BaileysEvents['connection.update']): void {
     if (connection !== 'close') return
     isClosed = true
@@ -146,6 +148,7 @@ function createAccountState(source: BaileysSource): AccountState {
     waiters.get(id)?.resolve(attrs)
   }
 
+  /** Resolves with the server's time in ms, or undefined. Rejects if WhatsApp refused the message. */
   async function waitForAck(id: string, clock: Clock): Promise<number | undefined> {
     // The acknowledgement may arrive before the sending call resolves.
     const { t, error } = acks.get(id) ?? (await nextAck(id, clock))
@@ -200,8 +203,8 @@ function createAccountState(source: BaileysSource): AccountState {
     }
   }
 
+  /** A known ref keeps its original time, for example on an edit. */
   function rememberMessage(ref: string, message: BaileysQuoted, at: number): void {
-    // An edit keeps the original time.
     messages.set(ref, { message, at: messages.get(ref)?.at ?? at })
   }
 }

@@ -107,7 +107,7 @@ export function quotableIn(jid: string, { key, message }: BaileysQuoted): Bailey
   return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
 }
 
-/** Persons' ids are private chats, all others shared. */
+/** The chat with that id: private for a person's id, shared for all others. */
 export function chatOf(jid: string): Chat {
   return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
 }

@@ -107,6 +107,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const onUpsert = (payload: BaileysEvents['messages.upsert']): void => receiver.receiveMessages(payload, ownIds())
   return { source, setSocket, sinkFor, stop }
 
+  /** Stops listening to the previous socket. */
   function setSocket(socket: BaileysSocket | undefined): void {
     stopListening()
     current = socket

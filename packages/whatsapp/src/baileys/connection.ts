@@ -104,7 +104,9 @@ const refusals: ReadonlyMap<number, string> = new Map([
   [440, 'Another process uses the login of this device. Stop it, or link this device with a folder of its own.'],
 ])
 
-/** Each connection needs a new socket, because a closed one can't reopen. */
+/**
+ * Reads the login, but only connects on `start`. Each connection needs a new socket, because a closed one can't reopen.
+ */
 async function createLinkedDevice(
   { auth, number }: BaileysConfig,
   host: ChannelHost,
@@ -165,6 +167,7 @@ async function createLinkedDevice(
     stopTimer = clock.after(waitMs, () => void reconnect(refusal !== undefined))
   }
 
+  /** Keeps the old login if the new one can't be read, and connects unless it was stopped meanwhile. */
   async function reconnect(readsLogin: boolean): Promise<void> {
     try {
       // You may have deleted its folder, to link the device again.
@@ -199,6 +202,7 @@ async function createLinkedDevice(
   }
 }
 
+/** An error of type `updates`. */
 function failureOf(error: unknown): WhatsAppError {
   const reason = error instanceof Error ? error.message : String(error)
   return new WhatsAppError('updates', `The connection to WhatsApp failed: ${reason}`)

@@ -47,14 +47,15 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const text = textOf(bubble)
-    return await send('post', { text, linkPreview: null, ...mentionsOf(bubble) }, { ...posting, shown: text })
+    return await send('post', { text, linkPreview: null, ...mentionsField(bubble) }, { ...posting, shown: text })
   }
 
+  /** Rejects with `gone` or `fixed` without a call if the message was deleted or is too old. Remembers the new text. */
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const text = textOf(bubble)
     requireEditable(ref)
     const key = ownKey(ref)
-    await deliver('edit', { text, linkPreview: null, edit: key, ...mentionsOf(bubble) }, editing, {
+    await deliver('edit', { text, linkPreview: null, edit: key, ...mentionsField(bubble) }, editing, {
       messageId: toMessageId(randomBytes(9)),
     })
     state.rememberMessage(ref.id, { key, message: { conversation: text } }, clock.now())
@@ -173,7 +174,7 @@ function textOf({ text, isPlain, mentions = [] }: Bubble): string {
   return written
 }
 
-function mentionsOf({ mentions = [] }: Bubble): { mentions?: string[] } {
+function mentionsField({ mentions = [] }: Bubble): { mentions?: string[] } {
   return mentions.length === 0 ? {} : { mentions: mentions.map(({ id }) => id) }
 }
 

@@ -150,6 +150,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     return isVerifyToken(query.get('hub.verify_token') ?? '') && query.get('hub.mode') === 'subscribe'
   }
 
+  /** From now on, requests get a 503. Resolves when those before are handled. */
   async function stop(): Promise<void> {
     isStopped = true
     await requests.settled()
@@ -220,7 +221,10 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
   })
   return async (events) => (await Promise.all(events.map(handleEvent))).every(Boolean)
 
-  /** Resolves with false if the event must be redelivered. */
+  /**
+   * Passes messages on, records statuses and reports failures. Every message opens its chat. Resolves with false if the
+   * event must be redelivered.
+   */
   async function handleEvent(event: CloudEvent): Promise<boolean> {
     if (event.type !== 'message') {
       if (event.type === 'status') reports.recordStatus(event.status)
@@ -229,7 +233,7 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
     }
     const { id, at, people, received } = event
     const ageMs = wallTime(clock) - at
-    // Every message opens the chat, also a picture or a sticker that the channel ignores.
+    // Also a sticker that the channel ignores.
     if (ageMs < windowMs) for (const person of people) reports.openChat(person, at)
     if (received && ageMs > maxAgeMs) {
       const what = `Skipped a message from ${received.actor.id} that arrived ${ageMs} ms late.`

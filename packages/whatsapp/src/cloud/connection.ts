@@ -117,7 +117,8 @@ function createGraph(
   }
 
   /**
-   * Reads the file's address first, which works for five minutes.
+   * Reads the file's address first, which works for five minutes. Rejects with `refused` above `maxBytes` and for addresses
+   * that aren't Meta's.
    * https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
    */
   async function download({ ref, name }: InboundFile, { maxBytes, signal }: DownloadLimits): Promise<Uint8Array> {
@@ -134,7 +135,7 @@ function createGraph(
     return await downloadFile({ url: place.url, headers, maxBytes, signal, what, platform: 'WhatsApp', clock })
   }
 
-  /** `what` names the call in errors. Rejects with a `PortError`. */
+  /** Reads a path of the Graph API. `what` names the call in errors. Rejects with a `PortError`. */
   async function read(path: string, what: string): Promise<unknown> {
     return await callPlatform(
       async (signal) => {

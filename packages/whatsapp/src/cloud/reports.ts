@@ -90,19 +90,21 @@ function createReports(): CloudReports {
     waitForPost,
   }
 
+  /** A failure is final. One because of the 24 h also closes the chat. */
   function recordStatus({ ref, key, people, failure }: CloudStatus): void {
     hasStatuses = true
     if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
     if (key !== undefined) {
       const before = posts.get(key) ?? new Map<string, PostReport>()
       const earlier = before.get(ref.id)
-      // Statuses arrive in any order, and a failure is final.
+      // Statuses arrive in any order.
       if (earlier === undefined || earlier.type === 'there')
         posts.set(key, new Map([...before, [ref.id, reportOf(ref, failure)]]))
     }
     notifyListeners()
   }
 
+  /** Does nothing if the person wrote after `at`, which is 0 if unknown. */
   function closeChat(person: string, at: number): void {
     const since = windows.get(webhookId(person))?.since ?? 0
     if (at === 0 || at > since) setWindow(person, { isClosed: true, since })
@@ -132,6 +134,7 @@ function createReports(): CloudReports {
     }
   }
 
+  /** Waits for at most `statusMs`. Stops at once when a status names the key, or on an abort. */
   async function waitForPost(
     key: string,
     clock: Clock,

@@ -5,13 +5,13 @@ export {
   type TurnOptions,
   type TypedTurnOptions,
 } from './thoughts/agent.ts'
+export type { ThoughtContent } from './thoughts/decode/content.ts'
 export type { ValueSchema } from './thoughts/decode/schema.ts'
 export { createThoughtReader } from './thoughts/reader.ts'
 export { type ThoughtOptions, type ThoughtStream, thoughtsOf } from './thoughts/stream.ts'
 export type {
   PlanEntry,
   Thought,
-  ThoughtContent,
   ThoughtOf,
   ThoughtType,
   ToolKind,

@@ -33,8 +33,8 @@ export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
   // Throws at once for an invalid address.
   const address = options.url === undefined ? undefined : toAddress(options)
   return {
-    offer: async (tools, input, driver) => {
-      const own = serverOf(driver)
+    offer: async (tools, input, client) => {
+      const own = serverOf(client)
       const directory = options.directory ?? own?.directory
       return await offerTools(tools, input, {
         ...(address ?? own ?? toAddress(options)),

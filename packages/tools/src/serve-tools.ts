@@ -5,7 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type OnError, ReplyError } from '@reply/core'
-import { forModel, safeOnError } from '@reply/core/internal'
+import { modelSchemaOf, safeOnError } from '@reply/core/internal'
 import type { Tool, Tools } from '@reply/core/thoughts'
 
 /** The options of `serveTools`. */
@@ -148,7 +148,7 @@ function bindTool(name: string, tool: Tool, onError: OnError): BoundTool {
     const shown = JSON.stringify(name.slice(0, 100))
     throw new ReplyError('invalid', `${shown} is not a valid tool name. Use up to 64 letters, digits, "_" and "-".`)
   }
-  const { schema, check } = forModel(tool.schema)
+  const { schema, check } = modelSchemaOf(tool.schema)
   return {
     description: tool.description,
     schema: { ...schema, type: 'object' },

@@ -21,16 +21,16 @@ export interface RecordingReader {
 export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
   const decoder = createAnyDecoder({ onError: options.onError })
   const utf8 = createUtf8Reader()
-  let noted: number | undefined
+  let recordedAt: number | undefined
   let clock = 0
   let isLines: boolean | undefined
   let isBegun = false
   const reader = createFrameReader({
     onError: options.onError,
-    decoder: { decode: (data) => read(data, noted ?? clock) },
+    decoder: { decode: (data) => decodeFrame(data, recordedAt ?? clock) },
     onComment: (comment) => {
-      const note = /^at (\d+)$/.exec(comment)
-      if (note) noted = Number(note[1])
+      const match = /^at (\d+)$/.exec(comment)
+      if (match) recordedAt = Number(match[1])
     },
   })
   return { push, end: () => reader.push('\n\n', clock) }
@@ -50,33 +50,36 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
   }
 
-  function read(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
+  /** Decodes a frame and stamps its events. Undefined for an empty line. */
+  function decodeFrame(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
     if (isLines && data.trim() === '') return undefined
     const decoded = decoder.decode(data, at)
     if (decoded === undefined) return undefined
-    if (isOne(decoded)) stamp(decoded)
-    else for (const event of decoded) stamp(event)
+    if (isSingle(decoded)) stampEvent(decoded)
+    else for (const event of decoded) stampEvent(event)
     return decoded
   }
 
-  function stamp(event: ReplyEvent): void {
-    if (noted !== undefined || event.type === 'delta') return
-    const time = timeIn(event)
+  /** Without recorded times, sets the event's time to the latest time of the server so far. Mutates the event. */
+  function stampEvent(event: ReplyEvent): void {
+    if (recordedAt !== undefined || event.type === 'delta') return
+    const time = serverTimeOf(event)
     if (time !== undefined && time > clock) clock = time
     if (event.at !== clock) setTime(event, clock)
   }
 }
 
-function isOne(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
+function isSingle(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
   return !Array.isArray(decoded)
 }
 
-/** Mutates the event, because copying it takes longer. Nothing else has it yet. */
+/** Mutates the event, because copying it takes longer. No other code refers to it yet. */
 function setTime(event: { at: number }, at: number): void {
   event.at = at
 }
 
-function timeIn(event: ReplyEvent): number | undefined {
+/** When the event happened by the server's clock. Undefined if it names no time. */
+function serverTimeOf(event: ReplyEvent): number | undefined {
   if (event.type === 'session') return event.createdAt
   if (event.type === 'message') return event.message.completedAt ?? event.message.createdAt
   if (event.type === 'part' && event.part.type === 'tool') return event.part.state.endedAt ?? event.part.state.startedAt

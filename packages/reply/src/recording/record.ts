@@ -27,9 +27,9 @@ export interface Recorder {
 export function record({ write, redact }: RecordOptions): Recorder {
   const redactor = redact ? undefined : createFrameRedactor(writeFrame)
   let lastAt = 0
-  return Object.assign(note, { end: () => redactor?.end(lastAt) })
+  return Object.assign(recordFrame, { end: () => redactor?.end(lastAt) })
 
-  function note(data: string, at: number): void {
+  function recordFrame(data: string, at: number): void {
     lastAt = at
     if (redactor) redactor.push(data, at)
     else writeFrame(redact ? redact(data) : data, at)

@@ -3,19 +3,20 @@ import { redactFields, redactValue } from '../redact/redact-fields.ts'
 import { createRedactor, type Redactor, redactText } from '../redact/redactor.ts'
 
 export interface FrameRedactor {
+  /** Redacts a frame and writes it at once, except for text that may be the beginning of a secret. */
   push(data: string, at: number): void
   /** Writes the text that is still held back. */
   end(at: number): void
 }
 
 /** One part's text across deltas and snapshots. */
-interface Stream {
+interface PartText {
   readonly sessionID: unknown
   readonly redactor: Redactor
   /** UTF-16 units received. */
-  readonly taken: number
+  readonly received: number
   /** UTF-16 units written. */
-  readonly given: number
+  readonly written: number
   /** The last frame with a delta. The remaining text is written in a frame like it. */
   readonly frame: Frame | undefined
 }
@@ -27,11 +28,11 @@ interface Frame {
   readonly event: Fields
   /** The field with its content: `properties`, or `data` for the second copy of a durable event. */
   readonly key: 'properties' | 'data'
-  readonly news: Fields
+  readonly content: Fields
 }
 
 /** Far more than parts that grow at once. Beyond it the oldest are written out. */
-const maxStreams = 1000
+const maxTexts = 1000
 
 /**
  * Redacts the frames of a stream. Redacts a part's deltas as one text, to find secrets that arrive in pieces; a
@@ -39,8 +40,8 @@ const maxStreams = 1000
  * a text or output that still grows lack that end.
  */
 export function createFrameRedactor(write: (data: string, at: number) => void): FrameRedactor {
-  const streams = new Map<string, Stream>()
-  return { push, end }
+  const texts = new Map<string, PartText>()
+  return { push, end: flushAll }
 
   function push(data: string, at: number): void {
     let value: unknown
@@ -49,40 +50,44 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     } catch {
       return write(redactText(data), at)
     }
-    const frame = toFrame(value)
+    const frame = frameOf(value)
     if (!frame) return write(JSON.stringify(redactValue(value)), at)
-    const { news } = frame
+    const { content } = frame
     const type = String(frame.event.type)
-    if (/\.delta(?:\.\d+)?$/.test(type) && typeof news.delta === 'string') return pushDelta(frame, news.delta, at)
-    if (endsRun(type, news))
-      for (const [key, { sessionID }] of streams) if (sessionID === news.sessionID) flush(key, at)
-    const part = fieldsOf(news.part)
-    write(textOf(frame, part ? redactPart(news, part) : redactFields(news)), at)
+    if (/\.delta(?:\.\d+)?$/.test(type) && typeof content.delta === 'string') return pushDelta(frame, content.delta, at)
+    if (endsRun(type, content))
+      for (const [key, { sessionID }] of texts) if (sessionID === content.sessionID) flushText(key, at)
+    const part = fieldsOf(content.part)
+    write(frameJson(frame, part ? redactPart(content, part) : redactFields(content)), at)
   }
 
+  /** Writes the part of the text that is decided now. Nothing is written while all of it may be a secret. */
   function pushDelta(frame: Frame, delta: string, at: number): void {
-    const { news } = frame
-    const key = keyOf(news.partID ?? news, news.field)
-    const before = streams.get(key)
+    const { content } = frame
+    const key = textKey(content.partID ?? content, content.field)
+    const before = texts.get(key)
     const redactor = before?.redactor ?? createRedactor()
     const ready = redactor.push(delta)
-    const taken = (before?.taken ?? 0) + delta.length
-    const given = (before?.given ?? 0) + ready.length
-    streams.set(key, { sessionID: news.sessionID, redactor, taken, given, frame })
+    const received = (before?.received ?? 0) + delta.length
+    const written = (before?.written ?? 0) + ready.length
+    texts.set(key, { sessionID: content.sessionID, redactor, received, written, frame })
     if (ready !== '' || delta === '') writeDelta(frame, ready, at)
-    const [oldest] = streams.size > maxStreams ? streams.keys() : []
-    if (oldest !== undefined) flush(oldest, at)
+    const [oldest] = texts.size > maxTexts ? texts.keys() : []
+    if (oldest !== undefined) flushText(oldest, at)
   }
 
-  function redactPart(news: Fields, part: Fields): Fields {
+  /** Redacts a part. The end of a growing text or output is left out while it may be the beginning of a secret. */
+  function redactPart(content: Fields, part: Fields): Fields {
     const { text, type, time, state } = part
-    const clean = redactFields(news)
+    const clean = redactFields(content)
     if (typeof text === 'string' && (type === 'text' || type === 'reasoning')) {
       const isOpen = fieldsOf(time) !== undefined && fieldsOf(time)?.end === undefined
-      const given = isOpen ? growTo(news, part, text) : endWith(part, text)
+      const redacted = isOpen ? redactGrowingText(content, part, text) : redactFinalText(part, text)
       const delta =
-        typeof news.delta === 'string' ? { delta: given.text.slice(given.before ?? -news.delta.length) } : {}
-      return { ...clean, part: { ...fieldsOf(clean.part), text: given.text }, ...delta }
+        typeof content.delta === 'string'
+          ? { delta: redacted.text.slice(redacted.before ?? -content.delta.length) }
+          : {}
+      return { ...clean, part: { ...fieldsOf(clean.part), text: redacted.text }, ...delta }
     }
     const open = fieldsOf(state)
     if (open?.status !== 'pending' && open?.status !== 'running') return clean
@@ -90,82 +95,84 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     return { ...clean, part: { ...cleanPart, state: { ...fieldsOf(cleanPart?.state), ...redactOutput(open) } } }
   }
 
-  /** A snapshot of a text that grows: later deltas continue at its end. */
-  function growTo(news: Fields, part: Fields, text: string): Given {
+  /** Redacts a snapshot of a text that grows. Later deltas continue at its end. */
+  function redactGrowingText(content: Fields, part: Fields, text: string): RedactedText {
     const redactor = createRedactor()
     const ready = redactor.push(text)
-    const key = keyOf(part.id, 'text')
-    const before = streams.get(key)
-    const isNewer = text !== '' && text.length >= (before?.taken ?? 0)
-    const sessionID = part.sessionID ?? news.sessionID
+    const key = textKey(part.id, 'text')
+    const before = texts.get(key)
+    const isNewer = text !== '' && text.length >= (before?.received ?? 0)
+    const sessionID = part.sessionID ?? content.sessionID
     if (isNewer)
-      streams.set(key, { sessionID, redactor, taken: text.length, given: ready.length, frame: before?.frame })
-    return { text: ready, before: before?.given }
+      texts.set(key, { sessionID, redactor, received: text.length, written: ready.length, frame: before?.frame })
+    return { text: ready, before: before?.written }
   }
 
-  /** The complete text: nothing is held back any more. */
-  function endWith(part: Fields, text: string): Given {
-    const before = streams.get(keyOf(part.id, 'text'))?.given
-    for (const field of ['text', 'reasoning']) streams.delete(keyOf(part.id, field))
+  /** Redacts the complete text, and forgets the part: nothing is held back any more. */
+  function redactFinalText(part: Fields, text: string): RedactedText {
+    const before = texts.get(textKey(part.id, 'text'))?.written
+    for (const field of ['text', 'reasoning']) texts.delete(textKey(part.id, field))
     return { text: redactText(text), before }
   }
 
-  function end(at: number): void {
-    for (const key of streams.keys()) flush(key, at)
+  function flushAll(at: number): void {
+    for (const key of texts.keys()) flushText(key, at)
   }
 
-  function flush(key: string, at: number): void {
-    const stream = streams.get(key)
-    const rest = stream?.redactor.end() ?? ''
-    streams.delete(key)
-    if (!stream?.frame || rest === '') return
+  /** Writes the end of a text that was held back, in a frame like its last delta, and forgets the text. */
+  function flushText(key: string, at: number): void {
+    const partText = texts.get(key)
+    const rest = partText?.redactor.end() ?? ''
+    texts.delete(key)
+    if (!partText?.frame || rest === '') return
     // A second frame with the same id would be dropped as a duplicate.
-    const { id: _, ...event } = stream.frame.event
-    writeDelta({ ...stream.frame, event }, rest, at)
+    const { id: _, ...event } = partText.frame.event
+    writeDelta({ ...partText.frame, event }, rest, at)
   }
 
   function writeDelta(frame: Frame, delta: string, at: number): void {
     // Text that was redacted as part of a stream is not redacted again.
-    write(textOf(frame, { ...redactFields({ ...frame.news, delta: '' }), delta }), at)
+    write(frameJson(frame, { ...redactFields({ ...frame.content, delta: '' }), delta }), at)
   }
 }
 
-interface Given {
+interface RedactedText {
   readonly text: string
   /** How many units were written before. */
   readonly before: number | undefined
 }
 
-function toFrame(value: unknown): Frame | undefined {
+/** Undefined if the value is not an event with fields. */
+function frameOf(value: unknown): Frame | undefined {
   const top = fieldsOf(value)
   const inner = fieldsOf(top?.payload)
   const isWrapped = top?.type === undefined && inner !== undefined
   const event = isWrapped ? inner : top
   if (!event) return undefined
   const key = event.properties === undefined ? 'data' : 'properties'
-  const news = fieldsOf(event[key])
-  return news && { outer: isWrapped ? top : undefined, event, key, news }
+  const content = fieldsOf(event[key])
+  return content && { outer: isWrapped ? top : undefined, event, key, content }
 }
 
 /** The frame's JSON text with its content replaced by already redacted content. */
-function textOf({ outer, event, key }: Frame, news: Fields): string {
-  const redactedEvent = { ...redactFields({ ...event, [key]: {} }), [key]: news }
+function frameJson({ outer, event, key }: Frame, content: Fields): string {
+  const redactedEvent = { ...redactFields({ ...event, [key]: {} }), [key]: content }
   return JSON.stringify(outer ? { ...redactFields({ ...outer, payload: {} }), payload: redactedEvent } : redactedEvent)
 }
 
-/** A part is identified by its id, other streams by all the ids in their deltas. */
-function keyOf(whose: unknown, field: unknown): string {
-  const fields = fieldsOf(whose)
-  const ids = fields ? Object.entries(fields).filter(([key]) => /ID$|^(?:ordinal|index)$/.test(key)) : whose
+/** Identifies a text: by the id of its part, or by all ids in the fields of its delta. */
+function textKey(idOrFields: unknown, field: unknown): string {
+  const fields = fieldsOf(idOrFields)
+  const ids = fields ? Object.entries(fields).filter(([key]) => /ID$|^(?:ordinal|index)$/.test(key)) : idOrFields
   return JSON.stringify([ids, field ?? 'text'])
 }
 
-function endsRun(type: string, news: Fields): boolean {
+function endsRun(type: string, content: Fields): boolean {
   if (/^session\.(?:idle|deleted)(?:\.\d+)?$/.test(type)) return true
-  return type.startsWith('session.status') && fieldsOf(news.status)?.type === 'idle'
+  return type.startsWith('session.status') && fieldsOf(content.status)?.type === 'idle'
 }
 
-/** A call's output so far. Each event contains it from the start, so its end may be held back until the next one. */
+/** Redacts a call's output so far. Each event contains it from the start, so its end may follow in the next one. */
 function redactOutput(state: Fields): Fields {
   const metadata = fieldsOf(state.metadata)
   const output = typeof metadata?.output === 'string' ? { output: redactSoFar(metadata.output) } : {}
@@ -176,6 +183,7 @@ function redactOutput(state: Fields): Fields {
   }
 }
 
+/** Redacts a text that still grows. Leaves out an end that may be the beginning of a secret. */
 function redactSoFar(text: string): string {
   return createRedactor().push(text)
 }

@@ -21,7 +21,7 @@ export interface ReplayOptions {
 }
 
 /** One of the recording's replies: the run of its session, and its index in the result. */
-interface Opened {
+interface OpenedReply {
   readonly sessionID: string
   readonly run: number
   readonly index: number
@@ -38,11 +38,11 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const { onError, pace } = options
   const reportError: OnError = (error) => onError?.(error)
   const replies: Reply[] = []
-  const opened = new Map<string, Opened[]>()
+  const opened = new Map<string, OpenedReply[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
   let newestEvent: ReplyEvent | undefined
   /** Whose step came last. */
-  let newest: Opened | undefined
+  let latest: OpenedReply | undefined
 
   const reader = createRecordingReader({ onError })
   const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
@@ -54,24 +54,29 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     }
   } else for await (const piece of pieces) await play(reader.push(piece))
   await play(reader.end())
-  finish()
+  settleOpenReplies()
   return replies
 
-  /** A promise only with `pace`: awaiting nothing for each piece takes longer than applying a few events. */
+  /**
+   * Applies the events. Returns a promise only with `pace`, because awaiting nothing for each piece takes longer than
+   * applying a few events.
+   */
   function play(events: readonly ReplyEvent[]): Promise<void> | undefined {
-    if (pace) return playAt(pace, events)
-    for (const event of events) apply(event)
+    if (pace) return playPaced(pace, events)
+    for (const event of events) applyEvent(event)
     return undefined
   }
 
-  async function playAt(wait: NonNullable<typeof pace>, events: readonly ReplyEvent[]): Promise<void> {
+  /** Awaits `wait` before each event. */
+  async function playPaced(wait: NonNullable<typeof pace>, events: readonly ReplyEvent[]): Promise<void> {
     for (const event of events) {
       await wait(event.at)
-      apply(event)
+      applyEvent(event)
     }
   }
 
-  function apply(event: ReplyEvent): void {
+  /** Applies an event, reports dropped ones, and notifies the observers of each changed reply. */
+  function applyEvent(event: ReplyEvent): void {
     newestEvent = event
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
@@ -83,25 +88,31 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
         ),
       )
     }
-    for (const step of tracked.steps) notify(step)
+    for (const step of tracked.steps) notifyObservers(step)
   }
 
-  function notify(step: TrackedStep): void {
+  /**
+   * Stores the reply of a step and notifies its observers. Opens the reply if the step begins it, and ignores other
+   * unknown replies.
+   */
+  function notifyObservers(step: TrackedStep): void {
     const { reply } = step
-    const current = openedOf(step) ?? (step.changes[0]?.type === 'replyStarted' ? open(step) : undefined)
+    const current = findOpened(step) ?? (step.changes[0]?.type === 'replyStarted' ? openReply(step) : undefined)
     if (!current) return
     replies[current.index] = reply
     current.dispatcher.dispatch(step)
   }
 
-  function openedOf({ reply, run }: TrackedStep): Opened | undefined {
+  /** The opened reply of this run. Undefined before its first step. */
+  function findOpened({ reply, run }: TrackedStep): OpenedReply | undefined {
     // Nearly always.
-    if (newest?.run === run && newest.sessionID === reply.sessionID) return newest
-    newest = opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
-    return newest
+    if (latest?.run === run && latest.sessionID === reply.sessionID) return latest
+    latest = opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+    return latest
   }
 
-  function open({ reply, run }: TrackedStep): Opened {
+  /** Adds a reply to the result, with the observers that `observe` returns for it. */
+  function openReply({ reply, run }: TrackedStep): OpenedReply {
     const dispatcher = createDispatcher({ onError })
     const next = { sessionID: reply.sessionID, run, index: replies.push(reply) - 1, dispatcher }
     opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
@@ -110,13 +121,13 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   }
 
   /** Settles open replies at the end. A session without a known parent counts as a root. */
-  function finish(): void {
+  function settleOpenReplies(): void {
     const at = newestEvent?.at ?? 0
-    for (const sessionID of unknownSessions(state)) apply({ type: 'session', sessionID, at })
+    for (const sessionID of unknownSessions(state)) applyEvent({ type: 'session', sessionID, at })
     // Held events open a reply if the stream began mid-run and never sent their message.
-    for (const sessionID of state.waiting) apply({ type: 'settle', sessionID, by: 'end', at })
+    for (const sessionID of state.waiting) applyEvent({ type: 'settle', sessionID, by: 'end', at })
     for (const reply of repliesOf(state)) {
-      if (reply.phase !== 'settled') apply({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
+      if (reply.phase !== 'settled') applyEvent({ type: 'settle', sessionID: reply.sessionID, by: 'end', at })
     }
   }
 }

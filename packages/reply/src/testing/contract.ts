@@ -41,12 +41,14 @@ export function clausesOf<Stage extends { close(): Promise<void> }, Name extends
   }
   return demands.map((demand) => {
     const reason = reasons.get(demand.name)
-    if (reason === undefined) return { name: `${name} ${demand.name}`, run: () => onStage(setup, demand, hold) }
-    return { name: `${name} skips "${demand.name}": ${reason}`, run: () => onStage(setup, demand, lack) }
+    if (reason === undefined)
+      return { name: `${name} ${demand.name}`, run: () => runOnStage(setup, demand, checkHolds) }
+    return { name: `${name} skips "${demand.name}": ${reason}`, run: () => runOnStage(setup, demand, checkSkip) }
   })
 }
 
-async function onStage<Stage extends { close(): Promise<void> }>(
+/** Sets up a stage, runs the check on it, and closes it. */
+async function runOnStage<Stage extends { close(): Promise<void> }>(
   setup: () => Stage | Promise<Stage>,
   demand: Demand<Stage>,
   check: (demand: Demand<Stage>, stage: Stage) => Promise<void>,
@@ -59,14 +61,15 @@ async function onStage<Stage extends { close(): Promise<void> }>(
   }
 }
 
-async function hold<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
+/** Runs the clause. Rejects if the stage lacks something that it needs. */
+async function checkHolds<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
   if (demand.needs && !(await demand.needs(stage)))
     throw new Error('The stage lacks something that this clause needs. Skip the clause with a reason.')
   await demand.run(stage)
 }
 
 /** Checks that the skip is needed: the stage lacks something that the clause needs, or the clause fails. */
-async function lack<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
+async function checkSkip<Stage>(demand: Demand<Stage>, stage: Stage): Promise<void> {
   if (demand.needs && !(await demand.needs(stage))) return
   const holds = await demand.run(stage).then(
     () => true,

@@ -5,25 +5,25 @@ import type { SourceClauseName } from './source-contract.ts'
  * `skip`. `agent` begins the sentences, for example `Claude Code` or `A command`.
  */
 export function localAgentSkips(agent: string) {
-  const unread = `${agent} does not show what a session held before: only its runs are seen.`
-  const one = `${agent} runs one prompt of a session at a time.`
+  const noHistory = `${agent} does not report the content of earlier sessions, only of its runs.`
+  const onePrompt = `${agent} runs one prompt of a session at a time.`
   return {
-    'finds a session without its directory': unread,
-    "reads a session's newest run": unread,
-    'reads back to the messages that are asked for': unread,
-    'reads one message': unread,
-    "lists a session's sub-agents": unread,
-    'lists sessions, those that changed since then, and the newest time': unread,
-    'requests what covers several sessions once per reading': unread,
-    'reads a run as its events told it': unread,
-    'keeps a queued prompt behind a run, and lists it': one,
-    'takes back a prompt that waits, once': one,
-    'only stores a message without a reply': `${agent} takes no notes.`,
-    'lists what is always allowed, and takes it back': `${agent} keeps that itself, and lists it nowhere.`,
+    'finds a session without its directory': noHistory,
+    "reads a session's newest run": noHistory,
+    'reads back to the messages that are asked for': noHistory,
+    'reads one message': noHistory,
+    "lists a session's sub-agents": noHistory,
+    'lists sessions, those that changed since then, and the newest time': noHistory,
+    'requests what covers several sessions once per reading': noHistory,
+    'reads the messages of a run as its events had them': noHistory,
+    'keeps a queued prompt behind a run, and lists it': onePrompt,
+    'takes back a prompt that waits, once': onePrompt,
+    'only stores a message without a reply': `${agent} can't store a message without a run.`,
+    'lists what is always allowed, and takes it back': `${agent} stores its rules itself and doesn't list them.`,
     'lists its agents, including one to prompt': `${agent} has no list of agents before its first session.`,
-    'asks before it acts in a guarded session, or refuses it': `${agent} can't be told for one session to ask.`,
-    'forks a session with its messages': unread,
-    'reverts to a message, and takes it back': unread,
+    'asks before it acts in a guarded session, or refuses it': `${agent} can't be set to ask in a single session.`,
+    'forks a session with its messages': noHistory,
+    'reverts to a message, and takes it back': noHistory,
   } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>
 }
 
@@ -32,16 +32,16 @@ export function localAgentSkips(agent: string) {
  * sentences, for example `A command`.
  */
 export function unaskingSkips(agent: string) {
-  const mute = `${agent} can't ask: nothing is sent to it once it has its prompt.`
+  const cannotAsk = `${agent} can't ask: it receives nothing after its prompt.`
   return {
-    'lists a permission with its call, and allows it once': mute,
-    'allows what a permission says is always allowed': mute,
-    'says gone for an ask that was answered': mute,
-    'rejects a permission': mute,
-    'tells the agent why a permission is rejected': mute,
-    'answers a question': mute,
-    'rejects a question': mute,
-    'does not send an answer whose signal has aborted': mute,
-    "answers a sub-agent's permission, and lists the sub-agent as a child": mute,
+    'lists a permission with its call, and allows it once': cannotAsk,
+    'allows what a permission says is always allowed': cannotAsk,
+    'fails as gone for an ask that was answered': cannotAsk,
+    'rejects a permission': cannotAsk,
+    'tells the agent why a permission is rejected': cannotAsk,
+    'answers a question': cannotAsk,
+    'rejects a question': cannotAsk,
+    'does not send an answer whose signal has aborted': cannotAsk,
+    "answers a sub-agent's permission, and lists the sub-agent as a child": cannotAsk,
   } as const satisfies Partial<Readonly<Record<SourceClauseName, string>>>
 }

@@ -5,7 +5,7 @@ import { ReplyError } from '../error.ts'
 import type { Reply } from '../reply.ts'
 import { outputOf } from '../select.ts'
 import type { PromptInput } from '../source/input.ts'
-import { type Checked, forModel, type ModelSchema, type ValueSchema } from './decode/schema.ts'
+import { type Checked, type ModelSchema, modelSchemaOf, type ValueSchema } from './decode/schema.ts'
 import { createThoughtStream, type ThoughtOptions, type ThoughtStream } from './stream.ts'
 import type { Thought, ThoughtOf, ThoughtType } from './thought.ts'
 import type { Tool, ToolHost, Tools } from './tool.ts'
@@ -13,8 +13,9 @@ import type { Tool, ToolHost, Tools } from './tool.ts'
 /** Options of `createAgent`. */
 export interface AgentOptions {
   /**
-   * Serves your `tools` to the agent, and a tool through which it returns its `output`. `@reply/tools` has hosts. Without a
-   * host, `tools` throw `unsupported`, and `output` uses the prompt's `format`. Only OpenCode 1 supports that.
+   * Serves your `tools` to the agent, and a tool through which it returns its `output`. `@reply/tools` has hosts.
+   * Without a host, `tools` throw `unsupported`, and `output` uses the prompt's `format`. Only OpenCode 1 supports
+   * that.
    */
   readonly host?: ToolHost | undefined
 }
@@ -39,9 +40,9 @@ export interface TypedTurnOptions<Output, T extends ThoughtType = ThoughtType, I
 /** An agent that takes tasks and returns results. */
 export interface Agent {
   /**
-   * Posts a prompt. The result resolves with the agent's value as soon as the agent returns it, and the turn continues. It
-   * rejects with `no-output` if the turn ends without a value that fits the schema, and with the reason if the tools could
-   * not be offered.
+   * Posts a prompt. The result resolves with the agent's value as soon as the agent returns it, and the turn continues.
+   * It rejects with `no-output` if the turn ends without a value that fits the schema, and with the reason if the tools
+   * could not be offered.
    */
   stream<Output, T extends ThoughtType = ThoughtType, Inputs = unknown>(
     input: string | PromptInput,
@@ -67,7 +68,7 @@ type AnyOptions = Omit<TurnOptions, 'output' | 'tools'> & {
 }
 
 /** An agent behind any connection: `connect()`, `connectSource()`. */
-export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptions = {}): Agent {
+export function createAgent(client: Pick<Client, 'prompt'>, { host }: AgentOptions = {}): Agent {
   return { stream, run }
 
   function stream<Output, T extends ThoughtType, Inputs>(
@@ -79,7 +80,7 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
     options?: TurnOptions<T, Inputs>,
   ): ThoughtStream<ThoughtOf<T>, Reply>
   function stream(input: string | PromptInput, options?: AnyOptions): ThoughtStream<Thought, unknown> {
-    return begin(input, options)
+    return startTurn(input, options)
   }
 
   function run<Output, Inputs>(
@@ -88,10 +89,11 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
   ): Promise<Output>
   function run<Inputs>(input: string | PromptInput, options?: TurnOptions<ThoughtType, Inputs>): Promise<Reply>
   async function run(input: string | PromptInput, options?: AnyOptions): Promise<unknown> {
-    return await begin(input, options).result
+    return await startTurn(input, options).result
   }
 
-  function begin(input: string | PromptInput, options: AnyOptions = {}): ThoughtStream<Thought, unknown> {
+  /** Posts the prompt. With a host, the tools are offered first. */
+  function startTurn(input: string | PromptInput, options: AnyOptions = {}): ThoughtStream<Thought, unknown> {
     const prompt = typeof input === 'string' ? { text: input } : input
     const { include, output, tools, ...runOptions } = options
     if (host && (tools || output)) {
@@ -99,14 +101,14 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
       return createThoughtStream(() => run, result, { include })
     }
     if (tools)
-      throw new ReplyError('unsupported', 'This agent has no host for tools; give createAgent one of @reply/tools.')
-    const wanted = output && forModel(output)
+      throw new ReplyError('unsupported', 'This agent has no host for tools. Pass createAgent a host of @reply/tools.')
+    const wanted = output && modelSchemaOf(output)
     const format = wanted && { format: { type: 'json_schema' as const, schema: wanted.schema } }
-    const run = driver.prompt({ ...prompt, ...format }, runOptions)
-    return createThoughtStream(async () => run, wanted ? awaitFormat(run, wanted) : run.result, { include })
+    const run = client.prompt({ ...prompt, ...format }, runOptions)
+    return createThoughtStream(async () => run, wanted ? firstFormatValue(run, wanted) : run.result, { include })
   }
 
-  /** Posts a prompt once the agent has its tools, and takes them back when the run has settled. */
+  /** Posts a prompt once the agent has its tools. Without `output` the result is the reply. */
   function runWithTools(
     host: ToolHost,
     prompt: PromptInput,
@@ -115,22 +117,26 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
     if (output && Object.hasOwn(tools ?? {}, returnTool))
       throw new ReplyError(
         'invalid',
-        `A tool has the name "${returnTool}", by which the result is returned: rename it.`,
+        `A tool has the name "${returnTool}", which is reserved for returning the result. Rename your tool.`,
       )
     const returned = output && createReturnTool(output)
-    const run = post()
+    const run = offerAndPost()
     const settled = run.then(async (stream) => await stream.result)
     if (!returned) return { run, result: settled }
     const unreturned = settled.then((reply) => {
-      throw noOutput(reply, undefined)
+      throw noOutputError(reply, undefined)
     })
     return { run, result: Promise.race([returned.value, unreturned]) }
 
-    async function post(): Promise<ReplyStream> {
+    /**
+     * Offers the tools, then posts the prompt. Closes the tools if the prompt cannot be posted, or when the run has
+     * settled.
+     */
+    async function offerAndPost(): Promise<ReplyStream> {
       const all = { ...tools, ...(returned && { [returnTool]: returned.tool }) }
-      const offered = await host.offer(all, returned ? withWords(prompt) : prompt, driver)
+      const offered = await host.offer(all, returned ? withReturnInstruction(prompt) : prompt, client)
       try {
-        const stream = driver.prompt(offered.input, runOptions)
+        const stream = client.prompt(offered.input, runOptions)
         void stream.result.then(() => offered.close())
         return stream
       } catch (error) {
@@ -145,26 +151,28 @@ export function createAgent(driver: Pick<Client, 'prompt'>, { host }: AgentOptio
 const returnTool = 'return_result'
 
 /** Agents only call a tool reliably if the prompt asks for it. */
-const returnWords = `Return your result by calling the tool ${returnTool}, once, when the task is done.`
+const returnInstruction = `Return your result by calling the tool ${returnTool}, once, when the task is done.`
 
-function withWords(prompt: PromptInput): PromptInput {
-  return { ...prompt, parts: [...(prompt.parts ?? []), { type: 'text', text: returnWords, synthetic: true }] }
+/** Asks the agent to call the return tool, in a text that people do not see. */
+function withReturnInstruction(prompt: PromptInput): PromptInput {
+  return { ...prompt, parts: [...(prompt.parts ?? []), { type: 'text', text: returnInstruction, synthetic: true }] }
 }
 
+/** Creates the tool, and a promise of the first value that the agent passes to it. */
 function createReturnTool(schema: ValueSchema<unknown>): { readonly tool: Tool; readonly value: Promise<unknown> } {
   let resolve: (value: unknown) => void = () => {}
   const value = new Promise<unknown>((settle) => {
     resolve = settle
   })
-  const handler = (given: unknown): string => {
-    resolve(given)
+  const handler = (result: unknown): string => {
+    resolve(result)
     return 'The result was received.'
   }
   return { value, tool: { description: 'Returns the result of the task to the program that asked.', schema, handler } }
 }
 
-/** The first value of a run's `format` that fulfills the schema, as soon as it is there. Rejects with `no-output`. */
-async function awaitFormat<T>(run: ReplyStream, { check }: ModelSchema<T>): Promise<T> {
+/** Resolves with the first value of the run that fits the schema, before the run ends. Rejects with `no-output`. */
+async function firstFormatValue<T>(run: ReplyStream, { check }: ModelSchema<T>): Promise<T> {
   let problem: string | undefined
   for await (const { message } of run.filter(['messageUpdated'])) {
     if (message.output === undefined) continue
@@ -176,10 +184,11 @@ async function awaitFormat<T>(run: ReplyStream, { check }: ModelSchema<T>): Prom
   const output = outputOf(reply)
   const checked: Checked<T> | undefined = output === undefined ? undefined : await check(output)
   if (checked && 'value' in checked) return checked.value
-  throw noOutput(reply, problem)
+  throw noOutputError(reply, problem)
 }
 
-function noOutput({ outcome, error }: Reply, problem: string | undefined): ReplyError {
+/** `problem` says why the last value did not fit, if there was one. */
+function noOutputError({ outcome, error }: Reply, problem: string | undefined): ReplyError {
   const reason = problem ?? error?.message
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`
   return new ReplyError('no-output', `The run ended as ${outcome} without a value that fits the schema${why}`)

@@ -5,20 +5,20 @@ import type { PlanEntry, Thought } from './thought.ts'
 import { createToolReader } from './tool-reader.ts'
 
 /**
- * Creates a function that turns the changes of one reply into thoughts. Call it with each change, from the beginning and
- * in order. Returns an empty list for a change without a thought. Pure: it reads no clock and makes no calls.
+ * Creates a function that turns the changes of one reply into thoughts. Call it with each change, from the beginning
+ * and in order. Returns an empty list for a change without a thought. Pure: it reads no clock and makes no calls.
  */
 export function createThoughtReader(): (change: Change) => readonly Thought[] {
-  const thoughtOf = createTextReader('reasoning')
-  const messageOf = createTextReader('text')
-  const toolsOf = createToolReader()
+  const readThought = createTextReader('reasoning')
+  const readMessage = createTextReader('text')
+  const readTools = createToolReader()
   return (change) => {
     if (change.type === 'todosChanged') return [{ type: 'plan', entries: planOf(change.todos) }]
-    const thought = thoughtOf(change)
+    const thought = readThought(change)
     if (thought !== '') return [{ type: 'thought', text: thought }]
-    const message = messageOf(change)
+    const message = readMessage(change)
     if (message !== '') return [{ type: 'message', text: message }]
-    return toolsOf(change)
+    return readTools(change)
   }
 }
 
@@ -35,6 +35,7 @@ const priorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
   ['low', 'low'],
 ])
 
+/** See `PlanEntry` for unknown statuses and priorities. */
 function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
   return todos.map(({ content, status, priority = 'medium' }) => ({
     content,
@@ -43,34 +44,35 @@ function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
   }))
 }
 
-type Spoken = TextPart | ReasoningPart
+type StreamedPart = TextPart | ReasoningPart
 
 /** A part that is not fully emitted yet. */
-interface Entry {
+interface UnfinishedPart {
   /** The text that was emitted. */
-  said: string
+  emitted: string
   /** The known text that was not emitted yet. */
   rest: string
   isOpen: boolean
 }
 
 /**
- * Returns the text that a change adds to all parts of a type, joined by blank lines. A part waits until the one before it
- * is closed. White space at the end of an open part waits too, because the server may trim it. Emitted text can't be
+ * Returns the text that a change adds to all parts of a type, joined by blank lines. A part waits until the one before
+ * it is closed. White space at the end of an open part waits too, because the server may trim it. Emitted text can't be
  * taken back: if the server replaces a text, the new text follows.
  */
-function createTextReader(type: Spoken['type']): (change: Change) => string {
+function createTextReader(type: StreamedPart['type']): (change: Change) => string {
   /** Parts that are not fully emitted yet, oldest first. */
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, UnfinishedPart>()
   const closed = new Set<string>()
-  let isBegun = false
+  let hasEmitted = false
   return (change) => {
-    if (!('part' in change) || !isSpoken(change.part, type)) return ''
-    note(change, change.part)
-    return say()
+    if (!('part' in change) || !isStreamedPart(change.part, type)) return ''
+    recordChange(change, change.part)
+    return takeReadyText()
   }
 
-  function note(change: Change, part: Spoken): void {
+  /** Records the text of the part, and whether it may still grow. */
+  function recordChange(change: Change, part: StreamedPart): void {
     const key = `${part.messageID} ${part.id}`
     if (change.type === 'partRemoved') {
       entries.delete(key)
@@ -78,32 +80,34 @@ function createTextReader(type: Spoken['type']): (change: Change) => string {
       return
     }
     if (closed.has(key)) return
-    const entry = entries.get(key) ?? { said: '', rest: '', isOpen: true }
+    const entry = entries.get(key) ?? { emitted: '', rest: '', isOpen: true }
     entries.set(key, entry)
     if (change.type === 'partChanged' && change.delta !== undefined) entry.rest += change.delta
-    else reread(entry, part.text)
+    else replaceText(entry, part.text)
     entry.isOpen = change.type !== 'partFinalized'
   }
 
-  function reread(entry: Entry, text: string): void {
-    if (startsWith(text, entry.said)) entry.rest = text.slice(entry.said.length)
+  /** Works out which text is still to be emitted after the part was sent as a whole. */
+  function replaceText(entry: UnfinishedPart, text: string): void {
+    if (startsWith(text, entry.emitted)) entry.rest = text.slice(entry.emitted.length)
     // The server trimmed it.
-    else if (startsWith(entry.said, text)) entry.rest = ''
+    else if (startsWith(entry.emitted, text)) entry.rest = ''
     else {
-      entry.said = ''
+      entry.emitted = ''
       entry.rest = text
     }
   }
 
-  function say(): string {
+  /** Returns the text that can be emitted now, and marks it as emitted. Empty if there is none. */
+  function takeReadyText(): string {
     let piece = ''
     for (const [key, entry] of entries) {
       const text = entry.isOpen ? entry.rest.trimEnd() : entry.rest
-      const isBlank = entry.said === '' && text.trim() === ''
+      const isBlank = entry.emitted === '' && text.trim() === ''
       if (text !== '' && !isBlank) {
-        piece += entry.said === '' && isBegun ? `\n\n${text}` : text
-        isBegun = true
-        entry.said += text
+        piece += entry.emitted === '' && hasEmitted ? `\n\n${text}` : text
+        hasEmitted = true
+        entry.emitted += text
         entry.rest = entry.rest.slice(text.length)
       }
       if (entry.isOpen) break
@@ -114,12 +118,12 @@ function createTextReader(type: Spoken['type']): (change: Change) => string {
   }
 }
 
-function isSpoken(part: Part, type: Spoken['type']): part is Spoken {
+function isStreamedPart(part: Part, type: StreamedPart['type']): part is StreamedPart {
   if (part.type === 'text') return type === 'text' && part.synthetic === undefined && part.ignored === undefined
   return part.type === 'reasoning' && type === 'reasoning'
 }
 
-/** Comparing a slice is faster than `String.startsWith` on long texts. */
+/** Like `String.startsWith`. Comparing a slice is faster on long texts. */
 function startsWith(text: string, start: string): boolean {
   return text.length >= start.length && text.slice(0, start.length) === start
 }

@@ -22,7 +22,7 @@ export interface ThoughtOptions<T extends ThoughtType = ThoughtType> {
   readonly include?: readonly T[] | undefined
 }
 
-/** A run's changes as thoughts. Its `result` is the run's, and never rejects. */
+/** Returns a run's changes as thoughts. Its `result` is that of the run, and never rejects. */
 export function thoughtsOf<T extends ThoughtType = ThoughtType>(
   run: ReplyStream,
   options: ThoughtOptions<T> = {},
@@ -55,31 +55,34 @@ export function createThoughtStream<T extends ThoughtType, Result>(
     return wanted === undefined || wanted.has(thought.type)
   }
 
-  /** Not a generator: one that waits for its next value can't be closed before that arrives. */
+  /**
+   * Iterates from the beginning. Not a generator: one that waits for its next value can't be closed before that
+   * arrives.
+   */
   function iterate(): AsyncIterableIterator<ThoughtOf<T>, undefined> {
     const read = createThoughtReader()
-    let waiting: ThoughtOf<T>[] = []
+    let pending: ThoughtOf<T>[] = []
     let changes: AsyncIterator<Change> | undefined
     let isClosed = false
-    let last: Promise<unknown> = Promise.resolve()
+    let previous: Promise<unknown> = Promise.resolve()
     const next = async (): Promise<IteratorResult<ThoughtOf<T>, undefined>> => {
-      changes ??= await open()
+      changes ??= await openChanges()
       for (;;) {
-        const thought = waiting.shift()
+        const thought = pending.shift()
         if (isClosed) break
         if (thought) return { done: false, value: thought }
         const change = await changes?.next()
         if (!change || change.done) break
-        waiting = read(change.value).filter(isWanted)
+        pending = read(change.value).filter(isWanted)
       }
       return { done: true, value: undefined }
     }
     const iterator: AsyncIterableIterator<ThoughtOf<T>, undefined> = {
       // One after the other, so that calls that overlap get the events in order.
       next: () => {
-        const taken = last.then(next)
-        last = taken
-        return taken
+        const result = previous.then(next)
+        previous = result
+        return result
       },
       return: async () => {
         isClosed = true
@@ -91,7 +94,8 @@ export function createThoughtStream<T extends ThoughtType, Result>(
     return iterator
   }
 
-  async function open(): Promise<AsyncIterator<ChangeOf<ChangeType>> | undefined> {
+  /** The changes of the run from its beginning. Undefined if it could not begin. */
+  async function openChanges(): Promise<AsyncIterator<ChangeOf<ChangeType>> | undefined> {
     const run = await begin().catch(() => undefined)
     return run?.filter(types)[Symbol.asyncIterator]()
   }

@@ -1,3 +1,5 @@
+import type { ThoughtContent } from './decode/content.ts'
+
 /** The kind of a tool, in the terms of the Agent Client Protocol. `other` if its name is unknown. */
 export type ToolKind =
   | 'read'
@@ -10,25 +12,6 @@ export type ToolKind =
   | 'fetch'
   | 'switch_mode'
   | 'other'
-
-/** Content of a tool call: a text, an image, a link, a file change or a terminal. */
-export type ThoughtContent =
-  | {
-      readonly type: 'content'
-      readonly content:
-        | { readonly type: 'text'; readonly text: string }
-        /** `data` is base64. */
-        | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
-        | { readonly type: 'resource_link'; readonly uri: string; readonly name?: string | undefined }
-    }
-  /** `oldText` is absent if the file is new or its old content is unknown. */
-  | {
-      readonly type: 'diff'
-      readonly path: string
-      readonly oldText?: string | undefined
-      readonly newText: string
-    }
-  | { readonly type: 'terminal'; readonly terminalId: string }
 
 /** One item of the agent's plan. */
 export interface PlanEntry {
@@ -43,14 +26,14 @@ export interface PlanEntry {
 /**
  * One event of a run: a thought, a piece of the answer, a tool call or the plan. In order and without times.
  *
- * - `thought` and `message` are pieces of the reasoning and of the answer. Joined, they are `reasoningOf` and `textOf` of
- *   the reply. If the server takes a text back, its replacement follows after a blank line. Never empty.
+ * - `thought` and `message` are pieces of the reasoning and of the answer. Joined, they are `reasoningOf` and `textOf`
+ * of the reply. If the server takes a text back, its replacement follows after a blank line. Never empty.
  * - `tool_start` comes when a call's input is complete, or earlier if the agent gives the call a title. Its `id` is
- *   unique in the reply. `title` is one line: what the call works on, or else the tool's name.
- * - `tool_update` comes when the status or the content of a started call changes. `content` is all of the call's content
- *   so far. Absent if it has none.
+ * unique in the reply. `title` is one line: what the call works on, or else the tool's name.
+ * - `tool_update` comes when the status or the content of a started call changes. `content` is all of the call's
+ * content so far. Absent if it has none.
  * - `tool_done` comes once for each `tool_start`, at the latest with the end of the reply: a call that was rejected,
- *   aborted or lost has `failed`.
+ * aborted or lost has `failed`.
  * - `plan` is the whole plan, each time that it changes.
  *
  * A sub-agent is the call of the tool that started it: what happens inside makes no events.

@@ -2,8 +2,8 @@ import type { Change } from '../change.ts'
 import { same } from '../fields.ts'
 import type { ToolPart, ToolStatus } from '../part.ts'
 import { subjectOf } from '../select.ts'
-import { readContent, textContent } from './decode/content.ts'
-import type { Thought, ThoughtContent, ThoughtOf, ToolKind } from './thought.ts'
+import { readContent, type ThoughtContent, textContent } from './decode/content.ts'
+import type { Thought, ThoughtOf, ToolKind } from './thought.ts'
 
 type Status = ThoughtOf<'tool_update'>['status']
 
@@ -21,19 +21,20 @@ interface Call {
   content: readonly ThoughtContent[]
 }
 
-/** Returns the events of tool calls that a change makes. */
+/** Creates a function that returns the tool events of a change. Empty for a change of anything else. */
 export function createToolReader(): (change: Change) => readonly Thought[] {
   const calls = new Map<string, Call>()
   const done = new Set<string>()
   return (change) => {
-    if (change.type === 'replySettled') return finish()
+    if (change.type === 'replySettled') return endAllCalls()
     if (!('part' in change) || change.part.type !== 'tool') return []
     const key = `${change.part.messageID} ${change.part.id}`
-    if (change.type === 'partRemoved') return remove(key)
-    return done.has(key) ? [] : progress(key, change.part)
+    if (change.type === 'partRemoved') return removeCall(key)
+    return done.has(key) ? [] : updateCall(key, change.part)
   }
 
-  function progress(key: string, part: ToolPart): readonly Thought[] {
+  /** Starts or updates the call, and ends it if it is done. Skips a call whose input is still being written. */
+  function updateCall(key: string, part: ToolPart): readonly Thought[] {
     const { id, state } = part
     const known = calls.get(key)
     // The model is still writing the input, so the call has no subject yet.
@@ -45,38 +46,40 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
       : [{ type: 'tool_start', id, title: titleOf(part), kind: toolKindOf(part) }]
     const status = statuses[state.status]
     const content = contentOf(part)
-    const isNews = content.length > 0 && !same(content, call.content)
+    const isNewContent = content.length > 0 && !same(content, call.content)
     const isDone = status === 'completed' || status === 'failed'
-    const isUpdate = isNews || (status !== call.status && !isDone)
+    const isUpdate = isNewContent || (status !== call.status && !isDone)
     call.status = status
     call.content = content
-    return [...started, ...(isUpdate ? [update(call)] : []), ...(isDone ? [end(key, call)] : [])]
+    return [...started, ...(isUpdate ? [updateOf(call)] : []), ...(isDone ? [endCall(key, call)] : [])]
   }
 
-  /** A retry or an undo took the call back. */
-  function remove(key: string): readonly Thought[] {
+  /** Ends a call that a retry or an undo took back. It may start again. */
+  function removeCall(key: string): readonly Thought[] {
     const call = calls.get(key)
-    const ended = call ? [end(key, call)] : []
+    const ended = call ? [endCall(key, call)] : []
     done.delete(key)
     return ended
   }
 
-  function finish(): readonly Thought[] {
-    return [...calls].map(([key, call]) => end(key, call))
+  /** Ends the calls that were still running when the reply settled. */
+  function endAllCalls(): readonly Thought[] {
+    return [...calls].map(([key, call]) => endCall(key, call))
   }
 
-  function end(key: string, { id, status }: Call): Thought {
+  /** Forgets the call, except that later changes of it are ignored. Every status but `completed` becomes `failed`. */
+  function endCall(key: string, { id, status }: Call): Thought {
     calls.delete(key)
     done.add(key)
     return { type: 'tool_done', id, status: status === 'completed' ? 'completed' : 'failed' }
   }
 }
 
-function update({ id, status, content }: Call): Thought {
+function updateOf({ id, status, content }: Call): Thought {
   return { type: 'tool_update', id, status, ...(content.length > 0 && { content }) }
 }
 
-/** One line: a command may have several. */
+/** The subject or else the tool's name, in one line: a command may have several. */
 function titleOf(part: ToolPart): string {
   const subject = subjectOf(part)
     ?.replaceAll(/\s*\n\s*/g, ' ')
@@ -85,24 +88,24 @@ function titleOf(part: ToolPart): string {
 }
 
 /**
- * The content of a call so far: from the source's `metadata.content`, in the shape of the Agent Client Protocol, otherwise
- * its file change, and its output or error. May be empty.
+ * The content of a call so far: from the source's `metadata.content`, in the shape of the Agent Client Protocol,
+ * otherwise its file change, and its output or error. May be empty.
  */
 function contentOf(part: ToolPart): readonly ThoughtContent[] {
   const { status, error, metadata } = part.state
-  const told = Array.isArray(metadata?.content) ? metadata.content : undefined
+  const reported = Array.isArray(metadata?.content) ? metadata.content : undefined
   const failure = status === 'error' && error !== undefined && error !== '' ? [textContent(error)] : []
-  if (told) {
-    const content = told.flatMap((item) => readContent(item) ?? [])
+  if (reported) {
+    const content = reported.flatMap((item) => readContent(item) ?? [])
     // A terminal is only a name. Its text is the call's output.
-    const printed = content.some(({ type }) => type === 'terminal') ? outputOf(part) : []
+    const printed = content.some(({ type }) => type === 'terminal') ? outputContent(part) : []
     return [...content, ...printed, ...failure]
   }
-  return [...changeOf(part), ...outputOf(part), ...failure]
+  return [...diffContent(part), ...outputContent(part), ...failure]
 }
 
 /** The file change of an edit or a write, from its input, because servers only report a patch. */
-function changeOf(part: ToolPart): readonly ThoughtContent[] {
+function diffContent(part: ToolPart): readonly ThoughtContent[] {
   if (part.state.status === 'error' || toolKindOf(part) !== 'edit') return []
   const { filePath, path = filePath, file_path = path, content, oldString, newString } = part.state.input
   const { old_string = oldString, new_string = newString } = part.state.input
@@ -112,7 +115,7 @@ function changeOf(part: ToolPart): readonly ThoughtContent[] {
 }
 
 /** While a shell command runs on OpenCode 1, its output is in the metadata. */
-function outputOf({ state }: ToolPart): readonly ThoughtContent[] {
+function outputContent({ state }: ToolPart): readonly ThoughtContent[] {
   const output = state.output ?? state.metadata?.output
   return typeof output === 'string' && output !== '' ? [textContent(output)] : []
 }
@@ -162,10 +165,10 @@ const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
 
 /** The kind from the source's `metadata.kind`, otherwise from the tool's name. `other` counts as missing. */
 function toolKindOf({ tool, state }: ToolPart): ToolKind {
-  const told = state.metadata?.kind
-  return isKind(told) && told !== 'other' ? told : (kindByTool.get(tool.toLowerCase()) ?? 'other')
+  const reported = state.metadata?.kind
+  return isToolKind(reported) && reported !== 'other' ? reported : (kindByTool.get(tool.toLowerCase()) ?? 'other')
 }
 
-function isKind(value: unknown): value is ToolKind {
+function isToolKind(value: unknown): value is ToolKind {
   return typeof value === 'string' && Object.hasOwn(kinds, value)
 }

@@ -12,8 +12,8 @@ export interface Tool<Input = unknown> {
    */
   readonly schema: ValueSchema<Input>
   /**
-   * Runs a call. The model receives a returned string as it is, and any other value as JSON. If it throws, the model receives
-   * the error's message. The signal aborts when the agent cancels the call.
+   * Runs a call. The model receives a returned string as it is, and any other value as JSON. If it throws, the model
+   * receives the error's message. The signal aborts when the agent cancels the call.
    */
   handler(input: Input, options: { readonly signal: AbortSignal }): unknown
 }
@@ -25,10 +25,10 @@ export type Tools = Readonly<Record<string, Tool>>
 export interface ToolHost {
   /**
    * Offers tools for one run. Resolves once the agent can call them, with the prompt as it must be posted: it may name
-   * another session. `driver` is the connection of `createAgent`. Rejects with a `ReplyError` if the agent can't call
-   * tools.
+   * another session. `client` is the one that `createAgent` was given. Rejects with a `ReplyError` if the agent can't
+   * call tools.
    */
-  offer(tools: Tools, input: PromptInput, driver: Pick<Client, 'prompt'>): Promise<OfferedTools>
+  offer(tools: Tools, input: PromptInput, client: Pick<Client, 'prompt'>): Promise<OfferedTools>
 }
 
 /** Tools that an agent can call until they are closed. */

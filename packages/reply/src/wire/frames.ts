@@ -3,10 +3,11 @@ import { type OnError, ReplyError } from '../error.ts'
 import { excerptOf } from '../text/excerpt.ts'
 import { createUtf8Reader } from './utf8.ts'
 
+/** Where the data of the frames goes, and how large a frame may be. */
 export interface SseOptions {
-  /** One frame's data, in the order of the bytes. */
+  /** Called with each frame's data, in the order of the bytes. */
   readonly onData: (data: string) => void
-  /** A comment line, without its colon. */
+  /** Called with each comment line, without its colon. */
   readonly onComment?: ((comment: string) => void) | undefined
   readonly onError?: OnError | undefined
   /**
@@ -25,10 +26,10 @@ export interface SseReader {
 
 const defaultMaxFrame = 16 * 1024 * 1024
 
-/** Bytes. */
-const piece = 4096
-/** How far past a piece its end is searched, in bytes: longer lines are so few that they need no pieces. */
-const reach = 320
+/** In bytes, see `pieceEnd`. */
+const pieceLength = 4096
+/** How far past a piece its end is searched, in bytes. A chunk with longer lines is read as a whole. */
+const pieceSlack = 320
 const lineFeed = 10
 
 /** Splits a byte stream into the data of its server-sent events. */
@@ -39,7 +40,7 @@ export function createSseReader(options: SseOptions): SseReader {
    * Set while skipping a frame that was too large: the end of the skipped text, which may contain the first half of a
    * blank line.
    */
-  let passedOver: string | undefined
+  let skippedTail: string | undefined
 
   const parser = createParser({
     onEvent: (event) => options.onData(event.data),
@@ -51,39 +52,43 @@ export function createSseReader(options: SseOptions): SseReader {
   return { push, reset }
 
   function push(chunk: Uint8Array | string): void {
-    if (typeof chunk === 'string') return pushText(chunk)
+    if (typeof chunk === 'string') return readText(chunk)
     let end = 0
     for (let start = 0; start < chunk.length; start = end) {
       end = pieceEnd(chunk, start)
-      pushText(utf8.read(end - start === chunk.length ? chunk : chunk.subarray(start, end)))
+      readText(utf8.read(end - start === chunk.length ? chunk : chunk.subarray(start, end)))
     }
   }
 
-  function pushText(text: string): void {
+  /** Parses the text, or skips it as part of a frame that was too large. */
+  function readText(text: string): void {
     if (text === '') return
-    if (passedOver === undefined) feed(text)
-    else passOver(passedOver + text)
+    if (skippedTail === undefined) parse(text)
+    else skipFrame(skippedTail + text)
   }
 
-  function feed(text: string): void {
+  /** Passes the text to the parser. If the frame became too large, starts to skip it. */
+  function parse(text: string): void {
     parser.feed(text)
-    if (passedOver !== undefined) passedOver = text.slice(-3)
+    if (skippedTail !== undefined) skippedTail = text.slice(-3)
   }
 
-  function passOver(text: string): void {
+  /** Skips the text up to the blank line that ends the frame, and parses the text after it. */
+  function skipFrame(text: string): void {
     const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/.exec(text)
     if (!blankLine) {
-      passedOver = text.slice(-3)
+      skippedTail = text.slice(-3)
       return
     }
-    passedOver = undefined
+    skippedTail = undefined
     parser.reset()
-    feed(text.slice(blankLine.index + blankLine[0].length))
+    parse(text.slice(blankLine.index + blankLine[0].length))
   }
 
+  /** Reports a frame that is too large or malformed. Ignores an invalid `retry` field. */
   function onError(error: ParseError): void {
     if (error.type === 'max-buffer-size-exceeded') {
-      passedOver = ''
+      skippedTail = ''
       const message = `Dropped an event of more than ${maxFrame} UTF-16 units; raise maxFrame if the server really sends events this large.`
       options.onError?.(new ReplyError('too-large', message, { cause: error }))
       return
@@ -97,17 +102,17 @@ export function createSseReader(options: SseOptions): SseReader {
   function reset(): void {
     parser.reset()
     utf8.reset()
-    passedOver = undefined
+    skippedTail = undefined
   }
 }
 
 /**
- * Reads a large chunk of short lines in pieces: a single character outside Latin-1 makes the whole string around it
- * twice as wide, and slower to read.
+ * Where to end the piece that begins at `start`: after a line. Large chunks are read in pieces, because a single
+ * character outside Latin-1 makes the whole string around it twice as wide, and slower to read.
  */
 function pieceEnd(chunk: Uint8Array, start: number): number {
-  if (chunk.length <= start + piece) return chunk.length
-  const end = chunk.indexOf(lineFeed, start + piece)
-  if (end === -1 || end >= start + piece + reach) return chunk.length
+  if (chunk.length <= start + pieceLength) return chunk.length
+  const end = chunk.indexOf(lineFeed, start + pieceLength)
+  if (end === -1 || end >= start + pieceLength + pieceSlack) return chunk.length
   return chunk[end + 1] === lineFeed ? end + 2 : end + 1
 }

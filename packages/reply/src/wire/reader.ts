@@ -37,7 +37,7 @@ export function createFrameReader(options: FrameReaderOptions): EventReader {
   let events: ReplyEvent[] = []
   let stamp = 0
   const sse = createSseReader({
-    onData,
+    onData: readFrame,
     onComment: options.onComment,
     onError: options.onError,
     maxFrame: options.maxFrame,
@@ -51,30 +51,35 @@ export function createFrameReader(options: FrameReaderOptions): EventReader {
     return events
   }
 
-  function onData(data: string): void {
-    tap(data)
+  /** Decodes a frame, and appends its events. */
+  function readFrame(data: string): void {
+    callOnFrame(data)
     const decoded = decoder.decode(data, stamp)
-    if (isList(decoded)) for (const event of decoded) add(event)
-    else if (decoded) add(decoded)
+    if (isList(decoded)) for (const event of decoded) appendEvent(event)
+    else if (decoded) appendEvent(decoded)
   }
 
-  function add(event: ReplyEvent): void {
+  /** Appends an event to those of this chunk. A delta of the same part as the last event is merged into it. */
+  function appendEvent(event: ReplyEvent): void {
     const last = events.length - 1
     // Reading index -1 of an array is slow.
-    const joined = event.type === 'delta' && last >= 0 ? joinDeltas(events[last], event) : undefined
-    if (joined) events[last] = joined
+    const merged = event.type === 'delta' && last >= 0 ? mergedDelta(events[last], event) : undefined
+    if (merged) events[last] = merged
     // Mostly there is only one event: a literal is smaller than an array that grows by push.
     else if (last === -1) events = [event]
     else events.push(event)
   }
 
-  /** A failing recorder, such as one with a full disk, must not end the stream. */
-  function tap(data: string): void {
+  /**
+   * Passes the data to `onFrame` and reports its errors. A failing recorder, such as one with a full disk, must not end
+   * the stream.
+   */
+  function callOnFrame(data: string): void {
     try {
       options.onFrame?.(data, stamp)
     } catch (cause) {
-      const words = cause instanceof Error ? cause.message : String(cause)
-      options.onError?.(new ReplyError('observer', `"onFrame" failed: ${words}. The stream continues.`, { cause }))
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      options.onError?.(new ReplyError('observer', `"onFrame" failed: ${reason}. The stream continues.`, { cause }))
     }
   }
 }
@@ -84,8 +89,11 @@ function isList(decoded: ReplyEvent | readonly ReplyEvent[] | undefined): decode
   return Array.isArray(decoded)
 }
 
-/** Lossless, because nothing lies between the two. Keeps the later event's `raw`. */
-function joinDeltas(before: ReplyEvent | undefined, event: DeltaEvent): DeltaEvent | undefined {
+/**
+ * Undefined unless both are deltas of the same field. Lossless, because no event lies between the two. Keeps the later
+ * event's `raw`.
+ */
+function mergedDelta(before: ReplyEvent | undefined, event: DeltaEvent): DeltaEvent | undefined {
   if (before?.type !== 'delta' || before.partID !== event.partID || before.field !== event.field) return undefined
   if (before.messageID !== event.messageID || before.sessionID !== event.sessionID) return undefined
   const { at, raw, sessionID, messageID, partID, field } = event

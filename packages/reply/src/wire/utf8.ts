@@ -11,22 +11,22 @@ export interface Utf8Reader {
  * character itself.
  */
 export function createUtf8Reader(): Utf8Reader {
-  let rest: Uint8Array | undefined
+  let incomplete: Uint8Array | undefined
   let isStart = true
   return { read, reset }
 
   function read(bytes: Uint8Array): string {
-    const all = rest === undefined ? bytes : joined(rest, bytes)
-    const end = wholeEnd(all)
-    rest = end === all.length ? undefined : all.slice(end)
-    const text = decoder.decode(rest === undefined ? all : all.subarray(0, end))
+    const all = incomplete === undefined ? bytes : concatBytes(incomplete, bytes)
+    const end = endOfWholeCharacters(all)
+    incomplete = end === all.length ? undefined : all.slice(end)
+    const text = decoder.decode(incomplete === undefined ? all : all.subarray(0, end))
     if (!isStart || text === '') return text
     isStart = false
     return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
   }
 
   function reset(): void {
-    rest = undefined
+    incomplete = undefined
     isStart = true
   }
 }
@@ -37,22 +37,22 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const byteOrderMark = 0xfeff
 
 /** Where an incomplete last character begins, or the length. A character has at most four bytes. */
-function wholeEnd(bytes: Uint8Array): number {
+function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back < 4; back++) {
     const byte = bytes[bytes.length - back]
     if (byte === undefined || byte < 0x80) break
-    if (byte >= 0xc0) return lengthFrom(byte) > back ? bytes.length - back : bytes.length
+    if (byte >= 0xc0) return characterLength(byte) > back ? bytes.length - back : bytes.length
   }
   return bytes.length
 }
 
 /** How many bytes a character has, by its first byte. */
-function lengthFrom(byte: number): number {
+function characterLength(byte: number): number {
   if (byte >= 0xf0) return 4
   return byte >= 0xe0 ? 3 : 2
 }
 
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+function concatBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
   const all = new Uint8Array(a.length + b.length)
   all.set(a)
   all.set(b, a.length)

@@ -8,7 +8,7 @@ const skipped: Partial<Record<SourceClauseName, string>> = {
   ...skipped1_17,
   'refuses a prompt for a session that does not exist':
     'Servers before 1.17 answer 204 to a prompt for an unknown session, and run nothing.',
-  'says gone for an ask that was answered': 'Servers before 1.17 answer 200 to a late answer, and change nothing.',
+  'fails as gone for an ask that was answered': 'Servers before 1.17 answer 200 to a late answer, and change nothing.',
 }
 
 testSource('1.1.65', skipped)

@@ -76,7 +76,7 @@ test('a tool of the program can not take the name of the one that returns the re
   const { host } = setHost()
   const tools = { return_result: { description: 'Mine.', schema: count, handler: () => 'ok' } }
   expect(() => createAgent(driver, { host }).stream('How many?', { output: count, tools })).toThrow(
-    /return_result.*rename it/,
+    /return_result.*Rename your tool/,
   )
   expect(prompts).toEqual([])
 })

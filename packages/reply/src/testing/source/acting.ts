@@ -2,9 +2,12 @@ import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import { type Listener, listen } from './listen.ts'
 import { type SourceDemand, type SourceStage, takesPrompts } from './stage.ts'
 
-/** A clause that acts in a new session with an open connection. Needs a stage that takes prompts. */
-export function acting(
-  run: (stage: SourceStage, listener: Listener, place: SessionRef) => Promise<void>,
+/**
+ * Returns the `needs` and `run` of a clause that acts in a new session with an open connection. The stage must take
+ * prompts.
+ */
+export function inNewSession(
+  run: (stage: SourceStage, listener: Listener, session: SessionRef) => Promise<void>,
   needs: (stage: SourceStage) => boolean | Promise<boolean> = () => true,
 ): Pick<SourceDemand, 'needs' | 'run'> {
   return {

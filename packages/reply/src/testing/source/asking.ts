@@ -1,56 +1,56 @@
 import type { Ask } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import { sessionRefOf } from '../../session-ref.ts'
-import { acting } from './acting.ts'
-import { asked, settled } from './listen.ts'
+import { inNewSession } from './acting.ts'
+import { waitForAsk, waitForSettled } from './listen.ts'
 import { check, has, promptOf, rejection, type SourceDemand } from './stage.ts'
 
 export const asking = [
   {
     name: 'lists a permission with its call, and allows it once',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
-      const ask = await asked(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'permission') })
+      const ask = await waitForAsk(listener, session)
       const { asks, isWhole } = await stage.source.asks(stage.directory)
       check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is not listed.')
-      check(ask.sessionID === place.sessionID, `It is of ${ask.sessionID}.`)
-      await listener.until((received) => received.reply(place.sessionID)?.asks.find(hasCall))
+      check(ask.sessionID === session.sessionID, `It is of ${ask.sessionID}.`)
+      await listener.until((received) => received.reply(session.sessionID)?.asks.find(hasCall))
       await stage.source.answer(ask, 'once')
-      const reply = await settled(listener, place)
+      const reply = await waitForSettled(listener, session)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
       check(reply.asks[0]?.status === 'answered', `The ask is ${reply.asks[0]?.status}.`)
     }, has('permission')),
   },
   {
     name: 'asks before it acts in a guarded session, or refuses it',
-    ...acting(
-      async (stage, listener, place) => {
+    ...inNewSession(
+      async (stage, listener, session) => {
         const { source, directory } = stage
-        const refused = await rejection(source.guard?.({ ...place }) ?? Promise.resolve())
+        const refused = await rejection(source.guard?.({ ...session }) ?? Promise.resolve())
         if (refused !== undefined) {
           check(refused instanceof ReplyError && refused.type === 'unguarded', `It failed as ${String(refused)}.`)
           return
         }
         const created = sessionRefOf(await source.create({ directory, guarded: true }))
         await source.prompt(created, { text: promptOf(stage, 'unasked') })
-        const ask = await asked(listener, created)
+        const ask = await waitForAsk(listener, created)
         await source.reject(ask)
-        await settled(listener, created)
+        await waitForSettled(listener, created)
       },
       (stage) => stage.source.guard !== undefined && has('unasked')(stage),
     ),
   },
   {
     name: 'allows what a permission says is always allowed',
-    ...acting(async (stage, listener, place) => {
+    ...inNewSession(async (stage, listener, session) => {
       const text = promptOf(stage, 'always')
-      await stage.source.prompt(place, { text })
-      await stage.source.answer(await asked(listener, place), 'always')
-      const first = await settled(listener, place)
+      await stage.source.prompt(session, { text })
+      await stage.source.answer(await waitForAsk(listener, session), 'always')
+      const first = await waitForSettled(listener, session)
       check(first.outcome === 'completed', `The first run ended as ${first.outcome}.`)
-      await stage.source.prompt(place, { text })
+      await stage.source.prompt(session, { text })
       const second = await listener.until((received) => {
-        const reply = received.reply(place.sessionID)
+        const reply = received.reply(session.sessionID)
         return reply?.phase === 'settled' && reply.promptIDs[0] !== first.promptIDs[0] ? reply : undefined
       })
       check(second.outcome === 'completed', `The second run ended as ${second.outcome}.`)
@@ -59,17 +59,17 @@ export const asking = [
   },
   {
     name: 'lists what is always allowed, and takes it back',
-    ...acting(
-      async (stage, listener, place) => {
+    ...inNewSession(
+      async (stage, listener, session) => {
         const { source } = stage
         const rules = async () => (await source.savedRules?.()) ?? []
         // Rules that an earlier clause left.
         for (const { id } of await rules()) await source.removeRule?.(id)
         const text = promptOf(stage, 'always')
-        await source.prompt(place, { text })
-        const ask = await asked(listener, place)
+        await source.prompt(session, { text })
+        const ask = await waitForAsk(listener, session)
         await source.answer(ask, 'always')
-        await settled(listener, place)
+        await waitForSettled(listener, session)
         const always = ask.type === 'permission' ? ask.always : []
         const given = (await rules()).filter(({ pattern }) => always.includes(pattern))
         check(given.length === always.length, `It lists ${JSON.stringify(await rules())}, not ${always.join(', ')}.`)
@@ -77,25 +77,25 @@ export const asking = [
         check((await rules()).length === 0, `It still lists ${JSON.stringify(await rules())}.`)
         const error = await rejection(source.removeRule?.(given[0]?.id ?? '') ?? Promise.resolve())
         check(error instanceof ReplyError && error.type === 'gone', `Removed again, it failed as ${String(error)}.`)
-        await source.prompt(place, { text })
+        await source.prompt(session, { text })
         const again = await listener.until((received) =>
           received
-            .reply(place.sessionID)
+            .reply(session.sessionID)
             ?.asks.find(({ status, requestID }) => status === 'pending' && requestID !== ask.requestID),
         )
         await source.reject(again)
-        await settled(listener, place)
+        await waitForSettled(listener, session)
       },
       (stage) => stage.source.savedRules !== undefined && has('always')(stage),
     ),
   },
   {
-    name: 'says gone for an ask that was answered',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
-      const ask = await asked(listener, place)
+    name: 'fails as gone for an ask that was answered',
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'permission') })
+      const ask = await waitForAsk(listener, session)
       await stage.source.answer(ask, 'once')
-      await settled(listener, place)
+      await waitForSettled(listener, session)
       for (const late of [() => stage.source.answer(ask, 'once'), () => stage.source.reject(ask)]) {
         const error = await rejection(late())
         check(error instanceof ReplyError && error.type === 'gone', `It failed as ${String(error)}.`)
@@ -104,19 +104,19 @@ export const asking = [
   },
   {
     name: 'rejects a permission',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
-      await stage.source.reject(await asked(listener, place))
-      const { asks } = await settled(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'permission') })
+      await stage.source.reject(await waitForAsk(listener, session))
+      const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
     }, has('permission')),
   },
   {
     name: 'tells the agent why a permission is rejected',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
-      await stage.source.reject(await asked(listener, place), 'Not in this folder.')
-      const { messages } = await settled(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'permission') })
+      await stage.source.reject(await waitForAsk(listener, session), 'Not in this folder.')
+      const { messages } = await waitForSettled(listener, session)
       const errors = messages.flatMap(({ parts }) =>
         parts.flatMap((part) => (part.type === 'tool' ? (part.state.error ?? []) : [])),
       )
@@ -128,56 +128,56 @@ export const asking = [
   },
   {
     name: 'answers a question',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'question') })
-      const ask = await asked(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'question') })
+      const ask = await waitForAsk(listener, session)
       check(ask.type === 'question', `It asks for a ${ask.type}.`)
       const option = ask.questions[0]?.options[0]?.label ?? ''
       check(option !== '', 'The question has no options.')
       await stage.source.answer(ask, [[option]])
-      const { asks } = await settled(listener, place)
+      const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'answered', `The ask is ${asks[0]?.status}.`)
     }, has('question')),
   },
   {
     name: 'rejects a question',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'question') })
-      await stage.source.reject(await asked(listener, place))
-      const { asks } = await settled(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'question') })
+      await stage.source.reject(await waitForAsk(listener, session))
+      const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
     }, has('question')),
   },
   {
     name: 'does not send an answer whose signal has aborted',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'permission') })
-      const ask = await asked(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'permission') })
+      const ask = await waitForAsk(listener, session)
       const error = await rejection(stage.source.answer(ask, 'once', AbortSignal.abort(new Error('Too late.'))))
       check(error instanceof Error, 'It was sent.')
       const { asks, isWhole } = await stage.source.asks(stage.directory)
       check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is no longer pending.')
       await stage.source.reject(ask)
-      await settled(listener, place)
+      await waitForSettled(listener, session)
     }, has('permission')),
   },
   {
     name: "answers a sub-agent's permission, and lists the sub-agent as a child",
-    ...acting(async (stage, listener, place) => {
-      await stage.source.prompt(place, { text: promptOf(stage, 'delegate') })
-      const ask = await asked(listener, place)
-      check(ask.sessionID !== place.sessionID, 'The ask is not the sub-agent’s.')
-      const children = await stage.source.children(place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.prompt(session, { text: promptOf(stage, 'delegate') })
+      const ask = await waitForAsk(listener, session)
+      check(ask.sessionID !== session.sessionID, 'The ask is not the sub-agent’s.')
+      const children = await stage.source.children(session)
       check(
         children.some((child) => child.sessionID === ask.sessionID),
         'The sub-agent is not listed.',
       )
       check(
-        (await stage.source.session(sessionRefOf(ask))).parentID === place.sessionID,
+        (await stage.source.session(sessionRefOf(ask))).parentID === session.sessionID,
         'The sub-agent has another parent.',
       )
       await stage.source.answer(ask, 'once')
-      const reply = await settled(listener, place)
+      const reply = await waitForSettled(listener, session)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
     }, has('delegate')),
   },

@@ -13,6 +13,7 @@ export interface Received {
   reply(sessionID: string): Reply | undefined
 }
 
+/** Waits for events of one connection. */
 export interface Listener {
   /** Resolves once `find` returns something. Rejects if the connection ends first. */
   until<T>(find: (received: Received) => T | undefined): Promise<T>
@@ -24,52 +25,54 @@ export interface Listener {
 export async function listen({ source, directory }: SourceStage): Promise<Listener> {
   const abort = new AbortController()
   const events: ReplyEvent[] = []
-  const looks = new Set<() => void>()
+  const checks = new Set<() => void>()
   let state: TrackState = emptyTrack()
   let failure: { readonly reason: unknown } | undefined
   const received: Received = {
     events,
     reply: (sessionID) => repliesOf(state).find((reply) => reply.sessionID === sessionID),
   }
-  const reading = read().then(
-    () => fail(new Error('The connection ended.')),
-    (reason: unknown) => fail(reason),
+  const reading = readEvents().then(
+    () => failWaiting(new Error('The connection ended.')),
+    (reason: unknown) => failWaiting(reason),
   )
   await until(() => (events.some((event) => event.type === 'connected') ? true : undefined))
   return { until, stop }
 
-  async function read(): Promise<void> {
+  /** Tracks all events until the connection ends, and checks after each list whether a wait is over. */
+  async function readEvents(): Promise<void> {
     for await (const list of source.connect({ signal: abort.signal, directory })) {
       for (const event of list) {
         events.push(event)
         state = track(state, event).state
       }
-      for (const look of [...looks]) look()
+      for (const check of [...checks]) check()
     }
   }
 
-  function fail(reason: unknown): void {
+  /** Rejects everything that still waits, and every later wait that finds nothing. */
+  function failWaiting(reason: unknown): void {
     failure = { reason }
-    for (const look of [...looks]) look()
+    for (const check of [...checks]) check()
   }
 
   function until<T>(find: (received: Received) => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         let found: T | undefined
         try {
           found = find(received)
         } catch (error) {
-          looks.delete(look)
+          checks.delete(check)
           return reject(error)
         }
         if (found === undefined && !failure) return
-        looks.delete(look)
+        checks.delete(check)
         if (found !== undefined) resolve(found)
         else reject(failure?.reason)
       }
-      looks.add(look)
-      look()
+      checks.add(check)
+      check()
     })
   }
 
@@ -80,15 +83,15 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
 }
 
 /** Waits for the settled reply of a session. */
-export async function settled(listener: Listener, { sessionID }: SessionRef): Promise<Reply> {
+export async function waitForSettled(listener: Listener, { sessionID }: SessionRef): Promise<Reply> {
   return await listener.until((received) => {
     const reply = received.reply(sessionID)
     return reply?.phase === 'settled' ? reply : undefined
   })
 }
 
-/** Waits for a pending ask of a session or of its sub-agents. */
-export async function asked(listener: Listener, { sessionID }: SessionRef): Promise<Ask> {
+/** Waits for a pending ask of a session or of its sub-agents. Rejects if the run ends without one. */
+export async function waitForAsk(listener: Listener, { sessionID }: SessionRef): Promise<Ask> {
   return await listener.until((received) => {
     const reply = received.reply(sessionID)
     if (reply?.phase === 'settled') throw new Error(`The run ended as ${reply.outcome}, without an ask.`)

@@ -1,7 +1,7 @@
 import { ReplyError } from '../../error.ts'
 import { sessionRefOf } from '../../session-ref.ts'
-import { acting } from './acting.ts'
-import { settled } from './listen.ts'
+import { inNewSession } from './acting.ts'
+import { waitForSettled } from './listen.ts'
 import { check, has, promptOf, promptsOf, rejection, type SourceDemand, takesPrompts } from './stage.ts'
 
 export const managing = [
@@ -31,22 +31,22 @@ export const managing = [
   },
   {
     name: 'runs a command',
-    ...acting(async (stage, listener, place) => {
-      await stage.source.command(place, { command: promptOf(stage, 'command'), arguments: 'all of it' })
-      const reply = await settled(listener, place)
+    ...inNewSession(async (stage, listener, session) => {
+      await stage.source.command(session, { command: promptOf(stage, 'command'), arguments: 'all of it' })
+      const reply = await waitForSettled(listener, session)
       check(reply.prompt?.text.includes('all of it') === true, `It was asked ${JSON.stringify(reply.prompt?.text)}.`)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
     }, has('command')),
   },
   {
     name: 'forks a session with its messages',
-    ...acting(
-      async (stage, listener, place) => {
+    ...inNewSession(
+      async (stage, listener, session) => {
         const { source } = stage
-        await source.prompt(place, { text: promptsOf(stage).plain.text })
-        await settled(listener, place)
-        const fork = await source.fork?.(place)
-        check(fork !== undefined && fork.sessionID !== place.sessionID, `The fork is ${fork?.sessionID}.`)
+        await source.prompt(session, { text: promptsOf(stage).plain.text })
+        await waitForSettled(listener, session)
+        const fork = await source.fork?.(session)
+        check(fork !== undefined && fork.sessionID !== session.sessionID, `The fork is ${fork?.sessionID}.`)
         const copied = await source.startReading().session(sessionRefOf(fork), { messageIDs: [], since: 0 })
         check(copied.messages.length === 2, `The fork has ${copied.messages.length} messages.`)
       },
@@ -55,16 +55,16 @@ export const managing = [
   },
   {
     name: 'reverts to a message, and takes it back',
-    ...acting(
-      async (stage, listener, place) => {
+    ...inNewSession(
+      async (stage, listener, session) => {
         const { source } = stage
-        await source.prompt(place, { text: promptsOf(stage).plain.text })
-        const [messageID = ''] = (await settled(listener, place)).promptIDs
-        await source.revert?.(place, messageID)
-        const reverted = (await source.session(place)).revertedTo
+        await source.prompt(session, { text: promptsOf(stage).plain.text })
+        const [messageID = ''] = (await waitForSettled(listener, session)).promptIDs
+        await source.revert?.(session, messageID)
+        const reverted = (await source.session(session)).revertedTo
         check(reverted === messageID, `It is reverted to ${reverted}.`)
-        await source.unrevert?.(place)
-        check((await source.session(place)).revertedTo === undefined, 'It is still reverted.')
+        await source.unrevert?.(session)
+        check((await source.session(session)).revertedTo === undefined, 'It is still reverted.')
       },
       ({ source }) => source.revert !== undefined && source.unrevert !== undefined,
     ),
@@ -73,8 +73,8 @@ export const managing = [
     name: 'refuses a prompt for a session that does not exist',
     needs: takesPrompts,
     run: async ({ source, directory }) => {
-      const place = { sessionID: 'ses_0000000000000000000000000', directory }
-      const error = await rejection(source.prompt(place, { text: 'Hello.' }))
+      const session = { sessionID: 'ses_0000000000000000000000000', directory }
+      const error = await rejection(source.prompt(session, { text: 'Hello.' }))
       check(error instanceof ReplyError && error.type !== 'unreachable', `It failed as ${String(error)}.`)
     },
   },

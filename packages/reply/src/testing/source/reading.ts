@@ -8,7 +8,7 @@ const hasSession = (stage: { readonly existing?: unknown }): boolean => stage.ex
 
 export const connecting = [
   {
-    name: 'says connected first',
+    name: 'sends `connected` first',
     run: async (stage) => {
       const listener = await listen(stage)
       const first = await listener.until((received) => received.events[0])
@@ -24,16 +24,16 @@ export const connecting = [
     },
   },
   {
-    name: 'says unreachable if there is no server, and still learns',
+    name: 'fails as unreachable if there is no server, and still learns',
     run: async ({ unreachable, directory, secrets = [] }) => {
       const { signal } = new AbortController()
-      const place = { sessionID: unknownID, directory }
+      const session = { sessionID: unknownID, directory }
       const connection = unreachable.connect({ signal, directory })[Symbol.asyncIterator]()
       const errors = [
         await rejection(connection.next().then(() => connection.next())),
-        await rejection(unreachable.session(place)),
-        await rejection(unreachable.prompt(place, { text: 'Hello.' })),
-        await rejection(unreachable.abort(place)),
+        await rejection(unreachable.session(session)),
+        await rejection(unreachable.prompt(session, { text: 'Hello.' })),
+        await rejection(unreachable.abort(session)),
       ]
       await unreachable.learn()
       for (const error of errors) {
@@ -61,11 +61,11 @@ export const connecting = [
 
 export const reading = [
   {
-    name: 'says gone for a session that does not exist',
+    name: 'fails as gone for a session that does not exist',
     run: async ({ source, directory }) => {
-      const place = { sessionID: unknownID, directory }
+      const session = { sessionID: unknownID, directory }
       const reach = { messageIDs: [] }
-      for (const call of [() => source.session(place), () => source.startReading().session(place, reach)]) {
+      for (const call of [() => source.session(session), () => source.startReading().session(session, reach)]) {
         const error = await rejection(call())
         check(error instanceof ReplyError && error.type === 'gone', `It failed as ${String(error)}.`)
       }
@@ -86,8 +86,8 @@ export const reading = [
     needs: hasSession,
     run: async (stage) => {
       const { sessionID, answer, messageIDs } = existingOf(stage)
-      const place = { sessionID, directory: stage.directory }
-      const read = await stage.source.startReading().session(place, { messageIDs: [] })
+      const session = { sessionID, directory: stage.directory }
+      const read = await stage.source.startReading().session(session, { messageIDs: [] })
       const texts = read.messages.flatMap(({ parts }) =>
         parts.flatMap((part) => (part.type === 'text' ? part.text : [])),
       )
@@ -105,8 +105,8 @@ export const reading = [
     needs: hasSession,
     run: async (stage) => {
       const { sessionID, messageIDs } = existingOf(stage)
-      const place = { sessionID, directory: stage.directory }
-      const read = await stage.source.startReading().session(place, { messageIDs: messageIDs.slice(0, 1), since: 0 })
+      const session = { sessionID, directory: stage.directory }
+      const read = await stage.source.startReading().session(session, { messageIDs: messageIDs.slice(0, 1), since: 0 })
       check(read.messages.length === messageIDs.length, `It read ${read.messages.length} of ${messageIDs.length}.`)
       check(read.isWhole, 'It is not said to be whole.')
     },
@@ -116,11 +116,11 @@ export const reading = [
     needs: hasSession,
     run: async (stage) => {
       const { sessionID, messageIDs } = existingOf(stage)
-      const place = { sessionID, directory: stage.directory }
+      const session = { sessionID, directory: stage.directory }
       const wanted = messageIDs.at(-1) ?? ''
-      const message = await stage.source.message(place, wanted)
+      const message = await stage.source.message(session, wanted)
       check(message?.head.id === wanted, `It read ${message?.head.id}.`)
-      const error = await rejection(stage.source.message(place, 'msg_0000000000000000000000000'))
+      const error = await rejection(stage.source.message(session, 'msg_0000000000000000000000000'))
       check(error instanceof ReplyError && error.type === 'gone', `An unknown message failed as ${String(error)}.`)
     },
   },

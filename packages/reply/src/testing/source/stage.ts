@@ -55,15 +55,18 @@ export interface StagePrompts {
 
 export type SourceDemand = AnyDemand<SourceStage>
 
-export function check(holds: boolean, wrong: string): asserts holds {
-  if (!holds) throw new Error(wrong)
+/** Throws an `Error` with the message if the condition is false. */
+export function check(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new Error(message)
 }
 
+/** Throws if the stage has no existing session. */
 export function existingOf({ existing }: SourceStage): ExistingSession {
   if (!existing) throw new Error('The stage has no existing session.')
   return existing
 }
 
+/** Throws if the stage takes no prompts. */
 export function promptsOf({ prompts }: SourceStage): StagePrompts {
   if (!prompts) throw new Error('The stage takes no prompts.')
   return prompts
@@ -77,6 +80,7 @@ export function has(kind: OptionalPrompt): (stage: SourceStage) => boolean {
   return ({ prompts }) => prompts?.[kind] !== undefined
 }
 
+/** Throws if the stage lacks this prompt. */
 export function promptOf(stage: SourceStage, kind: OptionalPrompt): string {
   const text = promptsOf(stage)[kind]
   if (text === undefined) throw new Error(`The stage has no prompt "${kind}".`)
@@ -85,7 +89,7 @@ export function promptOf(stage: SourceStage, kind: OptionalPrompt): string {
 
 export const takesPrompts = (stage: SourceStage): boolean => stage.prompts !== undefined
 
-/** Runs the call and returns what it was rejected with. */
+/** Awaits the call and returns the error that it was rejected with. Undefined if it resolved. */
 export async function rejection(call: Promise<unknown>): Promise<unknown> {
   return await call.then(
     () => undefined,

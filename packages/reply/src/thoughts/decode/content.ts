@@ -1,12 +1,33 @@
 import { type Fields, isFields } from '../../fields.ts'
-import type { ThoughtContent } from '../thought.ts'
 
-/** One item of a call's content, as the Agent Client Protocol has it. Undefined for a type that has no place here. */
+/** Content of a tool call: a text, an image, a link, a file change or a terminal. */
+export type ThoughtContent =
+  | {
+      readonly type: 'content'
+      readonly content:
+        | { readonly type: 'text'; readonly text: string }
+        /** `data` is base64. */
+        | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+        | { readonly type: 'resource_link'; readonly uri: string; readonly name?: string | undefined }
+    }
+  /** `oldText` is absent if the file is new or its old content is unknown. */
+  | {
+      readonly type: 'diff'
+      readonly path: string
+      readonly oldText?: string | undefined
+      readonly newText: string
+    }
+  | { readonly type: 'terminal'; readonly terminalId: string }
+
+/**
+ * Reads one item of a call's content, as the Agent Client Protocol has it. Undefined for another type and for an
+ * invalid item.
+ */
 export function readContent(item: unknown): ThoughtContent | undefined {
   if (!isFields(item)) return undefined
   switch (item.type) {
     case 'content':
-      return readBlock(item.content)
+      return readContentBlock(item.content)
     case 'diff': {
       const { path, oldText, newText } = item
       if (typeof path !== 'string' || typeof newText !== 'string') return undefined
@@ -19,7 +40,7 @@ export function readContent(item: unknown): ThoughtContent | undefined {
   }
 }
 
-function readBlock(block: unknown): ThoughtContent | undefined {
+function readContentBlock(block: unknown): ThoughtContent | undefined {
   if (!isFields(block)) return undefined
   switch (block.type) {
     case 'text':
@@ -41,6 +62,7 @@ function readLink({ uri, name }: Fields): ThoughtContent | undefined {
   return { type: 'content', content: { type: 'resource_link', uri, ...(typeof name === 'string' && { name }) } }
 }
 
+/** A text as the content of a call. */
 export function textContent(text: string): ThoughtContent {
   return { type: 'content', content: { type: 'text', text } }
 }

@@ -12,21 +12,25 @@ export type Checked<T> = { readonly value: T } | { readonly problem: string }
 export interface ModelSchema<T> {
   /** JSON Schema, of an object. */
   readonly schema: Fields
-  /** Reads what the model gave. Never rejects, unless the schema's own code throws. */
-  readonly check: (given: unknown) => Promise<Checked<T>>
+  /** Checks the value that the model passed. Only rejects if the schema's own code throws. */
+  readonly check: (value: unknown) => Promise<Checked<T>>
 }
 
-/** Models give objects only: anything else goes into an object's field `value`. Throws `invalid` if JSON can't hold it. */
-export function forModel<T>(schema: ValueSchema<T>): ModelSchema<T> {
-  const json = inJson(schema)
-  if (json.type === 'object') return { schema: json, check: (given) => check(schema, given) }
+/**
+ * Describes a schema for the model. Models only pass objects, so any other schema becomes the field `value` of one.
+ * Throws `invalid` if the schema can't be written as JSON Schema.
+ */
+export function modelSchemaOf<T>(schema: ValueSchema<T>): ModelSchema<T> {
+  const json = jsonSchemaOf(schema)
+  if (json.type === 'object') return { schema: json, check: (value) => checkValue(schema, value) }
   return {
     schema: { type: 'object', properties: { value: json }, required: ['value'], additionalProperties: false },
-    check: (given) => check(schema, isFields(given) ? given.value : given),
+    check: (value) => checkValue(schema, isFields(value) ? value.value : value),
   }
 }
 
-function inJson(schema: $ZodType): Fields {
+/** The JSON Schema of the input. Throws `invalid` if there is none. */
+function jsonSchemaOf(schema: $ZodType): Fields {
   try {
     // The model's input comes before defaults and transforms.
     const { $schema: _, ...json } = toJSONSchema(schema, { io: 'input' })
@@ -36,7 +40,8 @@ function inJson(schema: $ZodType): Fields {
   }
 }
 
-async function check<T>(schema: $ZodType<T>, given: unknown): Promise<Checked<T>> {
-  const read = await safeParseAsync(schema, given)
+/** The parsed value, or the reason why the value does not fit. */
+async function checkValue<T>(schema: $ZodType<T>, value: unknown): Promise<Checked<T>> {
+  const read = await safeParseAsync(schema, value)
   return read.success ? { value: read.data } : { problem: prettifyError(read.error) }
 }

@@ -8,5 +8,4 @@ export {
 } from './api.ts'
 export { type DiscordChannel, type DiscordChannelOptions, discordChannel } from './channel.ts'
 export { DiscordError, type DiscordErrorType } from './error.ts'
-export type { DiscordThread } from './port.ts'
 export { type DiscordSinkOptions, discordSink } from './sink.ts'

@@ -1,3 +1,3 @@
 export { discordLimits } from './limits.ts'
-export { createDiscordPort } from './port.ts'
+export { createDiscordPort, type DiscordThread } from './port.ts'
 export { escapeDiscord, renderDiscord } from './render.ts'

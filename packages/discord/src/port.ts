@@ -138,7 +138,10 @@ function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body
   return { content, components, allowed_mentions: { parse: [], ...(lead !== '' && { users: people }) } }
 }
 
-/** The fields of a post besides its content. It is posted even if the message that it replies to was deleted. */
+/**
+ * The fields of a post besides its content: without mentions and link previews. It is posted even if the message that it
+ * replies to was deleted.
+ */
 export function postFields({ silent, replyTo }: Pick<PostOptions, 'silent' | 'replyTo'>, nonce: string): Body {
   return {
     ...noMentions,
@@ -214,7 +217,10 @@ function createTarget(
     }
   }
 
-  /** Resolves with the thread's id, also if it exists already, or with the channel's. */
+  /**
+   * Resolves with the thread's id, also if it exists already. Resolves with the channel's where threads are impossible, or
+   * denied, which it reports to `onDenied`.
+   */
   async function createThread(signal: AbortSignal): Promise<string> {
     const { messageId, name = '' } = thread ?? { messageId: '' }
     const body = { name: threadName(name) || 'OpenCode' }

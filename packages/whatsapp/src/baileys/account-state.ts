@@ -129,7 +129,7 @@ function createAccountState(source: BaileysSource): AccountState {
     rejectWaiters()
   }
 
-  /** Ignores all other changes of the connection. */
+  /** Later waits then reject at once, until there is another socket. Ignores other changes of the connection. */
   function rejectWaitersOnClose({ connection }: BaileysEvents['connection.update']): void {
     if (connection !== 'close') return
     isClosed = true

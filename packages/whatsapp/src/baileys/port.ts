@@ -97,7 +97,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     )
   }
 
-  /** Sends a new message under an id derived from the post's key. `shown` is the text that later quotes of it show. */
+  /** Sends a new message under an id derived from the post's key. Remembers it with `shown`, the text that quotes show. */
   async function send(
     verb: string,
     content: BaileysContent,

@@ -113,7 +113,7 @@ export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly 
   )
 }
 
-/** Messages first, then statuses, then errors. Unreadable ones become `malformed`. */
+/** Messages, then statuses, then errors. Unreadable ones become `malformed`, and statuses like `deleted` are skipped. */
 function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof change>): readonly CloudEvent[] {
   return [
     ...messages.map((value): CloudEvent => {
@@ -134,7 +134,7 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
         biz_opaque_callback_data: key,
         errors: [error] = [],
       } = data
-      // Others, for example `deleted`, don't tell whether it was posted.
+      // Others don't tell whether the message was posted.
       if (!/^(?:sent|delivered|read|played|failed)$/.test(data.status)) return []
       const ref = { id, postedAt: timestamp && timestamp * 1000 }
       const people = [recipient_id, recipient_user_id].filter((person) => person !== undefined)

@@ -180,7 +180,7 @@ test("a text's answer is a reply that mentions no one", async () => {
   await until(() => discord.screen(channelId).length === 2)
   const [, answer] = discord.screen(channelId)
   expect(answer).toMatchObject({ text: 'No such *option*, @\u200beveryone.', replyTo: asked })
-  expect(discord.rung(channelId)).toEqual([])
+  expect(discord.mentions(channelId)).toEqual([])
 })
 
 test('answers have no link previews', async () => {

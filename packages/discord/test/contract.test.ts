@@ -29,7 +29,7 @@ async function stageOf(isThread: boolean): Promise<Stage> {
   const client = watched(clientOf(discord, clock), inFlight, async () => {
     if (inFlight.count === 1 && isBare) await clock.advance(1100)
   })
-  const rung = createNews(() => discord.rung(at))
+  const rung = createNews(() => discord.mentions(at))
   return {
     port: createDiscordPort({ rest: client, channelId: isThread ? channelId : otherId, thread, clock }),
     render: renderDiscord,

@@ -245,7 +245,7 @@ test.concurrent('an answer of 20,000 letters is shown completely and once, and m
   const { reply, screen } = await end(id)
   expect(textOf(reply).length).toBeGreaterThan(20_000)
   expect(letters(screen.map((one) => one.text).join(''))).toBe(letters(textOf(reply)))
-  expect([screen.length >= 11, discord.rung(id)]).toEqual([true, []])
+  expect([screen.length >= 11, discord.mentions(id)]).toEqual([true, []])
   expect(discord.notifications(id)).toBeLessThanOrEqual(1)
 })
 

@@ -10,7 +10,7 @@ describe('a post', () => {
     await port.post(bubble('**a** `b` @everyone <@800000000000000001> https://a.b'), posting)
     const [shown] = discord.screen(channelId)
     expect(shown).toMatchObject({ source: expect.stringContaining('**a** `b`'), isSilent: false })
-    expect(discord.rung(channelId)).toEqual([])
+    expect(discord.mentions(channelId)).toEqual([])
     expect(discord.calls).toMatchObject([{ body: { allowed_mentions: { parse: [] }, flags: 4, enforce_nonce: true } }])
   })
 
@@ -20,7 +20,7 @@ describe('a post', () => {
     await port.post(bubble('', { text, plain: text, length: text.length }), posting)
     const ref = await port.post(bubble('a'), { ...posting, key: 'b' })
     await port.edit?.(ref, bubble('', { text }), editing)
-    expect([discord.screen(channelId)[1]?.source, discord.rung(channelId)]).toEqual([text, []])
+    expect([discord.screen(channelId)[1]?.source, discord.mentions(channelId)]).toEqual([text, []])
   })
 
   test('is a silent reply with buttons', async () => {

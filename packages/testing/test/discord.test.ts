@@ -109,12 +109,15 @@ test('a silent post does not notify, and mentions notify only those that are all
   const { discord, post } = await start()
   const content = '@everyone <@800000000000000001> <@&800000000000000002> `@here`'
   await post({ content, flags: 1 << 12, allowed_mentions: { parse: [] } })
-  expect([discord.notifications(channelId), discord.rung(channelId)]).toEqual([0, []])
+  expect([discord.notifications(channelId), discord.mentions(channelId)]).toEqual([0, []])
   await post({ content, allowed_mentions: { parse: ['users'] } })
   await post({ content: '<@1>', allowed_mentions: { users: ['1'] } })
-  expect([discord.notifications(channelId), discord.rung(channelId)]).toEqual([2, ['<@800000000000000001>', '<@1>']])
+  expect([discord.notifications(channelId), discord.mentions(channelId)]).toEqual([
+    2,
+    ['<@800000000000000001>', '<@1>'],
+  ])
   await post({ content: '@everyone' })
-  expect(discord.rung(channelId)).toContain('@everyone')
+  expect(discord.mentions(channelId)).toContain('@everyone')
 })
 
 test('a message can have one thread, and a post unarchives it', async () => {

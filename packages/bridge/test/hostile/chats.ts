@@ -215,7 +215,7 @@ async function discord(way: 'content' | 'plain' | 'caption'): Promise<Place> {
   return {
     cut: cutFor(renderDiscord, 1000),
     async show(source) {
-      const rung = fake.rung(channelId).length
+      const rung = fake.mentions(channelId).length
       const posting = { chat: { id: channelId }, signal, silent: false, key: String(++count) }
       if (way === 'caption') await port.upload?.({ name: 'a.txt', text: 'a', caption: source }, posting)
       else {
@@ -228,7 +228,7 @@ async function discord(way: 'content' | 'plain' | 'caption'): Promise<Place> {
       return withActs(
         inDiscord(message.source),
         message.loads,
-        fake.rung(channelId).slice(rung),
+        fake.mentions(channelId).slice(rung),
         message.embeds.map(() => 'embed'),
       )
     },

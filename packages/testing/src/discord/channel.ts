@@ -107,10 +107,10 @@ export interface Channel {
   typingUntil: number
   isClosed: boolean
   isArchived: boolean
-  /** How many of the bot's messages made a sound. */
-  loud: number
-  /** The people that its messages mentioned. */
-  rung: readonly string[]
+  /** How many of the bot's messages notified. */
+  notifications: number
+  /** The mentions that its messages triggered, as written. */
+  mentions: readonly string[]
 }
 
 export function createChannel({
@@ -128,8 +128,8 @@ export function createChannel({
     name: name ?? kind,
     posts: new Map(),
     typingUntil: 0,
-    loud: 0,
-    rung: [],
+    notifications: 0,
+    mentions: [],
     isClosed: isClosed ?? false,
     isArchived: isArchived ?? false,
   }

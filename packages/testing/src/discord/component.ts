@@ -5,9 +5,9 @@ import { limits } from './limits.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
 /** Validates and returns the rows below a message. https://discord.com/developers/docs/components/reference */
-export function rowsOf(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
-  if (components.length > limits.rows) throw tooMany('components', limits.rows)
-  const rows = components.map((row, index) => rowOf(fieldsOf(row), `components.${index}`))
+export function validRows(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
+  if (components.length > limits.rows) throw tooLong('components', limits.rows)
+  const rows = components.map((row, index) => validRow(fieldsOf(row), `components.${index}`))
   const ids = rows.flat().flatMap((each) => (each.type === 'link' ? [] : [each.customId]))
   const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index)
   if (twice >= 0)
@@ -15,26 +15,26 @@ export function rowsOf(components: readonly unknown[]): readonly (readonly Disco
   return rows
 }
 
-function rowOf(row: Fields, path: string): readonly DiscordComponent[] {
+function validRow(row: Fields, path: string): readonly DiscordComponent[] {
   if (row.type !== 1) throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (1,).')
   const inside = listOf(row.components).map((each, index) => {
     const fields = fieldsOf(each)
     const at = `${path}.components.${index}`
-    if (fields.type === 2) return buttonOf(fields, at)
-    if (fields.type === 3) return selectOf(fields, at)
+    if (fields.type === 2) return validButton(fields, at)
+    if (fields.type === 3) return validSelect(fields, at)
     throw invalidForm(`${at}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (2, 3, 5, 6, 7, 8).')
   })
   if (inside.length === 0)
     throw invalidForm(`${path}.components`, 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 5 in length.')
   const most = inside.some(({ type }) => type === 'select') ? 1 : limits.buttons
-  if (inside.length > most) throw tooMany(`${path}.components`, most)
+  if (inside.length > most) throw tooLong(`${path}.components`, most)
   return inside
 }
 
 /** The style of a button that opens an address. */
 const linkStyle = 5
 
-function buttonOf(fields: Fields, path: string): DiscordComponent {
+function validButton(fields: Fields, path: string): DiscordComponent {
   const label = requireText(fields, 'label', { path, most: limits.label })
   if (fields.style === linkStyle) {
     if (fields.custom_id !== undefined)
@@ -45,11 +45,12 @@ function buttonOf(fields: Fields, path: string): DiscordComponent {
       )
     return { type: 'link', label, customId: '', url: requireText(fields, 'url', { path, most: limits.url }) }
   }
-  return { type: 'button', label, customId: customIdOf(fields, path), style: Number(fields.style) }
+  return { type: 'button', label, customId: requireCustomId(fields, path), style: Number(fields.style) }
 }
 
-export function selectOf(fields: Fields, path: string): Extract<DiscordComponent, { type: 'select' }> {
-  const options = listOf(fields.options).map((each, index) => optionOf(fieldsOf(each), `${path}.options.${index}`))
+/** Validates and returns a select. Throws a `Refusal`. */
+export function validSelect(fields: Fields, path: string): Extract<DiscordComponent, { type: 'select' }> {
+  const options = listOf(fields.options).map((each, index) => validOption(fieldsOf(each), `${path}.options.${index}`))
   if (options.length === 0 || options.length > limits.options)
     throw invalidForm(`${path}.options`, 'BASE_TYPE_BAD_LENGTH', 'Must be between 1 and 25 in length.')
   const values = options.map(({ value }) => value)
@@ -61,10 +62,10 @@ export function selectOf(fields: Fields, path: string): Extract<DiscordComponent
   const max = typeof fields.max_values === 'number' ? fields.max_values : 1
   if (max > options.length || max < 1 || min > max)
     throw invalidForm(`${path}.max_values`, 'BASE_TYPE_BAD_LENGTH', 'It must fit the number of options.')
-  return { type: 'select', customId: customIdOf(fields, path), options, min, max }
+  return { type: 'select', customId: requireCustomId(fields, path), options, min, max }
 }
 
-function optionOf(fields: Fields, path: string): DiscordOption {
+function validOption(fields: Fields, path: string): DiscordOption {
   const label = requireText(fields, 'label', { path, most: limits.option })
   const value = requireText(fields, 'value', { path, most: limits.option })
   const { description } = fields
@@ -72,11 +73,11 @@ function optionOf(fields: Fields, path: string): DiscordOption {
   return { label, value, description: requireText(fields, 'description', { path, most: limits.option }) }
 }
 
-export function customIdOf(fields: Fields, path: string): string {
+export function requireCustomId(fields: Fields, path: string): string {
   return requireText(fields, 'custom_id', { path, most: limits.customId })
 }
 
-/** A required text with a maximum length. */
+/** A required text of at most `most` UTF-16 units. Throws a `Refusal` that names its path. */
 export function requireText(
   fields: Fields,
   name: string,
@@ -87,8 +88,4 @@ export function requireText(
   if (typeof value !== 'string' || value === '') throw invalidForm(at, 'BASE_TYPE_REQUIRED', 'This field is required')
   if (value.length > most) throw tooLong(at, most)
   return value
-}
-
-export function tooMany(path: string, most: number): Error {
-  return invalidForm(path, 'BASE_TYPE_MAX_LENGTH', `Must be ${most} or fewer in length.`)
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { type Fields, fieldsOf } from '../fields.ts'
 import { acceptSockets, type Socket } from '../platform/socket.ts'
-import { botOf, guildId, type Me } from './wire.ts'
+import { botObject, guildId, type Me } from './wire.ts'
 
 /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway */
 const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, invalid: 9, hello: 10, acknowledged: 11 } as const
@@ -10,19 +10,22 @@ const op = { dispatch: 0, heartbeat: 1, identify: 2, resume: 6, invalid: 9, hell
 const intent = { guildMessages: 1 << 9, directMessages: 1 << 12, content: 1 << 15 } as const
 
 export interface Gateway {
-  /** Sends to all clients with the matching intent. */
+  /**
+   * Sends to all clients with the matching intent. Without the content intent, a message in a server has no content
+   * unless it mentions the bot.
+   */
   dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
   /** Sends any text to all clients as a frame. */
-  push(text: string): void
+  pushFrame(text: string): void
   /**
    * Breaks all connections, or closes them with that code. After most codes clients reconnect and get what they missed.
    * After 4004 and 4014 they may not: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
    */
-  drop(code?: number): void
+  dropConnections(code?: number): void
   /** How the gateway treats clients from now on. */
-  set(mood: GatewayMood): void
+  setMood(mood: GatewayMood): void
   /** Ends all sessions. A client has to identify again, and misses the events until then. */
-  invalidate(): void
+  invalidateSessions(): void
   /** How many identified clients are connected. */
   readonly connected: number
   /** How many connections are open, identified or not. */
@@ -54,27 +57,27 @@ interface GatewayOptions {
 
 /** JSON, without compression. Answers heartbeats, but never disconnects a client for missing one. */
 export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOptions): Gateway {
-  const sockets = acceptSockets(server, { onOpen: welcome })
+  const sockets = acceptSockets(server, { onOpen: serveConnection })
   const sessions = new Map<string, Session>()
   let count = 0
   let mood: GatewayMood = 'open'
   return {
     dispatch,
-    push: (text) => {
+    pushFrame: (text) => {
       for (const { socket } of sessions.values()) socket?.send(text)
     },
-    drop: (code) => {
+    dropConnections: (code) => {
       for (const client of sockets.clients) {
         if (code === undefined) client.terminate()
         else client.close(code)
       }
     },
-    set: (given) => {
-      mood = given
+    setMood: (next) => {
+      mood = next
     },
     // https://docs.discord.com/developers/events/gateway-events#invalid-session
-    invalidate: () => {
-      for (const { socket } of sessions.values()) if (socket) send(socket, { op: op.invalid, d: false })
+    invalidateSessions: () => {
+      for (const { socket } of sessions.values()) if (socket) sendUnlessSilent(socket, { op: op.invalid, d: false })
       sessions.clear()
     },
     get connected() {
@@ -86,23 +89,25 @@ export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOp
     close: sockets.close,
   }
 
-  function welcome(socket: Socket): void {
+  /** Greets a client, then answers its heartbeats and lets it identify itself or resume. */
+  function serveConnection(socket: Socket): void {
     let session: Session | undefined
-    send(socket, { op: op.hello, d: { heartbeat_interval: heartbeatMs } })
+    sendUnlessSilent(socket, { op: op.hello, d: { heartbeat_interval: heartbeatMs } })
     socket.on('message', (bytes) => {
       if (mood === 'silent') return
       const { op: code, d } = fieldsOf(JSON.parse(String(bytes)))
-      if (code === op.heartbeat) send(socket, { op: op.acknowledged })
-      if (code === op.identify) session = identify(socket, fieldsOf(d))
-      if (code === op.resume) session = resume(socket, fieldsOf(d))
+      if (code === op.heartbeat) sendUnlessSilent(socket, { op: op.acknowledged })
+      if (code === op.identify) session = startSession(socket, fieldsOf(d))
+      if (code === op.resume) session = resumeSession(socket, fieldsOf(d))
     })
     socket.on('close', () => {
       if (session?.socket === socket) session.socket = undefined
     })
   }
 
-  function identify(socket: Socket, { token: given, intents }: Fields): Session | undefined {
-    if (given !== token) {
+  /** Closes the connection, and returns undefined, if the token is wrong or the mood is a close code. */
+  function startSession(socket: Socket, { token: givenToken, intents }: Fields): Session | undefined {
+    if (givenToken !== token) {
       socket.close(4004, 'Authentication failed.')
       return undefined
     }
@@ -116,7 +121,7 @@ export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOp
     sessions.set(id, session)
     sendEvent(session, 'READY', {
       v: 10,
-      user: botOf(me),
+      user: botObject(me),
       guilds: [{ id: guildId, unavailable: true }],
       session_id: id,
       resume_gateway_url: url(),
@@ -127,10 +132,11 @@ export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOp
     return session
   }
 
-  function resume(socket: Socket, { token: given, session_id, seq }: Fields): Session | undefined {
+  /** Sends what the session missed. Returns undefined if the token is wrong or there is no such session. */
+  function resumeSession(socket: Socket, { token: givenToken, session_id, seq }: Fields): Session | undefined {
     const session = sessions.get(String(session_id))
-    if (given !== token || !session) {
-      send(socket, { op: op.invalid, d: false })
+    if (givenToken !== token || !session) {
+      sendUnlessSilent(socket, { op: op.invalid, d: false })
       return undefined
     }
     session.socket = socket
@@ -150,13 +156,14 @@ export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOp
     }
   }
 
+  /** Keeps the event for a resume, and sends it if the session is connected. */
   function sendEvent({ sent, socket }: Session, type: string, event: Fields): void {
     const text = JSON.stringify({ op: op.dispatch, t: type, s: sent.length + 1, d: event })
     sent.push(text)
     if (mood !== 'silent') socket?.send(text)
   }
 
-  function send(socket: Socket, payload: Fields): void {
+  function sendUnlessSilent(socket: Socket, payload: Fields): void {
     if (mood !== 'silent') socket.send(JSON.stringify(payload))
   }
 }

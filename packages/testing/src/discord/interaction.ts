@@ -2,7 +2,7 @@ import type { TestClock } from '../clock.ts'
 import { type Fields, fieldsOf } from '../fields.ts'
 import { createTimers } from '../platform/timers.ts'
 import { limits } from './limits.ts'
-import { type DiscordModal, modalOf } from './modal.ts'
+import { type DiscordModal, validModal } from './modal.ts'
 import { refusals } from './refusal.ts'
 
 /** A person's action that waits for an answer. It changes as the bot answers, or doesn't. */
@@ -27,42 +27,45 @@ export interface DiscordInteraction {
 }
 
 /** An interaction that Discord finds by its token. */
-export interface Known {
+export interface OpenInteraction {
   readonly token: string
   readonly interaction: DiscordInteraction
-  /** The first answer. Throws a `Refusal`. */
+  /** Takes the first answer, within 3 s. Throws a `Refusal`. */
   answer(body: Fields): void
-  /** Takes a further answer and returns its text. Throws a `Refusal`. */
+  /** Takes a further answer, within 15 min, and shows its text. Throws a `Refusal`. */
   followUp(body: Fields): void
+  /** The bot's endpoint failed: the person sees that nothing came. */
   fail(reason: string): void
 }
 
 export interface Interactions {
-  open(id: string, token: string): Known
-  byToken(token: string): Known | undefined
+  /** Begins to wait for the bot's first answer, which fails after 3 s. */
+  begin(id: string, token: string): OpenInteraction
+  /** Undefined if there is none. */
+  byToken(token: string): OpenInteraction | undefined
   close(): void
 }
 
 /** Each takes its first answer only while it is recent, and further ones for 15 minutes. */
 export function createInteractions(clock: TestClock): Interactions {
-  const known = new Map<string, Known>()
+  const openInteractions = new Map<string, OpenInteraction>()
   const timers = createTimers(clock)
   return {
-    open,
-    byToken: (token) => known.get(token),
+    begin,
+    byToken: (token) => openInteractions.get(token),
     close: timers.close,
   }
 
-  function open(id: string, token: string): Known {
+  function begin(id: string, token: string): OpenInteraction {
     const openedAt = clock.now()
     let status: DiscordInteraction['status'] = 'waiting'
     const texts: string[] = []
     let modal: DiscordModal | undefined
     let reason: string | undefined
     const listeners: (() => void)[] = []
-    const settled = when(() => status !== 'waiting')
+    const settled = whenTrue(() => status !== 'waiting')
     const stop = timers.after(limits.firstMs, () => {
-      if (status === 'waiting') become('failed')
+      if (status === 'waiting') setStatus('failed')
     })
     const interaction: DiscordInteraction = {
       id,
@@ -77,53 +80,56 @@ export function createInteractions(clock: TestClock): Interactions {
         return modal
       },
       settled,
-      received: (count) => when(() => texts.length >= count),
+      received: (count) => whenTrue(() => texts.length >= count),
     }
-    const one: Known = { token, interaction, answer, followUp, fail }
-    known.set(token, one)
-    return one
+    const opened: OpenInteraction = { token, interaction, answer, followUp, fail }
+    openInteractions.set(token, opened)
+    return opened
 
     function answer(body: Fields): void {
       if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
       if (status !== 'waiting') throw refusals.acknowledged()
-      const given = fieldsOf(body.data)
-      if (body.type === 9) modal = modalOf(given)
-      else if (body.type === 4) post(given)
+      const data = fieldsOf(body.data)
+      if (body.type === 9) modal = validModal(data)
+      else if (body.type === 4) addText(data)
       else if (body.type !== 5 && body.type !== 6) throw refusals.notFound()
-      become(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
+      setStatus(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
 
     function followUp(body: Fields): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
-      post(body)
-      become('answered')
+      addText(body)
+      setStatus('answered')
     }
 
     function fail(why: string): void {
       reason = why
-      become('failed')
+      setStatus('failed')
     }
 
-    function post(body: Fields): void {
+    /** Throws a `Refusal` for an empty text. */
+    function addText(body: Fields): void {
       const { content } = body
       if (typeof content !== 'string' || content === '') throw refusals.empty()
       texts.push(content)
     }
 
-    function become(next: DiscordInteraction['status']): void {
+    /** Cancels the time limit, and checks the conditions that something waits for. */
+    function setStatus(next: DiscordInteraction['status']): void {
       status = next
       stop()
       for (const listener of listeners.splice(0)) listener()
     }
 
-    function when(isSo: () => boolean): Promise<DiscordInteraction> {
+    /** Resolves once the condition is true. It is checked now and at each change of the status. */
+    function whenTrue(isSo: () => boolean): Promise<DiscordInteraction> {
       return new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           if (isSo()) resolve(interaction)
-          else listeners.push(look)
+          else listeners.push(check)
         }
-        look()
+        check()
       })
     }
   }

@@ -3,6 +3,7 @@ interface Rule {
   readonly pattern: RegExp
   /** Matches only at the beginning of a line. */
   readonly atStart?: true
+  /** The displayed text. Undefined if the rule doesn't apply after all. */
   read(found: RegExpExecArray, inside: Inside): string | undefined
 }
 
@@ -22,12 +23,13 @@ interface Inside {
   readonly links: DiscordLink[]
 }
 
-function inLine({ links }: Inside): Inside {
+/** Within a line, where no quotes, headings and lists begin. */
+function insideLine({ links }: Inside): Inside {
   return { isBlock: false, isQuote: true, links }
 }
 
-/** The text of a link, which is noted. */
-function linked(text: string, url: string, { links }: Inside): string {
+/** Adds a link to those found. Returns its text. */
+function addLink(text: string, url: string, { links }: Inside): string {
   links.push({ text, url })
   return text
 }
@@ -44,17 +46,17 @@ const rules: readonly Rule[] = [
     read: ([, all, some], inside) =>
       inside.isQuote
         ? undefined
-        : reads(all ?? some?.replace(/^ *> /gm, '') ?? '', { ...inside, isBlock: true, isQuote: true }),
+        : displayedText(all ?? some?.replace(/^ *> /gm, '') ?? '', { ...inside, isBlock: true, isQuote: true }),
   },
   {
     pattern: /^ *#{1,3}\s+((?!#+)[^\n]+?)#*\s*(?:\n|$)/,
     atStart: true,
-    read: ([, text = ''], inside) => `${reads(text, inLine(inside))}\n`,
+    read: ([, text = ''], inside) => `${displayedText(text, insideLine(inside))}\n`,
   },
   {
     pattern: /^-# +(?!-#)([^\n]+?) *(?:\n|$)/,
     atStart: true,
-    read: ([, text = ''], inside) => `${reads(text, inLine(inside))}\n`,
+    read: ([, text = ''], inside) => `${displayedText(text, insideLine(inside))}\n`,
   },
   {
     pattern: /^( *)(?:([*-])|(\d+\.)) +(?=\S)/,
@@ -66,24 +68,24 @@ const rules: readonly Rule[] = [
     pattern: /^(`+)([\s\S]*?[^`])\1(?!`)/,
     read: ([, , text = '']) => text.replace(/^ (?= *`)|(` *) $/g, '$1'),
   },
-  { pattern: /^<(https?:\/\/[^\s>]+)>/, read: ([, url = ''], inside) => linked(url, url, inside) },
+  { pattern: /^<(https?:\/\/[^\s>]+)>/, read: ([, url = ''], inside) => addLink(url, url, inside) },
   {
     pattern:
       /^\[((?:\[[^\]]*\]|[^[\]]|\](?=[^[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?(?:\s+['"][\s\S]*?['"])?\s*\)/,
     // A label that looks like a URL could be misleading.
     read: ([, label = '', url = ''], inside) =>
       /^https?:\/\//.test(url) && !/https?:\/\//.test(label) && label.trim() !== ''
-        ? linked(reads(label, { ...inLine(inside), links: [] }), url, inside)
+        ? addLink(displayedText(label, { ...insideLine(inside), links: [] }), url, inside)
         : undefined,
   },
-  { pattern: /^https?:\/\/[^\s<]+[^<.,:;"')\]\s]/, read: ([url], inside) => linked(url, url, inside) },
+  { pattern: /^https?:\/\/[^\s<]+[^<.,:;"')\]\s]/, read: ([url], inside) => addLink(url, url, inside) },
   // https://docs.discord.com/developers/reference#message-formatting
   {
     pattern: /^<(?:(?:@[!&]?|#|t:|a?:\w+:|\/[^\n:>]+:)\d+(?::\w)?|id:(?:customize|browse|guide|linked-roles))>/,
     read: () => '@mention',
   },
-  { pattern: /^~~([\s\S]+?)~~(?!_)/, read: ([, text = ''], inside) => reads(text, inLine(inside)) },
-  { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = ''], inside) => reads(text, inLine(inside)) },
+  { pattern: /^~~([\s\S]+?)~~(?!_)/, read: ([, text = ''], inside) => displayedText(text, insideLine(inside)) },
+  { pattern: /^\|\|([\s\S]+?)\|\|/, read: ([, text = ''], inside) => displayedText(text, insideLine(inside)) },
 ]
 
 /** The longest match applies. If two are equally long, the first does. */
@@ -95,29 +97,31 @@ const emphases: readonly RegExp[] = [
 
 /** A message as a person reads it, with its markup applied. Lists have bullets, and code becomes its text. */
 export function readDiscord(content: string): string {
-  return reads(content, { isBlock: true, isQuote: false, links: [] }).trim()
+  return displayedText(content, { isBlock: true, isQuote: false, links: [] }).trim()
 }
 
 /** The links of a message, in order. */
 export function linksInDiscord(content: string): readonly DiscordLink[] {
   const links: DiscordLink[] = []
-  reads(content, { isBlock: true, isQuote: false, links })
+  displayedText(content, { isBlock: true, isQuote: false, links })
   return links
 }
 
-function reads(source: string, inside: Inside): string {
+/** Reads a source mark by mark. Adds its links to `inside.links`. */
+function displayedText(source: string, inside: Inside): string {
   let text = ''
   for (let at = 0; at < source.length; ) {
     const rest = source.slice(at)
     const isStart = inside.isBlock && (at === 0 || source.charAt(at - 1) === '\n')
-    const [length, shown] = first(rest, isStart, inside) ?? emphasis(rest, inside) ?? [1, rest.charAt(0)]
+    const [length, shown] = firstMatch(rest, isStart, inside) ?? longestEmphasis(rest, inside) ?? [1, rest.charAt(0)]
     text += shown
     at += length
   }
   return text
 }
 
-function first(rest: string, isStart: boolean, inside: Inside): readonly [number, string] | undefined {
+/** The first rule that applies here: how much of the source it reads, and the displayed text. */
+function firstMatch(rest: string, isStart: boolean, inside: Inside): readonly [number, string] | undefined {
   for (const { pattern, atStart, read } of rules) {
     const found = atStart && !isStart ? null : pattern.exec(rest)
     const shown = found ? read(found, inside) : undefined
@@ -126,8 +130,9 @@ function first(rest: string, isStart: boolean, inside: Inside): readonly [number
   return undefined
 }
 
-function emphasis(rest: string, inside: Inside): readonly [number, string] | undefined {
+/** The longest emphasis that begins here: how much of the source it covers, and the displayed text. */
+function longestEmphasis(rest: string, inside: Inside): readonly [number, string] | undefined {
   const found = emphases.map((pattern) => pattern.exec(rest)).filter((each) => each !== null)
   const [longest] = found.toSorted((a, b) => b[0].length - a[0].length)
-  return longest && [longest[0].length, reads(longest[1] ?? longest[2] ?? '', inLine(inside))]
+  return longest && [longest[0].length, displayedText(longest[1] ?? longest[2] ?? '', insideLine(inside))]
 }

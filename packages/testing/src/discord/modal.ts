@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { listOf } from '../platform/payload.ts'
 import type { DiscordOption } from './channel.ts'
-import { customIdOf, requireText, selectOf, tooMany } from './component.ts'
+import { requireCustomId, requireText, validSelect } from './component.ts'
 import { limits } from './limits.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
@@ -35,27 +35,28 @@ export type DiscordField = {
 /**
  * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label
  */
-export function modalOf(given: Fields): DiscordModal {
+export function validModal(given: Fields): DiscordModal {
   const components = listOf(given.components)
   if (components.length === 0) throw invalidForm('data.components', 'BASE_TYPE_REQUIRED', 'This field is required')
-  if (components.length > limits.fields) throw tooMany('data.components', limits.fields)
+  if (components.length > limits.fields) throw tooLong('data.components', limits.fields)
   const fields: DiscordField[] = []
   const texts: string[] = []
   for (const [index, each] of components.entries()) {
     const component = fieldsOf(each)
     const path = `data.components.${index}`
     if (component.type === 10) texts.push(requireText(component, 'content', { path, most: limits.content }))
-    else if (component.type === 18) fields.push(fieldOf(component, path))
+    else if (component.type === 18) fields.push(validField(component, path))
     else throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (10, 18).')
   }
   const ids = fields.map(({ customId }) => customId)
   if (new Set(ids).size < ids.length)
     throw invalidForm('data.components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
   const title = requireText(given, 'title', { path: 'data', most: limits.title })
-  return { customId: customIdOf(given, 'data'), title, fields, texts }
+  return { customId: requireCustomId(given, 'data'), title, fields, texts }
 }
 
-function fieldOf(given: Fields, path: string): DiscordField {
+/** Validates and returns a field with its label. Throws a `Refusal`. */
+function validField(given: Fields, path: string): DiscordField {
   const label = requireText(given, 'label', { path, most: limits.fieldLabel })
   const { description } = given
   if (typeof description === 'string' && description.length > limits.fieldDescription)
@@ -65,11 +66,11 @@ function fieldOf(given: Fields, path: string): DiscordField {
   const named = {
     label,
     ...(typeof description === 'string' && { description }),
-    customId: customIdOf(inside, at),
+    customId: requireCustomId(inside, at),
     isRequired: inside.required !== false,
   }
   if (inside.type === 3) {
-    const { options, min, max } = selectOf(inside, at)
+    const { options, min, max } = validSelect(inside, at)
     return { ...named, type: 'select', options, min: named.isRequired ? Math.max(1, min) : 0, max }
   }
   if (inside.type !== 4) throw invalidForm(`${at}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (3, 4).')

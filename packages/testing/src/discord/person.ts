@@ -1,13 +1,22 @@
 import { TestingError } from '../error.ts'
 import type { Fields } from '../fields.ts'
 import { shownButton, shownPlace, shownPost } from '../platform/fake.ts'
+import { objectIn } from '../platform/payload.ts'
 import type { Channel, DiscordComponent, DiscordUser, Post } from './channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Gateway } from './gateway.ts'
-import type { DiscordInteraction, Known } from './interaction.ts'
+import type { DiscordInteraction, OpenInteraction } from './interaction.ts'
 import type { DiscordField, DiscordModal } from './modal.ts'
-import { type DiscordState, putPost } from './state.ts'
-import { channelOf, contextOf, gatewayFieldsOf, guildId, isOutside, messageOf, userOf } from './wire.ts'
+import { addPost, type DiscordState } from './state.ts'
+import {
+  channelObject,
+  gatewayFieldsOf,
+  guildId,
+  interactionContext,
+  isOutside,
+  messageObject,
+  userObject,
+} from './wire.ts'
 
 /** Which person acts. */
 export interface DiscordFrom {
@@ -56,17 +65,12 @@ export interface DiscordPeople {
 
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
-interface PersonOptions {
-  readonly state: DiscordState
-  readonly gateway: Gateway
-  readonly endpoint: Endpoint
-}
-
-export function channelOr(state: DiscordState, channelId: string): Channel {
+/** Throws a `TestingError` if it doesn't exist. */
+export function existingChannel(state: DiscordState, channelId: string): Channel {
   return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
 
-export function createPerson({ state, gateway, endpoint }: PersonOptions): DiscordPeople {
+export function createPeople(state: DiscordState, gateway: Gateway, endpoint: Endpoint): DiscordPeople {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
     string,
@@ -74,107 +78,109 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Disco
   >()
   return {
     say: (channelId, text, { from = defaultPerson, replyTo, mention, file } = {}) => {
-      const channel = channelOr(state, channelId)
-      const reply = replyTo === undefined ? {} : { replyTo: postOr(channel, replyTo).id }
+      const channel = existingChannel(state, channelId)
+      const reply = replyTo === undefined ? {} : { replyTo: shownPostIn(channel, replyTo).id }
       const content = mention ? `<@${state.me.id}> ${text}` : text
-      return write(channel, { from, content, ...reply, ...(file && { files: [file] }) })
+      return postMessage(channel, { from, content, ...reply, ...(file && { files: [file] }) })
     },
     forward: (channelId, { channelId: at, id }, { from = defaultPerson } = {}) => {
-      const origin = channelOr(state, at)
+      const origin = existingChannel(state, at)
       // A subset of its fields, without the author: https://discord.com/developers/docs/resources/message#message-snapshot-object
-      const { content, attachments, timestamp, edited_timestamp, flags } = messageOf(
-        postOr(origin, id),
+      const { content, attachments, timestamp, edited_timestamp, flags } = messageObject(
+        shownPostIn(origin, id),
         origin,
         state.me,
       )
       const snapshot = { type: 0, content, attachments, timestamp, edited_timestamp, flags }
       const forwarded = { id, channelId: at, snapshot }
-      return write(channelOr(state, channelId), { from, content: '', forwarded })
+      return postMessage(existingChannel(state, channelId), { from, content: '', forwarded })
     },
     press: (channelId, messageId, button, { from = defaultPerson } = {}) => {
-      const channel = channelOr(state, channelId)
-      const post = postOr(channel, messageId)
+      const channel = existingChannel(state, channelId)
+      const post = shownPostIn(channel, messageId)
       const { customId } = buttonIn(post, button)
-      const message = messageOf(post, channel, state.me)
-      return act(channel, from, { type: 3, message, data: { custom_id: customId, component_type: 2 } })
+      const message = messageObject(post, channel, state.me)
+      return beginInteraction(channel, from, { type: 3, message, data: { custom_id: customId, component_type: 2 } })
     },
     submit: (opened, values) => {
       const { modal } = opened
       const dialog = dialogs.get(opened.id)
       if (!modal || !dialog) throw new TestingError('discord', `The interaction ${opened.id} opened no dialog.`)
       const { channel, from, message } = dialog
-      const submitted = { custom_id: modal.customId, components: filledIn(modal, values) }
-      return act(channel, from, { type: 5, data: submitted, ...(message && { message }) })
+      const submitted = { custom_id: modal.customId, components: submittedFields(modal, values) }
+      return beginInteraction(channel, from, { type: 5, data: submitted, ...(message && { message }) })
     },
     command: (channelId, name, values = [], { from = defaultPerson } = {}) => {
       const given = values.map((value, index) => ({ name: `option-${index}`, type: 3, value }))
       const [main, ...inner] = name.split(' ')
-      const command = { id: state.nextId(), name: main, type: 1, options: nested(inner, given) }
-      return act(channelOr(state, channelId), from, { type: 2, data: command })
+      const command = { id: state.nextId(), name: main, type: 1, options: inSubcommand(inner, given) }
+      return beginInteraction(existingChannel(state, channelId), from, { type: 2, data: command })
     },
     remove: (channelId, messageId) => {
-      const channel = channelOr(state, channelId)
-      channel.posts.delete(postOr(channel, messageId).id)
+      const channel = existingChannel(state, channelId)
+      channel.posts.delete(shownPostIn(channel, messageId).id)
       state.changed(channel)
     },
     shut: (channelId, isClosed = true) => {
-      channelOr(state, channelId).isClosed = isClosed
+      existingChannel(state, channelId).isClosed = isClosed
     },
     archive: (channelId) => {
-      channelOr(state, channelId).isArchived = true
+      existingChannel(state, channelId).isArchived = true
     },
   }
 
-  function write(
+  /** Adds a person's message, and sends its event. Throws a `TestingError` where a bot can't read. Returns its id. */
+  function postMessage(
     channel: Channel,
-    written: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
+    message: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
       Partial<Pick<Post, 'files'>>,
   ) {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
-    const post = putPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...written })
-    const event = { ...messageOf(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, written.from) }
+    const post = addPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...message })
+    const event = { ...messageObject(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, message.from) }
     gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
     return post.id
   }
 
-  function act(channel: Channel, from: DiscordUser, what: Fields): DiscordInteraction {
+  /** Sends an interaction to the endpoint if one is set, else over the gateway. */
+  function beginInteraction(channel: Channel, from: DiscordUser, action: Fields): DiscordInteraction {
     const id = state.nextId()
     const token = `interaction-token-${id}`
-    const known = state.interactions.open(id, token)
-    const user = userOf(from)
+    const opened = state.interactions.begin(id, token)
+    const user = userObject(from)
     const isDirect = isOutside(channel)
-    const who = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
+    const actor = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
     const interaction: Fields = {
       id,
       token,
       version: 1,
       application_id: state.me.id,
       channel_id: channel.id,
-      channel: channelOf(channel),
-      context: contextOf(channel),
+      channel: channelObject(channel),
+      context: interactionContext(channel),
       app_permissions: '0',
       locale: 'en-US',
       entitlements: [],
       authorizing_integration_owners: {},
-      ...who,
-      ...what,
+      ...actor,
+      ...action,
       attachment_size_limit: 10_485_760,
     }
-    const message = messageIn(what)
+    const message = objectIn(action, 'message')
     dialogs.set(id, { channel, from, ...(message && { message }) })
     if (endpoint.url === undefined) gateway.dispatch('INTERACTION_CREATE', interaction, { isDirect })
-    else void deliver(interaction, known)
-    return known.interaction
+    else void sendToEndpoint(interaction, opened)
+    return opened.interaction
   }
 
   /** An endpoint's failure, or an invalid answer, looks to the person as if nothing had come. */
-  async function deliver(interaction: Fields, known: Known): Promise<void> {
+  async function sendToEndpoint(interaction: Fields, opened: OpenInteraction): Promise<void> {
     try {
       const answer = await endpoint.deliver(interaction)
-      if (answer && known.interaction.status === 'waiting') known.answer(answer)
+      if (answer && opened.interaction.status === 'waiting') opened.answer(answer)
     } catch (error) {
-      known.fail(String(error))
+      opened.fail(String(error))
     }
   }
 }
@@ -183,18 +189,14 @@ export function createPerson({ state, gateway, endpoint }: PersonOptions): Disco
  * Options in their subcommand (type 1), which may be in a group (type 2).
  * https://discord.com/developers/docs/interactions/application-commands#subcommands-and-subcommand-groups
  */
-function nested(names: readonly string[], options: readonly Fields[]): readonly Fields[] {
+function inSubcommand(names: readonly string[], options: readonly Fields[]): readonly Fields[] {
   return names.reduceRight<readonly Fields[]>(
     (inside, name, index) => [{ name, type: index === names.length - 1 ? 1 : 2, options: inside }],
     options,
   )
 }
 
-function messageIn({ message }: Fields): Fields | undefined {
-  return typeof message === 'object' && message !== null ? { ...message } : undefined
-}
-
-function postOr({ id, posts }: Channel, messageId: string): Post {
+function shownPostIn({ id, posts }: Channel, messageId: string): Post {
   return shownPost('discord', { id: messageId, place: `Channel ${id}`, posts })
 }
 
@@ -205,8 +207,11 @@ function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent,
   return shownButton('discord', { messageId: id, wanted }, named)
 }
 
-/** As Discord sends it: all fields, including empty ones. */
-function filledIn(
+/**
+ * As Discord sends it: all fields, including empty ones. Throws a `TestingError` for values that the dialog doesn't
+ * allow.
+ */
+function submittedFields(
   modal: DiscordModal,
   values: Readonly<Record<string, string | readonly string[]>>,
 ): readonly Fields[] {
@@ -217,19 +222,19 @@ function filledIn(
   }
   return modal.fields.map((field, index) => {
     const given = [values[field.label] ?? []].flat()
-    return { type: 18, id: index + 1, component: fieldOf(field, given) }
+    return { type: 18, id: index + 1, component: submittedField(field, given) }
   })
 }
 
-function fieldOf(field: DiscordField, given: readonly string[]): Fields {
+function submittedField(field: DiscordField, values: readonly string[]): Fields {
   const { customId: custom_id, label, isRequired } = field
-  if (isRequired && given.length === 0) throw new TestingError('discord', `The field "${label}" must be filled in.`)
-  if (field.type === 'text') return { type: 4, custom_id, value: given.join('\n').slice(0, field.most) }
-  const values = given.map((wanted) => {
-    const option = field.options.find((one) => one.label === wanted)
+  if (isRequired && values.length === 0) throw new TestingError('discord', `The field "${label}" must be filled in.`)
+  if (field.type === 'text') return { type: 4, custom_id, value: values.join('\n').slice(0, field.most) }
+  const picked = values.map((wanted) => {
+    const option = field.options.find((each) => each.label === wanted)
     if (!option) throw new TestingError('discord', `The field "${label}" has no option "${wanted}".`)
     return option.value
   })
-  if (values.length > field.max) throw new TestingError('discord', `The field "${label}" takes ${field.max} at most.`)
-  return { type: 3, custom_id, values }
+  if (picked.length > field.max) throw new TestingError('discord', `The field "${label}" takes ${field.max} at most.`)
+  return { type: 3, custom_id, values: picked }
 }

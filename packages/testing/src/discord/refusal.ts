@@ -23,6 +23,7 @@ export function invalidForm(path: string, code: string, message: string): Refusa
   return new Refusal(400, 50035, 'Invalid Form Body', errors)
 }
 
+/** For a text or a list that is longer than `most`. */
 export const tooLong = (path: string, most: number): Refusal =>
   invalidForm(path, 'BASE_TYPE_MAX_LENGTH', `Must be ${most} or fewer in length.`)
 

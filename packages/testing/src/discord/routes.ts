@@ -1,11 +1,11 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { listOf, type NamedFile, numberIn, textIn } from '../platform/payload.ts'
 import type { Channel, DiscordEmbed } from './channel.ts'
-import { requireText, rowsOf, tooMany } from './component.ts'
+import { requireText, validRows } from './component.ts'
 import { type DiscordBucket, limits } from './limits.ts'
 import { invalidForm, refusals, tooLong } from './refusal.ts'
-import { channelIn, type DiscordState, postIn, putPost } from './state.ts'
-import { botOf, channelOf, messageOf } from './wire.ts'
+import { addPost, channelIn, type DiscordState, postIn } from './state.ts'
+import { botObject, channelObject, messageObject } from './wire.ts'
 
 /** The kind of a call. */
 export type DiscordCallName = DiscordBucket | 'callback' | 'me' | 'channel' | 'messages'
@@ -37,29 +37,29 @@ interface Route {
 
 const channel = '/channels/(?<channel>\\d{17,19})'
 const message = `${channel}/messages/(?<message>\\d{17,19})`
-const at = (path: string): RegExp => new RegExp(`^${path}$`)
+const exactly = (path: string): RegExp => new RegExp(`^${path}$`)
 
 const routes: readonly Route[] = [
-  { name: 'post', method: 'POST', path: at(`${channel}/messages`), bucket: 'post', run: post },
-  { name: 'channel', method: 'GET', path: at(channel), run: readChannel },
-  { name: 'messages', method: 'GET', path: at(`${channel}/messages`), run: readMessages },
-  { name: 'edit', method: 'PATCH', path: at(message), bucket: 'edit', run: edit },
-  { name: 'remove', method: 'DELETE', path: at(message), bucket: 'remove', run: remove },
-  { name: 'typing', method: 'POST', path: at(`${channel}/typing`), bucket: 'typing', run: typing },
-  { name: 'thread', method: 'POST', path: at(`${message}/threads`), bucket: 'thread', run: thread },
+  { name: 'post', method: 'POST', path: exactly(`${channel}/messages`), bucket: 'post', run: postMessage },
+  { name: 'channel', method: 'GET', path: exactly(channel), run: readChannel },
+  { name: 'messages', method: 'GET', path: exactly(`${channel}/messages`), run: readMessages },
+  { name: 'edit', method: 'PATCH', path: exactly(message), bucket: 'edit', run: editMessage },
+  { name: 'remove', method: 'DELETE', path: exactly(message), bucket: 'remove', run: deleteMessage },
+  { name: 'typing', method: 'POST', path: exactly(`${channel}/typing`), bucket: 'typing', run: showTyping },
+  { name: 'thread', method: 'POST', path: exactly(`${message}/threads`), bucket: 'thread', run: startThread },
   ...['PUT', 'DELETE'].map((method) => ({
     name: 'react' as const,
     method,
     bucket: 'react' as const,
-    run: react,
-    path: at(`${message}/reactions/(?<last>[^/]+)/@me`),
+    run: changeReaction,
+    path: exactly(`${message}/reactions/(?<last>[^/]+)/@me`),
   })),
   {
     name: 'callback',
     method: 'POST',
     isOpen: true,
-    run: callback,
-    path: at('/interactions/\\d{17,19}/(?<last>[^/]+)/callback'),
+    run: answerInteraction,
+    path: exactly('/interactions/\\d{17,19}/(?<last>[^/]+)/callback'),
   },
   {
     name: 'followUp',
@@ -67,9 +67,9 @@ const routes: readonly Route[] = [
     isOpen: true,
     bucket: 'followUp',
     run: followUp,
-    path: at('/webhooks/\\d{17,19}/(?<last>[^/]+)'),
+    path: exactly('/webhooks/\\d{17,19}/(?<last>[^/]+)'),
   },
-  { name: 'me', method: 'GET', path: at('/users/@me'), run: ({ state }) => botOf(state.me) },
+  { name: 'me', method: 'GET', path: exactly('/users/@me'), run: ({ state }) => botObject(state.me) },
 ]
 
 /** A route, and what its path names. A name that the path doesn't have is empty. */
@@ -89,12 +89,13 @@ export function matchRoute(method: string, path: string): RouteMatch | undefined
 /** The flags that Discord keeps when a message is posted: no embeds, no sound. */
 const keptFlags = (1 << 2) | (1 << 12)
 
-function post({ state, fields, files, channelId }: Call): unknown {
+/** Posts nothing, and returns the earlier message, if its nonce is enforced and known. */
+function postMessage({ state, fields, files, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
-  const content = contentIn(fields)
-  const rows = rowsOf(listOf(fields.components))
-  const embeds = embedsOf(listOf(fields.embeds))
-  const nonce = nonceIn(fields)
+  const content = validContent(fields)
+  const rows = validRows(listOf(fields.components))
+  const embeds = validEmbeds(listOf(fields.embeds))
+  const nonce = validNonce(fields)
   if (content === '' && files.length === 0 && embeds.length === 0) throw refusals.empty()
   for (const [index, { bytes }] of files.entries()) {
     if (index >= limits.files) throw tooLong('attachments', limits.files)
@@ -102,35 +103,35 @@ function post({ state, fields, files, channelId }: Call): unknown {
   }
   const replyTo = repliedIn(fields, channel)
   // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
-  const known = nonce !== undefined && fields.enforce_nonce === true ? state.posted(nonce) : undefined
-  if (known) return messageOf(known.post, known.channel, state.me)
-  const put = putPost(state, channel, {
+  const known = nonce !== undefined && fields.enforce_nonce === true ? state.postedWithNonce(nonce) : undefined
+  if (known) return messageObject(known.post, known.channel, state.me)
+  const put = addPost(state, channel, {
     from: 'bot',
     content,
     rows,
-    files: files,
+    files,
     components: listOf(fields.components),
     flags: (numberIn(fields, 'flags') ?? 0) & keptFlags,
     ...(embeds.length > 0 && { embeds }),
     ...(nonce !== undefined && { nonce }),
     ...(replyTo !== undefined && { replyTo }),
   })
-  channel.rung = [...channel.rung, ...rungBy(content, fields.allowed_mentions)]
+  channel.mentions = [...channel.mentions, ...mentionsIn(content, fields.allowed_mentions)]
   channel.isArchived = false
-  return messageOf(put, channel, state.me)
+  return messageObject(put, channel, state.me)
 }
 
 /** Keeps the fields that the call leaves out. Given components replace all existing ones. */
-function edit({ state, fields, channelId, messageId }: Call): unknown {
+function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
   if (post.from !== 'bot') throw refusals.anotherAuthor()
   if (channel.isArchived) throw refusals.archived()
-  const content = fields.content === undefined ? post.content : contentIn(fields)
-  const embeds = fields.embeds === undefined ? post.embeds : embedsOf(listOf(fields.embeds))
+  const content = fields.content === undefined ? post.content : validContent(fields)
+  const embeds = fields.embeds === undefined ? post.embeds : validEmbeds(listOf(fields.embeds))
   if (content === '' && post.files.length === 0 && !embeds?.length) throw refusals.empty()
   const components = fields.components === undefined ? post.components : listOf(fields.components)
-  const rows = rowsOf(components)
+  const rows = validRows(components)
   const isOld = state.clock.now() - post.at > limits.editMs
   if (isOld && state.buckets.take(`late edits in ${channelId}`, limits.lateEdits).isEmpty) throw refusals.tooManyLate()
   const edited = {
@@ -144,10 +145,10 @@ function edit({ state, fields, channelId, messageId }: Call): unknown {
   }
   channel.posts.set(post.id, edited)
   state.changed(channel)
-  return messageOf(edited, channel, state.me)
+  return messageObject(edited, channel, state.me)
 }
 
-function remove({ state, channelId, messageId }: Call): undefined {
+function deleteMessage({ state, channelId, messageId }: Call): undefined {
   const channel = channelIn(state, channelId)
   const { id, from } = postIn(channel, messageId)
   if (from !== 'bot') throw refusals.missingPermissions()
@@ -156,13 +157,14 @@ function remove({ state, channelId, messageId }: Call): undefined {
   state.changed(channel)
 }
 
-function typing({ state, channelId }: Call): undefined {
+function showTyping({ state, channelId }: Call): undefined {
   const channel = channelIn(state, channelId)
   channel.typingUntil = state.clock.now() + limits.typingMs
   state.changed(channel)
 }
 
-function react({ state, channelId, messageId, emojiOrToken, method }: Call): undefined {
+/** Adds the bot's emoji, or removes it. Those of people stay. */
+function changeReaction({ state, channelId, messageId, emojiOrToken, method }: Call): undefined {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
   const emoji = decodeURIComponent(emojiOrToken)
@@ -173,20 +175,25 @@ function react({ state, channelId, messageId, emojiOrToken, method }: Call): und
   state.changed(channel)
 }
 
-function contentIn(fields: Fields): string {
+/** The text, trimmed. Throws a `Refusal` if it is too long. */
+function validContent(fields: Fields): string {
   const content = (textIn(fields, 'content') ?? '').trim()
   if (content.length > limits.content) throw tooLong('content', limits.content)
   return content
 }
 
-function nonceIn({ nonce }: Fields): string | undefined {
+/** Undefined if absent. Throws a `Refusal` if it is too long. */
+function validNonce({ nonce }: Fields): string | undefined {
   if (nonce === undefined) return undefined
   const text = String(nonce)
   if (text.length > limits.nonce) throw tooLong('nonce', limits.nonce)
   return text
 }
 
-/** Undefined if the reference is optional and its message doesn't exist. */
+/**
+ * The message that a call replies to. Undefined if the call is no reply, or if the reference is optional and its
+ * message doesn't exist.
+ */
 function repliedIn(fields: Fields, channel: Channel): string | undefined {
   if (fields.message_reference === undefined) return undefined
   const { message_id: id, fail_if_not_exists: mustExist } = fieldsOf(fields.message_reference)
@@ -196,7 +203,7 @@ function repliedIn(fields: Fields, channel: Channel): string | undefined {
 }
 
 /** A thread has the id of its starter message, which is how Discord finds it. */
-function thread({ state, fields, channelId, messageId }: Call): unknown {
+function startThread({ state, fields, channelId, messageId }: Call): unknown {
   const parent = channelIn(state, channelId)
   if (parent.kind !== 'text') throw refusals.wrongChannel()
   const { id } = postIn(parent, messageId)
@@ -210,7 +217,7 @@ function thread({ state, fields, channelId, messageId }: Call): unknown {
 }
 
 /** The first answer to an interaction. https://discord.com/developers/docs/interactions/receiving-and-responding */
-function callback({ state, fields, emojiOrToken: token }: Call): undefined {
+function answerInteraction({ state, fields, emojiOrToken: token }: Call): undefined {
   const known = state.interactions.byToken(token)
   if (!known) throw refusals.unknownInteraction()
   known.answer(fields)
@@ -228,7 +235,7 @@ function followUp({ state, fields, emojiOrToken: token }: Call): unknown {
 /** https://docs.discord.com/developers/resources/channel#get-channel */
 function readChannel({ state, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
-  return { ...channelOf(channel), last_message_id: [...channel.posts.keys()].at(-1) ?? null }
+  return { ...channelObject(channel), last_message_id: [...channel.posts.keys()].at(-1) ?? null }
 }
 
 /**
@@ -246,44 +253,47 @@ function readMessages({ state, channelId, query }: Call): unknown {
   const posts = [...channel.posts.values()]
   const found =
     after === null ? posts.slice(-count) : posts.filter(({ id }) => BigInt(id) > BigInt(after)).slice(0, count)
-  return found.toReversed().map((post) => messageOf(post, channel, state.me, state.cdn()))
+  return found.toReversed().map((post) => messageObject(post, channel, state.me, state.cdn()))
 }
 
 /** Validates the embeds of a message. https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
-function embedsOf(embeds: readonly unknown[]): readonly DiscordEmbed[] {
-  if (embeds.length > limits.embeds) throw tooMany('embeds', limits.embeds)
-  const all = embeds.map((each, index) => embedOf(fieldsOf(each), `embeds.${index}`))
-  const length = all.reduce((sum, embed) => sum + lengthOf(embed), 0)
+function validEmbeds(embeds: readonly unknown[]): readonly DiscordEmbed[] {
+  if (embeds.length > limits.embeds) throw tooLong('embeds', limits.embeds)
+  const all = embeds.map((each, index) => validEmbed(fieldsOf(each), `embeds.${index}`))
+  const length = all.reduce((sum, embed) => sum + embedLength(embed), 0)
   if (length > limits.embedTexts)
     throw invalidForm('embeds', 'MAX_EMBED_SIZE_EXCEEDED', `Embed size exceeds maximum size of ${limits.embedTexts}`)
   return all
 }
 
-function embedOf(source: Fields, path: string): DiscordEmbed {
+/** Validates and returns an embed. Throws a `Refusal` for one that shows nothing. */
+function validEmbed(source: Fields, path: string): DiscordEmbed {
   const fields = listOf(source.fields).map((each, index) => {
     const field = fieldsOf(each)
     const at = `${path}.fields.${index}`
     const name = requireText(field, 'name', { path: at, most: limits.fieldName })
     return { name, value: requireText(field, 'value', { path: at, most: limits.fieldValue }) }
   })
-  if (fields.length > limits.embedFields) throw tooMany(`${path}.fields`, limits.embedFields)
-  const title = optional(source.title, `${path}.title`, limits.embedTitle)
-  const description = optional(source.description, `${path}.description`, limits.embedDescription)
-  optional(fieldsOf(source.footer).text, `${path}.footer.text`, limits.footer)
-  optional(fieldsOf(source.author).name, `${path}.author.name`, limits.author)
+  if (fields.length > limits.embedFields) throw tooLong(`${path}.fields`, limits.embedFields)
+  const title = optionalText(source.title, `${path}.title`, limits.embedTitle)
+  const description = optionalText(source.description, `${path}.description`, limits.embedDescription)
+  optionalText(fieldsOf(source.footer).text, `${path}.footer.text`, limits.footer)
+  optionalText(fieldsOf(source.author).name, `${path}.author.name`, limits.author)
   const isEmpty = title === '' && description === '' && fields.length === 0
   if (isEmpty && source.image === undefined && source.thumbnail === undefined && source.author === undefined)
     throw invalidForm(`${path}.description`, 'BASE_TYPE_REQUIRED', 'This field is required')
   return { title, description, fields, source }
 }
 
-function lengthOf({ title, description, fields, source }: DiscordEmbed): number {
+/** The characters of all its texts. */
+function embedLength({ title, description, fields, source }: DiscordEmbed): number {
   const texts = [title, description, fieldsOf(source.footer).text, fieldsOf(source.author).name]
   const length = texts.reduce<number>((sum, text) => sum + String(text ?? '').length, 0)
   return fields.reduce((sum, { name, value }) => sum + name.length + value.length, length)
 }
 
-function optional(value: unknown, path: string, most: number): string {
+/** Empty if absent. Throws a `Refusal` if it is too long. */
+function optionalText(value: unknown, path: string, most: number): string {
   if (value === undefined || value === null) return ''
   const text = String(value)
   if (text.length > most) throw tooLong(path, most)
@@ -296,15 +306,15 @@ const written = /@everyone|@here|<@[!&]?(\d+)>/g
 const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
 
 /**
- * The mentions of a message: `@everyone`, `@here`, or a person's or role's mark. Limited by `allowed_mentions`, if
- * given. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ * The mentions that a message triggers: `@everyone`, `@here`, or a person's or role's mark. Limited by
+ * `allowed_mentions`, if given. https://discord.com/developers/docs/resources/message#allowed-mentions-object
  */
-function rungBy(content: string, allowed: unknown): readonly string[] {
+function mentionsIn(content: string, allowed: unknown): readonly string[] {
   const found = content.replace(code, '').matchAll(written)
-  return [...found].filter(([mark, id]) => isAllowed(mark, id, allowed)).map(([mark]) => mark)
+  return [...found].filter(([mark, id]) => isMentionAllowed(mark, id, allowed)).map(([mark]) => mark)
 }
 
-function isAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
+function isMentionAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
   if (allowed === undefined || allowed === null) return true
   const fields = fieldsOf(allowed)
   const parse = listOf(fields.parse)

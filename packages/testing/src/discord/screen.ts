@@ -37,20 +37,24 @@ export const silentFlag = 1 << 12
 /** https://docs.discord.com/developers/resources/message#message-object-message-flags */
 const noEmbedsFlag = 1 << 2
 
-/** Addresses in angle brackets have no preview. https://support.discord.com/hc/en-us/articles/206342858 */
-function loadedBy(content: string, flags: number): readonly string[] {
+/**
+ * The addresses whose previews Discord loads. Those in angle brackets have none:
+ * https://support.discord.com/hc/en-us/articles/206342858
+ */
+function previewedIn(content: string, flags: number): readonly string[] {
   if ((flags & noEmbedsFlag) !== 0) return []
   const bracketed = new Set([...content.matchAll(/<(https?:\/\/[^\s>]+)>/g)].map(([, url]) => url))
   return linksInDiscord(content).flatMap(({ url }) => (bracketed.has(url) ? [] : [url]))
 }
 
+/** Oldest first. */
 export function screenOf(channel: Channel): readonly DiscordMessage[] {
   return [...channel.posts.values()].map((post) => ({
     messageId: post.id,
     from: post.from === 'bot' ? 'bot' : 'user',
     text: readDiscord(post.content),
     links: linksInDiscord(post.content),
-    loads: loadedBy(post.content, post.flags),
+    loads: previewedIn(post.content, post.flags),
     source: post.content,
     rows: post.rows,
     embeds: post.embeds ?? [],

@@ -105,7 +105,7 @@ export function createRest(
     if (method === 'GET' && path === '/applications/@me') return async () => done({ id: state.me.id })
     if (method !== 'PUT' || path !== `/applications/${state.me.id}/commands`) return undefined
     return async (request) => {
-      state.commands = commandsIn(JSON.parse((await readBody(request)).toString('utf8')))
+      state.commands = validCommandNames(JSON.parse((await readBody(request)).toString('utf8')))
       return done([])
     }
   }
@@ -152,7 +152,7 @@ function doneOrRefused(run: () => unknown): Answer {
   }
 }
 
-/** Undefined becomes 204. */
+/** The answer to a call that was done: 204 if the result is undefined. */
 function done(result: unknown): Answer {
   return result === undefined ? { status: 204 } : { status: 200, body: JSON.stringify(result) }
 }
@@ -203,10 +203,10 @@ function gatewayOf(url: string): unknown {
 }
 
 /**
- * The names of commands that replace all of an application's.
+ * The names of commands that replace all of an application's. Throws a `Refusal`.
  * https://discord.com/developers/docs/interactions/application-commands#bulk-overwrite-global-application-commands
  */
-function commandsIn(value: unknown): readonly string[] {
+function validCommandNames(value: unknown): readonly string[] {
   if (!Array.isArray(value) || value.length > 100) throw invalidCommands()
   return value.map(fieldsOf).map(({ name, description, type = 1 }) => {
     // https://discord.com/developers/docs/interactions/application-commands#application-command-object

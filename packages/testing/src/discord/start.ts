@@ -8,7 +8,7 @@ import { createEndpoint } from './endpoint.ts'
 import { type DiscordFault, matchesDiscord } from './fault.ts'
 import { createGateway, type GatewayMood } from './gateway.ts'
 import { type DiscordBucket, limits } from './limits.ts'
-import { channelOr, createPerson, type DiscordPeople } from './person.ts'
+import { createPeople, type DiscordPeople, existingChannel } from './person.ts'
 import type { DiscordCallName } from './routes.ts'
 import { type DiscordMessage, screenOf } from './screen.ts'
 import { createRest, type DiscordCall } from './server.ts'
@@ -46,7 +46,7 @@ export interface FakeDiscord
    * The mentions that the bot's messages there triggered, for example `@everyone` or `<@123>`. Excludes those that
    * `allowed_mentions` suppressed.
    */
-  rung(channelId: string): readonly string[]
+  mentions(channelId: string): readonly string[]
   /** The names of the bot's commands. */
   readonly commands: readonly string[]
   /** Whether the typing indicator shows there now. */
@@ -96,20 +96,20 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   const endpoint = createEndpoint(clock)
   await server.listen()
   return {
-    ...createPerson({ state, gateway, endpoint }),
+    ...createPeople(state, gateway, endpoint),
     url: `${server.origin}/api`,
     token,
     calls: log.calls,
     count: (name) => log.calls.filter((call) => call.name === name).length,
-    screen: (channelId) => screenOf(channelOr(state, channelId)),
+    screen: (channelId) => screenOf(existingChannel(state, channelId)),
     threads: (channelId) => state.threads(channelId).map(({ id, name }) => ({ id, name })),
-    notifications: (channelId) => channelOr(state, channelId).loud,
-    rung: (channelId) => channelOr(state, channelId).rung,
+    notifications: (channelId) => existingChannel(state, channelId).notifications,
+    mentions: (channelId) => existingChannel(state, channelId).mentions,
     get commands() {
       return state.commands
     },
-    typing: (channelId) => channelOr(state, channelId).typingUntil > clock.now(),
-    invalidCalls: () => log.calls.filter(({ status, code }) => isInvalid(status) && code !== 40062).length,
+    typing: (channelId) => existingChannel(state, channelId).typingUntil > clock.now(),
+    invalidCalls: () => log.calls.filter(({ status, code }) => countsTowardsBan(status) && code !== 40062).length,
     inject: log.inject,
     observe,
     get connected() {
@@ -118,13 +118,13 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
     get connections() {
       return gateway.connections
     },
-    pushFrame: gateway.push,
-    dropGateway: gateway.drop,
-    setGateway: gateway.set,
-    invalidateSessions: gateway.invalidate,
+    pushFrame: gateway.pushFrame,
+    dropGateway: gateway.dropConnections,
+    setGateway: gateway.setMood,
+    invalidateSessions: gateway.invalidateSessions,
     publicKey: endpoint.publicKey,
-    signed: endpoint.signed,
-    setEndpoint: endpoint.set,
+    signed: endpoint.signatureHeaders,
+    setEndpoint: endpoint.setUrl,
     close: () => {
       state.interactions.close()
       gateway.close()
@@ -134,6 +134,6 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   }
 }
 
-function isInvalid(status: number | undefined): boolean {
+function countsTowardsBan(status: number | undefined): boolean {
   return status === 401 || status === 403 || status === 429
 }

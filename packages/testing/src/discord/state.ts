@@ -21,14 +21,17 @@ export interface DiscordState {
   commands: readonly string[]
   /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
-  /** The thread of a message. */
+  /** The thread of a message. Undefined if it has none. */
   threadOf(messageId: string): Channel | undefined
   /** The threads of a channel. */
   threads(parentId: string): readonly Channel[]
   add(channel: FakeDiscordChannel): Channel
   nextId(): string
-  /** The message recently posted with a nonce, in any channel: nonces are per author. */
-  posted(nonce: string): { readonly post: Post; readonly channel: Channel } | undefined
+  /**
+   * The message recently posted with a nonce, in any channel, because nonces are per author. Undefined if there is
+   * none.
+   */
+  postedWithNonce(nonce: string): { readonly post: Post; readonly channel: Channel } | undefined
   /** Notifies observers that a person in the channel now sees something else. */
   changed(channel: Channel): void
 }
@@ -64,7 +67,7 @@ export function createState({
     threads: (parentId) => [...places.all.values()].filter((channel) => channel.parentId === parentId),
     add: places.add,
     nextId: createSnowflakes(clock),
-    posted: (nonce) => {
+    postedWithNonce: (nonce) => {
       for (const channel of places.all.values())
         for (const post of channel.posts.values())
           if (post.nonce === nonce && clock.now() - post.at < nonceMs) return { post, channel }
@@ -74,7 +77,7 @@ export function createState({
   }
 }
 
-/** A channel that the bot may write to. */
+/** A channel that the bot may write to. Throws a `Refusal` for any other. */
 export function channelIn(state: DiscordState, id: string): Channel {
   const channel = state.channel(id)
   if (!channel) throw refusals.unknownChannel()
@@ -82,14 +85,15 @@ export function channelIn(state: DiscordState, id: string): Channel {
   return channel
 }
 
+/** Throws a `Refusal` if the channel has no such message. */
 export function postIn(channel: Channel, id: string): Post {
   const post = channel.posts.get(id)
   if (!post) throw refusals.unknownMessage()
   return post
 }
 
-/** Adds a message to a channel. Ends the typing indicator there. */
-export function putPost(
+/** Adds a message to a channel, and notifies observers. The bot's message ends its typing indicator there. */
+export function addPost(
   state: DiscordState,
   channel: Channel,
   post: Omit<Post, 'id' | 'at' | 'editedTimes' | 'reactions'>,
@@ -97,7 +101,7 @@ export function putPost(
   const put: Post = { ...post, id: state.nextId(), at: state.clock.now(), editedTimes: 0, reactions: [] }
   channel.posts.set(put.id, put)
   if (put.from === 'bot') channel.typingUntil = 0
-  if (put.from === 'bot' && (put.flags & silentFlag) === 0) channel.loud += 1
+  if (put.from === 'bot' && (put.flags & silentFlag) === 0) channel.notifications += 1
   state.changed(channel)
   return put
 }

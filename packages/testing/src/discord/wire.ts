@@ -21,23 +21,26 @@ export function isOutside({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
 
-export function userOf({ id, name = 'Person', isBot = false }: DiscordUser): Fields {
+/** https://discord.com/developers/docs/resources/user#user-object */
+export function userObject({ id, name = 'Person', isBot = false }: DiscordUser): Fields {
   const username = name.toLowerCase().replace(/\W/g, '_')
   return { id, username, global_name: name, discriminator: '0', avatar: null, bot: isBot }
 }
 
-export function botOf({ id, username }: Me): Fields {
+/** The bot's own user object. */
+export function botObject({ id, username }: Me): Fields {
   return { id, username, global_name: null, discriminator: '0001', avatar: null, bot: true }
 }
 
-export function channelOf(channel: Channel): Fields {
+/** https://docs.discord.com/developers/resources/channel#channel-object */
+export function channelObject(channel: Channel): Fields {
   const { id, kind, parentId, name } = channel
   const place = isOutside(channel) ? {} : { guild_id: guildId }
   return { id, type: kinds[kind], name, ...place, ...(parentId !== undefined && { parent_id: parentId }) }
 }
 
 /** Where an interaction came from. */
-export function contextOf({ kind }: Channel): number {
+export function interactionContext({ kind }: Channel): number {
   return contexts[kind]
 }
 
@@ -58,18 +61,18 @@ function withoutReply({ replyTo: _, ...post }: Post): Post {
 }
 
 /** A message as REST and the gateway return it. https://discord.com/developers/docs/resources/message#message-object */
-export function messageOf(post: Post, channel: Channel, me: Me, cdn = 'https://cdn.invalid'): Fields {
+export function messageObject(post: Post, channel: Channel, me: Me, cdn = 'https://cdn.invalid'): Fields {
   const replied = post.replyTo === undefined ? undefined : channel.posts.get(post.replyTo)
   return {
     id: post.id,
     channel_id: channel.id,
-    author: post.from === 'bot' ? botOf(me) : userOf(post.from),
+    author: post.from === 'bot' ? botObject(me) : userObject(post.from),
     content: post.content,
     timestamp: new Date(post.at).toISOString(),
     edited_timestamp: post.editedAt === undefined ? null : new Date(post.editedAt).toISOString(),
     tts: false,
     mention_everyone: false,
-    mentions: post.content.includes(`<@${me.id}>`) ? [botOf(me)] : [],
+    mentions: post.content.includes(`<@${me.id}>`) ? [botObject(me)] : [],
     mention_roles: [],
     attachments: post.files.map(({ name, bytes }, index) => ({
       id: String(index),
@@ -93,7 +96,7 @@ export function messageOf(post: Post, channel: Channel, me: Me, cdn = 'https://c
     }),
     ...(post.replyTo !== undefined && {
       message_reference: { message_id: post.replyTo, channel_id: channel.id, type: 0 },
-      referenced_message: replied ? messageOf(withoutReply(replied), channel, me) : null,
+      referenced_message: replied ? messageObject(withoutReply(replied), channel, me) : null,
     }),
   }
 }

@@ -60,22 +60,23 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
     const fault = plan.next(call)
     const logged: Call = { ...call, ...(fault && { fault: fault.type }) }
     const index = calls.push(logged) - 1
-    if (fault === undefined) return sendAnswer(response, await done())
+    if (fault === undefined) return sendAnswer(response, await runAndLog())
     if (isConnectionFault(fault)) return await breakConnection(fault)
     if (!isAnswerFault(fault)) return
     const answered = answerTo(fault)
-    if (answered === undefined) return sendAnswer(response, await done())
-    if (fault.isTaken) await done()
-    else log(answered)
+    if (answered === undefined) return sendAnswer(response, await runAndLog())
+    if (fault.isTaken) await runAndLog()
+    else logOutcome(answered)
     sendAnswer(response, answered)
 
-    async function done(): Promise<Answer> {
-      const result = await doneOrRefused()
-      log(result)
+    /** Does the call, and logs its outcome. */
+    async function runAndLog(): Promise<Answer> {
+      const result = await runOrRefuse()
+      logOutcome(result)
       return result
     }
 
-    async function doneOrRefused(): Promise<Answer> {
+    async function runOrRefuse(): Promise<Answer> {
       try {
         return await run(fault)
       } catch (error) {
@@ -83,7 +84,8 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
       }
     }
 
-    function log(result: Answer): void {
+    /** Replaces the logged call with one that has its outcome. */
+    function logOutcome(result: Answer): void {
       calls[index] = { ...logged, ...outcomeOf(result) }
     }
 
@@ -93,17 +95,17 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
           response.socket?.destroy()
           return
         case 'accept-then-drop':
-          await done()
+          await runAndLog()
           response.socket?.destroy()
           return
         case 'stall':
           return
         case 'accept-then-stall':
-          await done()
+          await runAndLog()
           return
         case 'delay':
           await timers.wait(broken.delayMs)
-          return sendAnswer(response, await done())
+          return sendAnswer(response, await runAndLog())
         default:
           return broken satisfies never
       }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Fields, fieldsOf } from '../fields.ts'
 
+/** The whole body of a request. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)

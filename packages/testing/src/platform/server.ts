@@ -6,6 +6,7 @@ interface FakeServer {
   readonly server: Server
   /** `http://127.0.0.1:…`, once it listens. */
   readonly origin: string
+  /** Listens on a free port, which `origin` then names. */
   listen(): Promise<void>
   /** Breaks open connections and stops listening. */
   close(): Promise<void>

@@ -10,6 +10,7 @@ export interface Timers {
   close(): void
 }
 
+/** Timers of one fake on this clock. */
 export function createTimers(clock: TestClock): Timers {
   const stops = new Set<() => void>()
   return {

@@ -43,59 +43,61 @@ interface WebhookQueueOptions<Event> {
 
 /** Sends events one after another, each until it is accepted or the attempts are used up. */
 interface WebhookQueue {
-  /** Sends the oldest event, unless one is being sent or waits for its retry. */
-  send(): void
+  /** Sends the oldest event, unless one is being sent or waits for its retry. Does nothing if there is no event. */
+  sendNext(): void
   /** Breaks the request that is being sent, and forgets its attempts. */
   stop(): void
 }
 
+/** Retries by the clock, and drops an event after its last attempt. */
 export function createWebhookQueue<Event>(options: WebhookQueueOptions<Event>): WebhookQueue {
   const { clock, limits, oldest, post, drop, onFailure } = options
   let attempts = 0
   let isSending = false
   let stopWaiting: (() => void) | undefined
-  let leave = new AbortController()
-  return { send, stop }
+  let abort = new AbortController()
+  return { sendNext, stop }
 
   function stop(): void {
     stopWaiting?.()
     stopWaiting = undefined
-    leave.abort()
-    leave = new AbortController()
+    abort.abort()
+    abort = new AbortController()
     isSending = false
     attempts = 0
   }
 
-  function send(): void {
+  function sendNext(): void {
     if (isSending || stopWaiting) return
     const event = oldest()
     if (event === undefined) return
     isSending = true
-    const { signal } = leave
+    const { signal } = abort
     post(event, signal).then(
       (status) => {
         const isTaken = status >= 200 && status < 300
-        if (!signal.aborted) done(isTaken ? undefined : `Wrong response from the webhook: ${status}`)
+        if (!signal.aborted) finishAttempt(isTaken ? undefined : `Wrong response from the webhook: ${status}`)
       },
       (error: unknown) => {
-        if (!signal.aborted) done(`Connection failed: ${String(error)}`)
+        if (!signal.aborted) finishAttempt(`Connection failed: ${String(error)}`)
       },
     )
   }
 
-  function done(failure: string | undefined): void {
+  /** Drops an event that was accepted or had its last attempt, and sends the next. Schedules a retry of any other. */
+  function finishAttempt(failure: string | undefined): void {
     isSending = false
     attempts = failure === undefined ? 0 : attempts + 1
     if (failure !== undefined) onFailure?.(failure)
     if (failure === undefined || attempts >= limits.attempts) {
       attempts = 0
       drop()
-      return send()
+      return sendNext()
     }
     const { firstMs, longestMs = Number.POSITIVE_INFINITY } = limits
     stopWaiting = clock.after(Math.min(longestMs, firstMs * 2 ** (attempts - 1)), () => {
       stopWaiting = undefined
-      send()
+      sendNext()
     })
   }
 }

@@ -35,153 +35,169 @@ export interface Shown {
 }
 
 /** Validates a message's blocks and returns what they display. */
-export function shownIn(blocks: readonly unknown[]): Shown {
-  if (blocks.length > limits.blocks) throw invalid(`no more than ${limits.blocks} items allowed`)
+export function validBlocks(blocks: readonly unknown[]): Shown {
+  if (blocks.length > limits.blocks) throw invalidBlocks(`no more than ${limits.blocks} items allowed`)
   const all = blocks.map(fieldsOf)
-  unique(all.flatMap(({ block_id }) => (block_id === undefined ? [] : [String(block_id)])))
-  const markdown = all.filter(({ type }) => type === 'markdown').map(({ text }) => filled(text))
+  requireUnique(all.flatMap(({ block_id }) => (block_id === undefined ? [] : [String(block_id)])))
+  const markdown = all.filter(({ type }) => type === 'markdown').map(({ text }) => requireText(text))
   const length = markdown.join('').length
   if (length > limits.markdown) throw new Refusal('msg_blocks_too_long', `${length} characters of Markdown`)
   // https://github.com/slackapi/bolt-js/issues/2509: each further block counts with about 125 characters.
-  const whole = all.reduce<number>((sum, block) => sum + charactersIn(block), (all.length - 1) * limits.blockOverhead)
+  const whole = all.reduce<number>(
+    (sum, block) => sum + countCharacters(block),
+    (all.length - 1) * limits.blockOverhead,
+  )
   if (whole > limits.allBlocks) throw new Refusal('msg_blocks_too_long', `${whole} characters in all blocks`)
-  const rows = all.flatMap((block, index) => (block.type === 'actions' ? [controlsOf(block, index)] : []))
-  unique(rows.flat().map(({ actionId }) => actionId))
-  const texts = all.flatMap((block) => textOf(block) ?? [])
+  const rows = all.flatMap((block, index) => (block.type === 'actions' ? [validControls(block, index)] : []))
+  requireUnique(rows.flat().map(({ actionId }) => actionId))
+  const texts = all.flatMap((block) => blockText(block) ?? [])
   return { text: texts.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
 }
 
-function charactersIn(value: unknown): number {
+/** Of all texts in a JSON value. */
+function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  return Object.values(value).reduce((sum: number, inner) => sum + charactersIn(inner), 0)
+  return Object.values(value).reduce((sum: number, inner) => sum + countCharacters(inner), 0)
 }
 
-function textOf(block: Fields): string | undefined {
+/** Validates a block and returns its text. Undefined for one that shows none. Throws a `Refusal`. */
+function blockText(block: Fields): string | undefined {
   switch (block.type) {
     case 'markdown':
-      return filled(block.text)
+      return requireText(block.text)
     case 'rich_text':
-      return textOfElements(block.elements)
+      return richText(block.elements)
     case 'section': {
       const { text, fields } = block
-      if (text === undefined && fields === undefined) throw invalid('missing required field: text or fields')
-      const all = [...(text === undefined ? [] : [within(mrkdwn(text), limits.section)]), ...fieldsIn(fields)]
+      if (text === undefined && fields === undefined) throw invalidBlocks('missing required field: text or fields')
+      const all = [
+        ...(text === undefined ? [] : [limitLength(textOfObject(text), limits.section)]),
+        ...sectionFields(fields),
+      ]
       return all.join('\n')
     }
     case 'header':
-      return plainText(block.text, limits.header)
+      return validPlainText(block.text, limits.header)
     case 'context':
-      return contextIn(block.elements)
+      return contextText(block.elements)
     case 'image': {
       const { image_url, slack_file, alt_text, title } = block
       if ((image_url === undefined) === (slack_file === undefined))
-        throw invalid('must have an image_url or slack_file')
-      if (image_url !== undefined) within(filled(image_url), limits.url)
-      const name = title === undefined ? '' : plainText(title, limits.imageText)
-      return name || within(filled(alt_text), limits.imageText)
+        throw invalidBlocks('must have an image_url or slack_file')
+      if (image_url !== undefined) limitLength(requireText(image_url), limits.url)
+      const name = title === undefined ? '' : validPlainText(title, limits.imageText)
+      return name || limitLength(requireText(alt_text), limits.imageText)
     }
     case 'actions':
     case 'divider':
       return undefined
     default:
-      throw invalid(`unsupported type: ${String(block.type)}`)
+      throw invalidBlocks(`unsupported type: ${String(block.type)}`)
   }
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/section-block: up to ten texts beside the main one. */
-function fieldsIn(fields: unknown): readonly string[] {
+function sectionFields(fields: unknown): readonly string[] {
   if (fields === undefined) return []
   if (!Array.isArray(fields) || fields.length === 0 || fields.length > limits.fields)
-    throw invalid(`there are 1 to ${limits.fields} fields`)
-  return fields.map((field) => within(mrkdwn(field), limits.field))
+    throw invalidBlocks(`there are 1 to ${limits.fields} fields`)
+  return fields.map((field) => limitLength(textOfObject(field), limits.field))
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/context-block: texts, and images without a shown text. */
-function contextIn(elements: unknown): string {
+function contextText(elements: unknown): string {
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.context)
-    throw invalid(`a context block has 1 to ${limits.context} elements`)
+    throw invalidBlocks(`a context block has 1 to ${limits.context} elements`)
   const texts = elements.map(fieldsOf).map((element) => {
-    if (element.type !== 'image') return mrkdwn(element)
-    filled(element.alt_text)
+    if (element.type !== 'image') return textOfObject(element)
+    requireText(element.alt_text)
     return ''
   })
   return texts.filter((text) => text !== '').join(' ')
 }
 
-function mrkdwn(value: unknown): string {
+/** The text of a mrkdwn or plain text object. Throws a `Refusal`. */
+function textOfObject(value: unknown): string {
   const { type, text } = fieldsOf(value)
-  if (type !== 'mrkdwn' && type !== 'plain_text') throw invalid(`unsupported type: ${String(type)}`)
-  return filled(text)
+  if (type !== 'mrkdwn' && type !== 'plain_text') throw invalidBlocks(`unsupported type: ${String(type)}`)
+  return requireText(text)
 }
 
-function textOfElements(elements: unknown): string {
-  if (!Array.isArray(elements)) throw invalid('missing required field: elements')
-  return elements.map(fieldsOf).map(textOfElement).join('')
+/** The text of elements, one after another. Throws a `Refusal`. */
+function richText(elements: unknown): string {
+  if (!Array.isArray(elements)) throw invalidBlocks('missing required field: elements')
+  return elements.map(fieldsOf).map(richTextOfElement).join('')
 }
 
 /** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type */
-function textOfElement(element: Fields): string {
-  if (element.type === 'text') return filled(element.text)
-  return element.type === 'user' ? `<@${filled(element.user_id)}>` : textOfElements(element.elements)
+function richTextOfElement(element: Fields): string {
+  if (element.type === 'text') return requireText(element.text)
+  return element.type === 'user' ? `<@${requireText(element.user_id)}>` : richText(element.elements)
 }
 
-function controlsOf(block: Fields, index: number): readonly SlackControl[] {
+/** Validates and returns the controls of an actions block. Throws a `Refusal`. */
+function validControls(block: Fields, index: number): readonly SlackControl[] {
   const { elements, block_id } = block
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.actions)
-    throw invalid(`an actions block has 1 to ${limits.actions} elements`)
+    throw invalidBlocks(`an actions block has 1 to ${limits.actions} elements`)
   const blockId = block_id === undefined ? `b${index}` : String(block_id)
-  return elements.map(fieldsOf).map((element, at) => controlOf(element, blockId, `${blockId}.${at}`))
+  return elements.map(fieldsOf).map((element, at) => validControl(element, blockId, `${blockId}.${at}`))
 }
 
-function controlOf(element: Fields, blockId: string, otherwise: string): SlackControl {
+/** `defaultId` is the action id of a control that has none of its own. */
+function validControl(element: Fields, blockId: string, defaultId: string): SlackControl {
   const { type, action_id, value = '' } = element
-  const actionId = action_id === undefined ? otherwise : String(action_id)
-  within(actionId, limits.id)
+  const actionId = action_id === undefined ? defaultId : String(action_id)
+  limitLength(actionId, limits.id)
   if (type === 'button') {
-    const label = plainText(element.text, limits.label)
-    return { type, actionId, blockId, label, value: within(String(value), limits.value), options: [] }
+    const label = validPlainText(element.text, limits.label)
+    return { type, actionId, blockId, label, value: limitLength(String(value), limits.value), options: [] }
   }
-  if (type !== 'static_select') throw invalid(`unsupported type: ${String(type)}`)
-  const label = plainText(element.placeholder, limits.optionValue)
-  return { type: 'select', actionId, blockId, label, value: '', options: optionsOf(element.options, limits.options) }
+  if (type !== 'static_select') throw invalidBlocks(`unsupported type: ${String(type)}`)
+  const label = validPlainText(element.placeholder, limits.optionValue)
+  return { type: 'select', actionId, blockId, label, value: '', options: validOptions(element.options, limits.options) }
 }
 
-export function optionsOf(options: unknown, most: number): readonly SlackOption[] {
+/** Validates and returns 1 to `most` options. Throws a `Refusal`. */
+export function validOptions(options: unknown, most: number): readonly SlackOption[] {
   if (!Array.isArray(options) || options.length === 0 || options.length > most)
-    throw invalid(`there are 1 to ${most} options`)
+    throw invalidBlocks(`there are 1 to ${most} options`)
   const all = options.map(fieldsOf).map(({ text, value, description }) => {
-    if (description !== undefined) plainText(description, limits.label)
-    return { label: plainText(text, limits.label), value: within(filled(value), limits.optionValue) }
+    if (description !== undefined) validPlainText(description, limits.label)
+    return { label: validPlainText(text, limits.label), value: limitLength(requireText(value), limits.optionValue) }
   })
-  unique(all.map(({ value }) => value))
+  requireUnique(all.map(({ value }) => value))
   return all
 }
 
-/** A text that Slack doesn't format. */
-export function plainText(value: unknown, most: number): string {
+/** The text of a plain text object. Throws a `Refusal` if it is blank or too long. */
+export function validPlainText(value: unknown, most: number): string {
   const { type, text } = fieldsOf(value)
-  if (type !== 'plain_text') throw invalid('a plain_text is needed here')
+  if (type !== 'plain_text') throw invalidBlocks('a plain_text is needed here')
   // White space alone counts as nothing. [chosen]
-  if (filled(text).trim() === '') throw invalid('must be more than 0 characters')
-  return within(filled(text), most)
+  if (requireText(text).trim() === '') throw invalidBlocks('must be more than 0 characters')
+  return limitLength(requireText(text), most)
 }
 
-export function filled(value: unknown): string {
-  if (typeof value !== 'string' || value === '') throw invalid('must be more than 0 characters')
+/** Throws a `Refusal` for anything but a text that is not empty. */
+export function requireText(value: unknown): string {
+  if (typeof value !== 'string' || value === '') throw invalidBlocks('must be more than 0 characters')
   return value
 }
 
-export function within(text: string, most: number): string {
-  if (text.length > most) throw invalid(`must be less than ${most + 1} characters`)
+/** Returns the text. Throws a `Refusal` if it is too long. */
+export function limitLength(text: string, most: number): string {
+  if (text.length > most) throw invalidBlocks(`must be less than ${most + 1} characters`)
   return text
 }
 
-export function unique(ids: readonly string[]): void {
-  if (new Set(ids).size < ids.length) throw invalid('ids must be unique')
-  for (const id of ids) within(id, limits.id)
+/** Throws a `Refusal` if two ids are the same, or if one is too long. */
+export function requireUnique(ids: readonly string[]): void {
+  if (new Set(ids).size < ids.length) throw invalidBlocks('ids must be unique')
+  for (const id of ids) limitLength(id, limits.id)
 }
 
-function invalid(what: string): Refusal {
+function invalidBlocks(what: string): Refusal {
   return new Refusal('invalid_blocks', `[ERROR] ${what}`)
 }

@@ -71,7 +71,7 @@ export interface Channel {
   /** By thread. */
   readonly statuses: Map<string, Working>
   readonly sessions: Map<string, string>
-  rings: number
+  notifications: number
 }
 
 export function createChannel({ id, isForeign = false, isArchived = false }: FakeSlackChannelOptions): Channel {
@@ -83,6 +83,6 @@ export function createChannel({ id, isForeign = false, isArchived = false }: Fak
     posts: new Map(),
     statuses: new Map(),
     sessions: new Map(),
-    rings: 0,
+    notifications: 0,
   }
 }

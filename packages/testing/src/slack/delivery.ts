@@ -22,22 +22,23 @@ interface Attempt {
 
 interface Receiver {
   /** Sends once. Resolves with whether it was acknowledged. */
-  take(attempt: Attempt): Promise<boolean>
+  deliver(attempt: Attempt): Promise<boolean>
   /** Whether an app is connected. Otherwise, nothing is sent or retried. */
-  isThere(): boolean
+  isConnected(): boolean
 }
 
 /** Delivers events to the app. */
 export interface EventDelivery {
   /** Resolves with whether it was finally acknowledged. Only events are retried. */
   send(type: SlackEnvelope, body: Fields): Promise<boolean>
-  /** Sets the only receiver. */
+  /** Sends everything there from now on. */
   setReceiver(receiver: Receiver | undefined): void
   /** Sends the next event twice although it is acknowledged, as if the acknowledgement was lost. */
   repeatNext(): void
   close(): void
 }
 
+/** Without a receiver at first. */
 export function createDelivery(clock: TestClock): EventDelivery {
   let receiver: Receiver | undefined
   let repeats = 0
@@ -59,27 +60,28 @@ export function createDelivery(clock: TestClock): EventDelivery {
   }
 
   async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
-    if (!receiver?.isThere()) return false
-    if (await attempt(type, body, 0)) {
+    if (!receiver?.isConnected()) return false
+    if (await attemptOnce(type, body, 0)) {
       if (type !== 'events_api' || repeats === 0) return true
       repeats -= 1
-      return await attempt(type, body, 1)
+      return await attemptOnce(type, body, 1)
     }
     if (type !== 'events_api') return false
     for (const [index, delayMs] of limits.retries.entries()) {
       if (delayMs > 0) await timers.wait(delayMs)
       if (isClosed) return false
-      if (await attempt(type, body, index + 1)) return true
+      if (await attemptOnce(type, body, index + 1)) return true
     }
     return false
   }
 
-  async function attempt(type: SlackEnvelope, body: Fields, retry: number): Promise<boolean> {
+  /** False if there is no receiver, or no acknowledgement within 3 s. */
+  async function attemptOnce(type: SlackEnvelope, body: Fields, retry: number): Promise<boolean> {
     if (!receiver) return false
     const abort = new AbortController()
     const stop = timers.after(limits.ackMs, () => abort.abort())
     try {
-      return await receiver.take({ type, body, retry, signal: abort.signal })
+      return await receiver.deliver({ type, body, retry, signal: abort.signal })
     } finally {
       stop()
     }
@@ -88,12 +90,12 @@ export function createDelivery(clock: TestClock): EventDelivery {
 
 interface Sockets {
   /** Makes a ticket for one connection and returns its URL. */
-  open(): string
+  createUrl(): string
   readonly receiver: Receiver
   /** How many apps are connected. */
   readonly count: number
   /** Sends any text to all apps as a frame. */
-  push(text: string): void
+  pushFrame(text: string): void
   /** Asks all apps to reconnect, as Slack does every few hours. */
   recycle(): void
   close(): void
@@ -107,29 +109,30 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   let count = 0
   const connections = acceptSockets(server, {
     accepts: ({ url = '/' }) => tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
-    onOpen: take,
+    onOpen: acceptApp,
   })
   return {
-    open: () => {
+    createUrl: () => {
       count += 1
       const ticket = `ticket-${count}`
       tickets.add(ticket)
       return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
     },
-    receiver: { take: send, isThere: () => sockets.size > 0 },
+    receiver: { deliver: deliverToNewest, isConnected: () => sockets.size > 0 },
     get count() {
       return sockets.size
     },
-    push: (text) => {
+    pushFrame: (text) => {
       for (const socket of sockets) socket.send(text)
     },
     recycle: () => {
-      for (const socket of sockets) write(socket, { type: 'disconnect', reason: 'refresh_requested' })
+      for (const socket of sockets) sendJson(socket, { type: 'disconnect', reason: 'refresh_requested' })
     },
     close: connections.close,
   }
 
-  function take(socket: Socket): void {
+  /** Greets an app that connected, and reads its acknowledgements. */
+  function acceptApp(socket: Socket): void {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => sockets.delete(socket))
@@ -137,10 +140,11 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       const { envelope_id } = fieldsOf(parseJson(String(message)))
       waiting.get(String(envelope_id))?.()
     })
-    write(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
+    sendJson(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
   }
 
-  async function send({ type, body, retry, signal }: Attempt): Promise<boolean> {
+  /** Sends to the app that connected last. Resolves with whether it acknowledged before the signal aborts. */
+  async function deliverToNewest({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const socket = [...sockets].at(-1)
     if (!socket) return false
     count += 1
@@ -153,11 +157,17 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       waiting.set(envelope_id, () => end(true))
       signal.addEventListener('abort', () => end(false), { once: true })
       const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
-      write(socket, { envelope_id, type, payload: body, accepts_response_payload: type !== 'events_api', ...retried })
+      sendJson(socket, {
+        envelope_id,
+        type,
+        payload: body,
+        accepts_response_payload: type !== 'events_api',
+        ...retried,
+      })
     })
   }
 
-  function write(socket: Socket, message: object): void {
+  function sendJson(socket: Socket, message: object): void {
     socket.send(JSON.stringify(message))
   }
 }
@@ -178,8 +188,11 @@ export function slackHeaders(
   return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
 }
 
-/** https://docs.slack.dev/interactivity/implementing-slash-commands: a command's fields are those of the form. */
-function textOf(type: Attempt['type'], body: Attempt['body']): string {
+/**
+ * Events as JSON, interactions as JSON in a form. A command's fields are those of the form:
+ * https://docs.slack.dev/interactivity/implementing-slash-commands
+ */
+function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
   const json = JSON.stringify(body)
   if (type === 'events_api') return json
   if (type === 'interactive') return new URLSearchParams({ payload: json }).toString()
@@ -188,11 +201,11 @@ function textOf(type: Attempt['type'], body: Attempt['body']): string {
 }
 
 /** Sends to a request URL: events as JSON, interactions and commands as a form. */
-export function createRequests({ url, ...signing }: RequestOptions): Receiver {
-  return { take, isThere: () => true }
+export function createRequestReceiver({ url, ...signing }: RequestOptions): Receiver {
+  return { deliver, isConnected: () => true }
 
-  async function take({ type, body, retry, signal }: Attempt): Promise<boolean> {
-    const text = textOf(type, body)
+  async function deliver({ type, body, retry, signal }: Attempt): Promise<boolean> {
+    const text = encodeBody(type, body)
     const headers = {
       'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
       ...slackHeaders(text, signing),

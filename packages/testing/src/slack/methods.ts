@@ -1,14 +1,14 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { flagIn, jsonIn, textIn } from '../platform/payload.ts'
-import { type Shown, shownIn } from './blocks.ts'
+import { type Shown, validBlocks } from './blocks.ts'
 import type { Channel, Post } from './chat.ts'
 import { limits } from './limits.ts'
 import { optionalList, requiredText } from './payload.ts'
 import { Refusal } from './refusal.ts'
 import { fileFields } from './shared-file.ts'
-import { channelIn, ownPost, putPost, replacePost, type SlackState } from './state.ts'
-import { begun, continued, isLive, type Stream, stopped } from './stream.ts'
-import { viewOf } from './view.ts'
+import { addPost, channelIn, ownPost, replacePost, type SlackState } from './state.ts'
+import { appendedStream, isLive, type Stream, startedStream, stoppedStream } from './stream.ts'
+import { readView } from './view.ts'
 
 /** A method of the Web API. Returns the fields of its response besides `ok`. Throws a `Refusal`. */
 type Method = (state: SlackState, payload: Fields) => Fields
@@ -30,15 +30,15 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ],
   ['chat.postMessage', postMessage],
   ['chat.postEphemeral', postEphemeral],
-  ['chat.update', update],
-  ['chat.delete', remove],
+  ['chat.update', updateMessage],
+  ['chat.delete', deleteMessage],
   ['chat.startStream', startStream],
   ['chat.appendStream', appendStream],
   ['chat.stopStream', stopStream],
-  ['conversations.history', history],
-  ['conversations.replies', replies],
+  ['conversations.history', readHistory],
+  ['conversations.replies', readReplies],
   ['assistant.threads.setStatus', setStatus],
-  ['agents.sessions.setStatus', setSession],
+  ['agents.sessions.setStatus', setSessionStatus],
   ['views.open', openView],
   ['reactions.add', addReaction],
   ['reactions.remove', removeReaction],
@@ -47,40 +47,42 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['files.info', fileInfo],
 ])
 
+/** Undefined if there is none. */
 export function methodNamed(name: string): Method | undefined {
   return methods.get(name)
 }
 
 function postMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
-  const threadTs = threadIn(channel, payload)
-  const written = writtenIn(state, payload, limits.text)
+  const threadTs = threadOf(channel, payload)
+  const written = readMessage(state, payload, limits.text)
   const metadata = metadataIn(payload)
-  const post = putPost(state, channel, { from: 'bot', threadTs, ...written, ...(metadata && { metadata }) })
+  const post = addPost(state, channel, { from: 'bot', threadTs, ...written, ...(metadata && { metadata }) })
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
 function postEphemeral(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
-  const { shown } = writtenIn(state, payload, limits.text)
+  const { shown } = readMessage(state, payload, limits.text)
   const user = requiredText(payload, 'user')
   state.whispers.push({ user, channel: channel.id, threadTs: textIn(payload, 'thread_ts'), text: shown.text })
   state.changed(channel)
   return { message_ts: state.nextTs() }
 }
 
-function update(state: SlackState, payload: Fields): Fields {
+/** Replaces the content of the bot's own message. Throws a `Refusal` while it is streamed. */
+function updateMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload)
   if (post.stream && isLive(post.stream, state.clock.now())) throw new Refusal('streaming_state_conflict')
-  const written = writtenIn(state, payload, limits.updateText)
+  const written = readMessage(state, payload, limits.updateText)
   // Removes the stream and its tasks.
   const { stream: _, ...rest } = post
   replacePost(state, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
   return { channel: channel.id, ts: post.ts, text: written.fallback }
 }
 
-function remove(state: SlackState, payload: Fields): Fields {
+function deleteMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'cant_delete_message')
   channel.posts.delete(post.ts)
@@ -100,8 +102,8 @@ function metadataIn(payload: Fields): object | undefined {
   return { event_type: type, event_payload: content }
 }
 
-/** A thread is named by its first message, which must exist. */
-function threadIn({ posts }: Channel, payload: Fields): string | undefined {
+/** The `ts` of the first message of the thread that a call names. Throws a `Refusal` if the thread doesn't exist. */
+function threadOf({ posts }: Channel, payload: Fields): string | undefined {
   const threadTs = textIn(payload, 'thread_ts')
   if (threadTs === undefined) return undefined
   const root = posts.get(threadTs)
@@ -109,13 +111,14 @@ function threadIn({ posts }: Channel, payload: Fields): string | undefined {
   return root.threadTs ?? threadTs
 }
 
-interface Written {
+interface MessageContent {
   readonly fallback: string
   readonly shown: Shown
   readonly blocks: readonly unknown[]
 }
 
-function writtenIn(state: SlackState, payload: Fields, most: number): Written {
+/** The content of a message. Notes its mentions. Throws a `Refusal`. */
+function readMessage(state: SlackState, payload: Fields, most: number): MessageContent {
   const fallback = textIn(payload, 'text') ?? ''
   const markdown = textIn(payload, 'markdown_text')
   const blocks = optionalList(payload, 'blocks', 'invalid_blocks_format') ?? []
@@ -126,7 +129,7 @@ function writtenIn(state: SlackState, payload: Fields, most: number): Written {
   const linksNames = flagIn(payload, 'link_names') || textIn(payload, 'parse') === 'full'
   state.mentions.push(...mentionsInMrkdwn(fallback, linksNames), ...mentionsIn(markdown ?? '', linksNames))
   state.mentions.push(...mentionsInBlocks(blocks))
-  if (blocks.length > 0) return { fallback, shown: shownIn(blocks), blocks }
+  if (blocks.length > 0) return { fallback, shown: validBlocks(blocks), blocks }
   if (markdown !== undefined) return { fallback, shown: { text: markdown, mode: 'markdown', rows: [] }, blocks }
   return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
 }
@@ -136,54 +139,58 @@ function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }
 
+/** Begins a message, and with it a session that is working. Outside of direct messages it needs a recipient. */
 function startStream(state: SlackState, payload: Fields): Fields {
-  mustHave(state)
+  requireStreams(state)
   const channel = channelIn(state, payload)
   requiredText(payload, 'thread_ts')
-  const threadTs = threadIn(channel, payload)
+  const threadTs = threadOf(channel, payload)
   if (!channel.isDirect) {
     if (textIn(payload, 'recipient_user_id') === undefined) throw new Refusal('missing_recipient_user_id')
     if (textIn(payload, 'recipient_team_id') === undefined) throw new Refusal('missing_recipient_team_id')
   }
-  const stream = begun(payload, state.clock.now())
-  const post = putPost(state, channel, { from: 'bot', threadTs, ...lookOf(state, stream), blocks: [], stream })
+  const stream = startedStream(payload, state.clock.now())
+  const post = addPost(state, channel, { from: 'bot', threadTs, ...displayOf(state, stream), blocks: [], stream })
   // A stream creates a session, and the session is working.
   if (threadTs !== undefined) channel.sessions.set(threadTs, 'processing')
   return { channel: channel.id, ts: post.ts }
 }
 
 function appendStream(state: SlackState, payload: Fields): Fields {
-  const { channel, post, stream } = streamIn(state, payload)
-  const next = continued(stream, payload, state.clock.now())
-  replacePost(state, channel, { ...post, ...lookOf(state, next), stream: next })
+  const { channel, post, stream } = ownStream(state, payload)
+  const next = appendedStream(stream, payload, state.clock.now())
+  replacePost(state, channel, { ...post, ...displayOf(state, next), stream: next })
   return { channel: channel.id, ts: post.ts }
 }
 
 function stopStream(state: SlackState, payload: Fields): Fields {
-  const { channel, post, stream } = streamIn(state, payload)
-  const session = stateIn(textIn(payload, 'session_status') ?? 'active')
-  const next = stopped(stream, payload, state.clock.now())
+  const { channel, post, stream } = ownStream(state, payload)
+  const session = requireSessionStatus(textIn(payload, 'session_status') ?? 'active')
+  const next = stoppedStream(stream, payload, state.clock.now())
   const blocks = optionalList(payload, 'blocks', 'invalid_blocks') ?? []
-  const { shown, fallback } = lookOf(state, next)
-  const rows = blocks.length > 0 ? shownIn(blocks).rows : []
+  const { shown, fallback } = displayOf(state, next)
+  const rows = blocks.length > 0 ? validBlocks(blocks).rows : []
   replacePost(state, channel, { ...post, fallback, shown: { ...shown, rows }, blocks, stream: next })
   if (post.threadTs !== undefined) channel.sessions.set(post.threadTs, session)
   return { channel: channel.id, ts: post.ts }
 }
 
-function streamIn(state: SlackState, payload: Fields) {
-  mustHave(state)
+/** A message that the bot streams or has streamed. Throws a `Refusal` for any other. */
+function ownStream(state: SlackState, payload: Fields) {
+  requireStreams(state)
   const channel: Channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'message_not_owned_by_app')
   if (!post.stream) throw new Refusal('message_not_in_streaming_state')
   return { channel, post, stream: post.stream }
 }
 
-function mustHave({ features }: SlackState): void {
+/** Throws a `Refusal` if the workspace lacks streams. */
+function requireStreams({ features }: SlackState): void {
   if (!features.streams) throw new Refusal('feature_not_enabled')
 }
 
-function lookOf(
+/** The content of a stream's message. Notes its mentions that are not known yet. */
+function displayOf(
   state: SlackState,
   { text, plan, tasks }: Stream,
 ): { readonly shown: Shown; readonly fallback: string } {
@@ -193,6 +200,7 @@ function lookOf(
   return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
 }
 
+/** An empty status removes it. */
 function setStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.statuses) throw new Refusal('unknown_method')
   const channel = channelIn(state, payload, 'channel_id')
@@ -206,48 +214,50 @@ function setStatus(state: SlackState, payload: Fields): Fields {
   return {}
 }
 
-const states: ReadonlySet<string> = new Set(['active', 'processing', 'suspended', 'closed'])
+const sessionStatuses: ReadonlySet<string> = new Set(['active', 'processing', 'suspended', 'closed'])
 
-/** The possible states of an agent's session. */
-function stateIn(status: string): string {
-  if (states.has(status)) return status
+/** Returns the status. Throws a `Refusal` if an agent's session can't have it. */
+function requireSessionStatus(status: string): string {
+  if (sessionStatuses.has(status)) return status
   throw new Refusal('invalid_status')
 }
 
-function setSession(state: SlackState, payload: Fields): Fields {
+function setSessionStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.sessions) throw new Refusal('not_authorized')
   const channel = channelIn(state, payload, 'channel_id')
-  channel.sessions.set(requiredText(payload, 'thread_ts'), stateIn(requiredText(payload, 'status')))
+  channel.sessions.set(requiredText(payload, 'thread_ts'), requireSessionStatus(requiredText(payload, 'status')))
   state.changed(channel)
   return {}
 }
 
+/** Opens a dialog for the person whose action the trigger comes from. A trigger works once, for 3 s. */
 function openView(state: SlackState, payload: Fields): Fields {
   const trigger = requiredText(payload, 'trigger_id')
   const known = state.triggers.get(trigger)
   if (!known) throw new Refusal('invalid_trigger_id')
   state.triggers.delete(trigger)
   if (known.until < state.clock.now()) throw new Refusal('expired_trigger_id')
-  const view = viewOf(jsonIn(payload, 'view'), { id: state.nextId('V'), user: known.user })
+  const view = readView(jsonIn(payload, 'view'), { id: state.nextId('V'), user: known.user })
   state.views.set(view.user, view)
   return { view: { id: view.id } }
 }
 
 function addReaction(state: SlackState, payload: Fields): Fields {
-  return react(state, payload, (before, name) => {
+  return changeReactions(state, payload, (before, name) => {
     if (before.includes(name)) throw new Refusal('already_reacted')
     return [...before, name]
   })
 }
 
 function removeReaction(state: SlackState, payload: Fields): Fields {
-  return react(state, payload, (before, name) => {
+  return changeReactions(state, payload, (before, name) => {
     if (!before.includes(name)) throw new Refusal('no_reaction')
     return before.filter((one) => one !== name)
   })
 }
 
-function react(
+/** Replaces the reactions of a message by those that `change` returns. */
+function changeReactions(
   state: SlackState,
   payload: Fields,
   change: (before: readonly string[], name: string) => readonly string[],
@@ -268,10 +278,11 @@ function getUploadUrl(state: SlackState, payload: Fields): Fields {
   return { file_id: id, upload_url: `${state.addressOf()}/upload/${id}` }
 }
 
+/** Posts each uploaded file as a message of its own. */
 function completeUpload(state: SlackState, payload: Fields): Fields {
   const given = optionalList(payload, 'files', 'invalid_arguments') ?? []
   const channel = channelIn(state, payload, 'channel_id')
-  const threadTs = threadIn(channel, payload)
+  const threadTs = threadOf(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
   state.mentions.push(...mentionsInMrkdwn(text))
   for (const { id: named } of given.map(fieldsOf)) {
@@ -282,7 +293,7 @@ function completeUpload(state: SlackState, payload: Fields): Fields {
     const file = { id, name: upload.name, bytes: upload.bytes }
     state.files.set(id, file)
     const shown = { text, mode: 'plain', rows: [] } as const
-    putPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], file })
+    addPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], file })
   }
   return { files: given }
 }
@@ -299,25 +310,26 @@ function fileInfo(state: SlackState, payload: Fields): Fields {
 }
 
 /** Newest first, without answers in threads. https://docs.slack.dev/reference/methods/conversations.history */
-function history(state: SlackState, payload: Fields): Fields {
-  const channel = readable(state, payload)
+function readHistory(state: SlackState, payload: Fields): Fields {
+  const channel = readableChannel(state, payload)
   const posts = [...channel.posts.values()].filter(({ ts, threadTs }) => threadTs === undefined || threadTs === ts)
-  return pageOf(posts.toReversed(), state, payload)
+  return firstPage(posts.toReversed(), state, payload)
 }
 
 /** A thread with its first message, oldest first. https://docs.slack.dev/reference/methods/conversations.replies */
-function replies(state: SlackState, payload: Fields): Fields {
-  const channel = readable(state, payload)
+function readReplies(state: SlackState, payload: Fields): Fields {
+  const channel = readableChannel(state, payload)
   const root = requiredText(payload, 'ts')
   if (!channel.posts.has(root)) throw new Refusal('thread_not_found')
-  return pageOf(
+  return firstPage(
     [...channel.posts.values()].filter(({ ts, threadTs }) => ts === root || threadTs === root),
     state,
     payload,
   )
 }
 
-function readable(state: SlackState, payload: Fields): Channel {
+/** Throws a `Refusal` if the app may not read messages. */
+function readableChannel(state: SlackState, payload: Fields): Channel {
   if (!state.features.history) throw new Refusal('missing_scope')
   return channelIn(state, payload)
 }
@@ -326,13 +338,14 @@ function readable(state: SlackState, payload: Fields): Channel {
  * `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
  * its values are in `events/message.d.ts` of `@slack/types`. The value for a stream that Slack closed is undocumented.
  */
-function streamingIn({ stream }: Post, now: number): Fields {
+function streamingState({ stream }: Post, now: number): Fields {
   if (!stream) return {}
   if (isLive(stream, now)) return { streaming_state: 'in_progress' }
   return { streaming_state: stream.end === undefined ? 'errored' : 'completed' }
 }
 
-function pageOf(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
+/** The first messages after `oldest`, up to `limit`, in the given order. */
+function firstPage(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
   const oldest = Number(textIn(payload, 'oldest') ?? 0)
   const limit = Number(payload.limit ?? 100)
   const found = posts.filter(({ ts }) => Number(ts) > oldest)
@@ -343,7 +356,7 @@ function pageOf(posts: readonly Post[], { bot, clock }: SlackState, payload: Fie
     text: post.fallback,
     blocks: post.blocks,
     ...(post.from === 'bot' ? { user: bot, bot_id: botID } : { user: post.from.id }),
-    ...streamingIn(post, clock.now()),
+    ...streamingState(post, clock.now()),
     ...(post.threadTs !== undefined && { thread_ts: post.threadTs }),
     ...(withMetadata && post.metadata !== undefined && { metadata: post.metadata }),
   }))

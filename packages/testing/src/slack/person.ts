@@ -5,10 +5,10 @@ import type { SlackControl } from './blocks.ts'
 import type { Channel, Post, SlackPerson } from './chat.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
-import { type SlackPersonFile, sharedFile } from './shared-file.ts'
-import { putPost, replacePost, type SlackState } from './state.ts'
+import { type SlackPersonFile, shareFile } from './shared-file.ts'
+import { addPost, replacePost, type SlackState } from './state.ts'
 import { isLive } from './stream.ts'
-import { type SlackView, stateOf } from './view.ts'
+import { type SlackView, submittedState } from './view.ts'
 import { actionBody, commandBody, eventBody, submissionBody } from './wire.ts'
 
 /** Which person acts. */
@@ -51,11 +51,12 @@ export interface SlackPeople {
 
 const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
-export function channelNamed(state: SlackState, id: string): Channel {
+/** Throws a `TestingError` if it doesn't exist. */
+export function existingChannel(state: SlackState, id: string): Channel {
   return shownPlace('slack', 'channel', id, state.channel(id))
 }
 
-function postIn({ id, posts }: Channel, ts: string): Post {
+function shownPostIn({ id, posts }: Channel, ts: string): Post {
   return shownPost('slack', { id: ts, place: `Channel ${id}`, posts })
 }
 
@@ -73,40 +74,47 @@ export function createPeople(state: SlackState): SlackPeople {
       return useControl({ id, ts, from, control, value })
     },
     command: async (id, name, text = '', { from = defaultPerson } = {}) => {
-      const trigger = triggerFor(from)
-      const body = commandBody(state, { channel: channelNamed(state, id), from, name, text: escaped(text), trigger })
+      const trigger = createTrigger(from)
+      const body = commandBody(state, {
+        channel: existingChannel(state, id),
+        from,
+        name,
+        text: escapeText(text),
+        trigger,
+      })
       return await state.delivery.send('slash_commands', body)
     },
     view: (user = defaultPerson.id) => state.views.get(user),
     submit,
     stop,
     remove: (id, ts) => {
-      const channel = channelNamed(state, id)
-      channel.posts.delete(postIn(channel, ts).ts)
+      const channel = existingChannel(state, id)
+      channel.posts.delete(shownPostIn(channel, ts).ts)
       state.changed(channel)
     },
   }
 
   function say(id: string, written: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
-    const channel = channelNamed(state, id)
-    const root = threadTs === undefined ? undefined : (postIn(channel, threadTs).threadTs ?? threadTs)
-    const text = mention ? `<@${state.bot}> ${escaped(written)}` : escaped(written)
+    const channel = existingChannel(state, id)
+    const root = threadTs === undefined ? undefined : (shownPostIn(channel, threadTs).threadTs ?? threadTs)
+    const text = mention ? `<@${state.bot}> ${escapeText(written)}` : escapeText(written)
     const shown = { text: written, mode: 'plain', rows: [] } as const
-    const post = putPost(state, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
+    const post = addPost(state, channel, { from, threadTs: root, fallback: text, shown, blocks: [] })
     const message = {
-      ...messageOf(post, channel, text),
-      ...(forwards !== undefined && { attachments: [shared(forwards)] }),
-      ...(root !== undefined && { parent_user_id: parentOf(postIn(channel, root)) }),
-      ...(file && { subtype: 'file_share', files: [sharedFile(state, file)] }),
+      ...messageFields(post, channel, text),
+      ...(forwards !== undefined && { attachments: [forwardedAttachment(forwards)] }),
+      ...(root !== undefined && { parent_user_id: authorId(shownPostIn(channel, root)) }),
+      ...(file && { subtype: 'file_share', files: [shareFile(state, file)] }),
     }
-    deliver({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
+    deliverEvent({ ...message, type: 'message', channel_type: channel.isDirect ? 'im' : 'channel' })
     // If the bot is mentioned, Slack sends both events, each with its own id.
-    if (mention && !channel.isDirect) deliver({ ...message, type: 'app_mention' })
+    if (mention && !channel.isDirect) deliverEvent({ ...message, type: 'app_mention' })
     return post.ts
   }
 
-  function deliver(event: Fields): Promise<boolean> {
+  /** Resolves with whether the app acknowledged it, after all retries. */
+  function deliverEvent(event: Fields): Promise<boolean> {
     return state.delivery.send('events_api', eventBody(state, event))
   }
 
@@ -119,15 +127,16 @@ export function createPeople(state: SlackState): SlackPeople {
     readonly value: string
   }): Promise<boolean> {
     const { id, ts, from, control, value } = use
-    const channel = channelNamed(state, id)
-    const trigger = triggerFor(from)
+    const channel = existingChannel(state, id)
+    const trigger = createTrigger(from)
     return await state.delivery.send(
       'interactive',
-      actionBody(state, { channel, post: postIn(channel, ts), from, control, value, trigger }),
+      actionBody(state, { channel, post: shownPostIn(channel, ts), from, control, value, trigger }),
     )
   }
 
-  function triggerFor({ id }: SlackPerson): string {
+  /** With it the app may open a dialog for this person, within 3 s. */
+  function createTrigger({ id }: SlackPerson): string {
     const trigger = `${state.nextId('')}.trigger`
     state.triggers.set(trigger, { user: id, until: state.clock.now() + limits.triggerMs })
     return trigger
@@ -140,11 +149,11 @@ export function createPeople(state: SlackState): SlackPeople {
     const view = state.views.get(from.id)
     if (!view) throw new TestingError('slack', `${from.id} has no dialog open.`)
     try {
-      const values = stateOf(view, answers)
+      const values = submittedState(view, answers)
       state.views.delete(from.id)
       return await state.delivery.send(
         'interactive',
-        submissionBody(state, { view, from, values, trigger: triggerFor(from) }),
+        submissionBody(state, { view, from, values, trigger: createTrigger(from) }),
       )
     } catch (error) {
       if (error instanceof Refusal)
@@ -154,7 +163,7 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 
   async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
-    const channel = channelNamed(state, id)
+    const channel = existingChannel(state, id)
     if (channel.sessions.get(threadTs) !== 'processing')
       throw new TestingError('slack', `Nothing is running in ${id}, ${threadTs}: there is no Stop button.`)
     const now = state.clock.now()
@@ -163,7 +172,7 @@ export function createPeople(state: SlackState): SlackPeople {
     for (const post of live) {
       if (post.stream) replacePost(state, channel, { ...post, stream: { ...post.stream, end: 'stopped-by-user' } })
     }
-    return await deliver({
+    return await deliverEvent({
       type: 'agent_session_stopped',
       channel: id,
       thread_ts: threadTs,
@@ -174,16 +183,17 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 
   function controlsIn(id: string, ts: string): readonly SlackControl[] {
-    return postIn(channelNamed(state, id), ts).shown.rows.flat()
+    return shownPostIn(existingChannel(state, id), ts).shown.rows.flat()
   }
 
   /** https://docs.slack.dev/messaging/retrieving-messages: `parent_user_id` is the author of the thread's first message. */
-  function parentOf({ from }: Post): string {
+  function authorId({ from }: Post): string {
     return from === 'bot' ? state.bot : from.id
   }
 }
 
-function messageOf(post: Post, channel: Channel, text: string): Fields {
+/** The fields of a message event, without its type. */
+function messageFields(post: Post, channel: Channel, text: string): Fields {
   return {
     channel: channel.id,
     user: post.from === 'bot' ? undefined : post.from.id,
@@ -196,10 +206,11 @@ function messageOf(post: Post, channel: Channel, text: string): Fields {
 }
 
 /** A message that another one forwards. https://github.com/slackapi/slack-skills-plugin/issues/149 */
-function shared(text: string): Fields {
+function forwardedAttachment(text: string): Fields {
   return { is_share: true, text, from_url: 'https://example.slack.com/archives/C9/p1700000000000100' }
 }
 
-function escaped(text: string): string {
+/** https://docs.slack.dev/messaging/formatting-message-text#escaping */
+function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -35,11 +35,11 @@ export interface SlackMessage {
 /** The messages that a person sees in a channel, or in a thread including its first message, in order. */
 export function screenOf({ posts }: Channel, threadTs: string | undefined, now: number): readonly SlackMessage[] {
   const all = [...posts.values()]
-  const seen = threadTs === undefined ? all : all.filter((post) => post.ts === threadTs || post.threadTs === threadTs)
-  return seen.map((post) => seenOf(post, now))
+  const shown = threadTs === undefined ? all : all.filter((post) => post.ts === threadTs || post.threadTs === threadTs)
+  return shown.map((post) => messageShown(post, now))
 }
 
-function seenOf({ shown, stream, file, from, ...post }: Post, now: number): SlackMessage {
+function messageShown({ shown, stream, file, from, ...post }: Post, now: number): SlackMessage {
   return {
     ts: post.ts,
     from: from === 'bot' ? 'bot' : 'user',

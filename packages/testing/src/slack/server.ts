@@ -69,11 +69,11 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
     await log.answer<Answer>(response, call, {
       run: () => {
         if (read instanceof Error) throw read
-        if (isOpening) return answered({ url: openSocket() })
+        if (isOpening) return okAnswer({ url: openSocket() })
         const run = methodNamed(method)
         if (!run) throw new Refusal('unknown_method')
         spend(state, method, channel)
-        return answered(run(state, payload))
+        return okAnswer(run(state, payload))
       },
       refused,
       answerTo: (fault) => answerTo(fault, call),
@@ -124,7 +124,8 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
   }
 }
 
-function answered(result: Fields): Answer {
+/** The answer to a method that was done. */
+function okAnswer(result: Fields): Answer {
   return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
 }
 

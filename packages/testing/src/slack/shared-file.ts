@@ -14,9 +14,12 @@ export interface SlackPersonFile {
   readonly isBare?: boolean
 }
 
-/** https://docs.slack.dev/reference/objects/file-object: of some files an event only has the id, and `files.info` the rest. */
-export function sharedFile(state: SlackState, given: SlackPersonFile): Fields {
-  const { name, bytes, mime = 'text/plain', isBare = false } = given
+/**
+ * Stores a file, and returns its fields in an event. Of some files an event only has the id, and `files.info` the rest:
+ * https://docs.slack.dev/reference/objects/file-object
+ */
+export function shareFile(state: SlackState, shared: SlackPersonFile): Fields {
+  const { name, bytes, mime = 'text/plain', isBare = false } = shared
   const file = { id: state.nextId('F'), name, bytes, mime }
   state.files.set(file.id, file)
   return isBare ? { id: file.id, file_access: 'check_file_info' } : fileFields(state, file)

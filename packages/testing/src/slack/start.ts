@@ -3,9 +3,9 @@ import { createCallLog } from '../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
 import type { FakeSlackChannelOptions, SlackWhisper } from './chat.ts'
-import { createDelivery, createRequests, createSockets } from './delivery.ts'
+import { createDelivery, createRequestReceiver, createSockets } from './delivery.ts'
 import { matchesSlack, type SlackFault } from './fault.ts'
-import { channelNamed, createPeople, type SlackPeople } from './person.ts'
+import { createPeople, existingChannel, type SlackPeople } from './person.ts'
 import { type SlackMessage, screenOf } from './screen.ts'
 import { createWebApi, type SlackCall } from './server.ts'
 import { createState, type SlackFeatures } from './state.ts'
@@ -75,7 +75,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
   const delivery = createDelivery(clock)
   const addressOf = (): string => server.origin
   const state = createState({ clock, channels, features, delivery, addressOf, onChange: changed })
-  const openSocket = (): string => sockets.open()
+  const openSocket = (): string => sockets.createUrl()
   const server = createFakeServer('slack', createWebApi({ state, token, appToken, log, openSocket }))
   const sockets = createSockets(server.server, addressOf)
   delivery.setReceiver(sockets.receiver)
@@ -90,22 +90,22 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     team: state.team,
     url: `${server.origin}/api/`,
     count: (method) => log.calls.filter((call) => call.method === method).length,
-    screen: (channel, threadTs) => screenOf(channelNamed(state, channel), threadTs, clock.now()),
+    screen: (channel, threadTs) => screenOf(existingChannel(state, channel), threadTs, clock.now()),
     whispers: state.whispers,
     mentions: state.mentions,
-    notifications: (channel) => channelNamed(state, channel).rings,
+    notifications: (channel) => existingChannel(state, channel).notifications,
     status: (channel, threadTs) => {
-      const working = channelNamed(state, channel).statuses.get(threadTs)
+      const working = existingChannel(state, channel).statuses.get(threadTs)
       return working && working.until > clock.now() ? working.status : ''
     },
-    session: (channel, threadTs) => channelNamed(state, channel).sessions.get(threadTs),
+    session: (channel, threadTs) => existingChannel(state, channel).sessions.get(threadTs),
     sendTo: (url) =>
-      delivery.setReceiver(url === undefined ? sockets.receiver : createRequests({ url, signingSecret, clock })),
+      delivery.setReceiver(url === undefined ? sockets.receiver : createRequestReceiver({ url, signingSecret, clock })),
     repeatNext: () => delivery.repeatNext(),
     get sockets() {
       return sockets.count
     },
-    pushFrame: (text) => sockets.push(text),
+    pushFrame: (text) => sockets.pushFrame(text),
     recycle: () => sockets.recycle(),
     inject: log.inject,
     observe,

@@ -48,8 +48,11 @@ export interface SlackState {
   readonly addressOf: () => string
   /** Undefined if it doesn't exist. */
   channel(id: string): Channel | undefined
+  /** A new message's id, from the clock. */
   nextTs(): string
-  nextId(kind: string): string
+  /** A new id that begins with this prefix. */
+  nextId(prefix: string): string
+  /** Notifies observers that a person in the channel now sees something else. */
   changed(channel: Channel): void
   /** The messages that show a file. */
   sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
@@ -102,7 +105,7 @@ export function createState({
   }
 }
 
-/** The target of a call. */
+/** The channel that a call names. Throws a `Refusal` if the bot can't write there. */
 export function channelIn(state: SlackState, payload: Fields, name = 'channel'): Channel {
   const channel = state.channel(requiredText(payload, name))
   if (!channel) throw new Refusal('channel_not_found')
@@ -111,7 +114,9 @@ export function channelIn(state: SlackState, payload: Fields, name = 'channel'):
   return channel
 }
 
-/** The bot's own message that a call names. */
+/**
+ * The bot's own message that a call names. Throws a `Refusal` for any other, with this error if it is another person's.
+ */
 export function ownPost({ posts }: Channel, payload: Fields, error = 'cant_update_message'): Post {
   const post = posts.get(requiredText(payload, 'ts'))
   if (!post) throw new Refusal('message_not_found')
@@ -138,7 +143,7 @@ function scopeNameOf(method: string, channel: string | undefined): string {
 }
 
 /** Adds a message to a channel. A message in a thread notifies its participants, a direct message its person. */
-export function putPost(
+export function addPost(
   state: SlackState,
   channel: Channel,
   post: Omit<Post, 'ts' | 'editedTimes' | 'reactions'>,
@@ -148,12 +153,13 @@ export function putPost(
   if (put.from === 'bot') {
     // An answer ends the status above it.
     if (put.threadTs !== undefined) channel.statuses.delete(put.threadTs)
-    if (!put.stream && (channel.isDirect || put.threadTs !== undefined)) channel.rings += 1
+    if (!put.stream && (channel.isDirect || put.threadTs !== undefined)) channel.notifications += 1
   }
   state.changed(channel)
   return put
 }
 
+/** Replaces the message with the same `ts`, and notifies observers. */
 export function replacePost(state: SlackState, channel: Channel, post: Post): void {
   channel.posts.set(post.ts, post)
   state.changed(channel)

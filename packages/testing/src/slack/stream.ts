@@ -40,12 +40,14 @@ interface Addition {
   readonly plan: string | undefined
 }
 
+/** Whether text can still be added: it was not stopped, and is younger than five minutes. */
 export function isLive({ end, startedAt }: Stream, now: number): boolean {
   return end === undefined && now < startedAt + limits.streamMs
 }
 
-export function begun(payload: Fields, now: number): Stream {
-  const addition = additionIn(payload)
+/** A new stream with a call's additions. Throws a `Refusal`. */
+export function startedStream(payload: Fields, now: number): Stream {
+  const addition = readAddition(payload)
   const none: Stream = {
     mode: addition.mode ?? 'chunks',
     startedAt: now,
@@ -54,27 +56,31 @@ export function begun(payload: Fields, now: number): Stream {
     tasks: [],
     plan: '',
   }
-  return added(none, addition)
+  return withAddition(none, addition)
 }
 
-export function continued(stream: Stream, payload: Fields, now: number): Stream {
-  mustLive(stream, now)
-  const addition = additionIn(payload)
+/** The stream with a call's additions. Throws a `Refusal` if it has ended, or if the call adds nothing. */
+export function appendedStream(stream: Stream, payload: Fields, now: number): Stream {
+  requireLive(stream, now)
+  const addition = readAddition(payload)
   if (addition.mode === undefined) throw new Refusal('no_text')
-  return added(stream, addition)
+  return withAddition(stream, addition)
 }
 
-export function stopped(stream: Stream, payload: Fields, now: number): Stream {
-  mustLive(stream, now)
-  return { ...added(stream, additionIn(payload)), end: 'stopped' }
+/** The stream with a call's last additions, if any, and ended. Throws a `Refusal` if it has ended before. */
+export function stoppedStream(stream: Stream, payload: Fields, now: number): Stream {
+  requireLive(stream, now)
+  return { ...withAddition(stream, readAddition(payload)), end: 'stopped' }
 }
 
-function mustLive(stream: Stream, now: number): void {
+/** Throws a `Refusal` if the stream has ended. */
+function requireLive(stream: Stream, now: number): void {
   if (stream.end === 'stopped-by-user') throw new Refusal('stopped_by_user')
   if (!isLive(stream, now)) throw new Refusal('message_not_in_streaming_state')
 }
 
-function added(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
+/** Adds text, and replaces tasks that have the same ids. Throws a `Refusal` if the stream is then too long. */
+function withAddition(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
   if (mode !== undefined && mode !== stream.mode) throw new Refusal('streaming_mode_mismatch')
   const next = {
     ...stream,
@@ -82,26 +88,29 @@ function added(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
     tasks: [...new Map([...stream.tasks, ...tasks].map((task) => [task.id, task])).values()],
     plan: plan ?? stream.plan,
   }
-  if (weightOf(next) > limits.streamBytes || next.tasks.length > limits.tasks) throw new Refusal('msg_too_long')
+  if (streamBytes(next) > limits.streamBytes || next.tasks.length > limits.tasks) throw new Refusal('msg_too_long')
   return next
 }
 
 /** The size in UTF-8 bytes. */
-function weightOf({ text, tasks, plan }: Stream): number {
-  const parts = tasks.map(({ title, details, output }) => bytes(title) + 2 * bytes(details) + 2 * bytes(output))
-  return bytes(text) + bytes(plan) + parts.reduce((sum, one) => sum + one, 0)
+function streamBytes({ text, tasks, plan }: Stream): number {
+  const parts = tasks.map(
+    ({ title, details, output }) => byteLength(title) + 2 * byteLength(details) + 2 * byteLength(output),
+  )
+  return byteLength(text) + byteLength(plan) + parts.reduce((sum, one) => sum + one, 0)
 }
 
-function bytes(text: string): number {
+function byteLength(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }
 
-function additionIn(payload: Fields): Addition {
+/** Throws a `Refusal` for fields that exclude each other. */
+function readAddition(payload: Fields): Addition {
   const markdown = textIn(payload, 'markdown_text')
   const chunks = optionalList(payload, 'chunks', 'invalid_chunks')
   if (markdown !== undefined && chunks) throw new Refusal('markdown_text_conflict')
   const none: Addition = { mode: undefined, text: '', tasks: [], plan: undefined }
-  if (markdown !== undefined) return { ...none, mode: 'markdown_text', text: within(markdown) }
+  if (markdown !== undefined) return { ...none, mode: 'markdown_text', text: limitLength(markdown) }
   if (!chunks || chunks.length === 0) return none
   return chunks.reduce<Addition>(withChunk, { ...none, mode: 'chunks' })
 }
@@ -110,39 +119,41 @@ function withChunk(before: Addition, value: unknown): Addition {
   const chunk = fieldsOf(value)
   switch (chunk.type) {
     case 'markdown_text':
-      return { ...before, text: before.text + within(fieldText(chunk, 'text')) }
+      return { ...before, text: before.text + limitLength(requireText(chunk, 'text')) }
     case 'plan_update':
-      return { ...before, plan: fieldText(chunk, 'title') }
+      return { ...before, plan: requireText(chunk, 'title') }
     case 'task_update':
-      return { ...before, tasks: [...before.tasks, taskOf(chunk)] }
+      return { ...before, tasks: [...before.tasks, readTask(chunk)] }
     default:
       throw new Refusal('invalid_chunks', `[ERROR] unsupported type: ${String(chunk.type)}`)
   }
 }
 
-function taskOf(chunk: Fields): SlackTask {
+function readTask(chunk: Fields): SlackTask {
   const { details = '', output = '' } = chunk
   return {
-    id: fieldText(chunk, 'id'),
-    title: fieldText(chunk, 'title'),
-    status: statusOf(chunk.status),
+    id: requireText(chunk, 'id'),
+    title: requireText(chunk, 'title'),
+    status: requireTaskStatus(chunk.status),
     details: String(details),
     output: String(output),
   }
 }
 
-function statusOf(status: unknown): SlackTaskStatus {
+function requireTaskStatus(status: unknown): SlackTaskStatus {
   if (status === 'pending' || status === 'in_progress' || status === 'complete' || status === 'error') return status
   throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)
 }
 
-function fieldText(chunk: Fields, name: string): string {
+/** Throws a `Refusal` if the text is absent or empty. */
+function requireText(chunk: Fields, name: string): string {
   const value = chunk[name]
   if (typeof value !== 'string' || value === '') throw new Refusal('invalid_chunks', `[ERROR] missing: ${name}`)
   return value
 }
 
-function within(text: string): string {
+/** Returns the text. Throws a `Refusal` if it is too long. */
+function limitLength(text: string): string {
   if (text.length > limits.markdown) throw new Refusal('msg_too_long')
   return text
 }

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf } from '../fields.ts'
-import { filled, optionsOf, plainText, type SlackOption, unique, within } from './blocks.ts'
+import { limitLength, requireText, requireUnique, type SlackOption, validOptions, validPlainText } from './blocks.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -43,21 +43,23 @@ const kinds: Readonly<Record<string, { readonly type: SlackField['type']; readon
   multi_static_select: { type: 'several', most: limits.options },
 }
 
-export function viewOf(value: unknown, place: { readonly id: string; readonly user: string }): SlackView {
+/** Validates a modal and returns it. Throws a `Refusal`. */
+export function readView(value: unknown, place: { readonly id: string; readonly user: string }): SlackView {
   const source = fieldsOf(value)
   if (source.type !== 'modal') throw new Refusal('invalid_arguments', '[ERROR] the fake Slack opens only modals')
   const { blocks, private_metadata = '', callback_id = '' } = source
-  within(String(private_metadata), limits.privateMetadata)
-  within(String(callback_id), limits.id)
+  limitLength(String(private_metadata), limits.privateMetadata)
+  limitLength(String(callback_id), limits.id)
   if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > limits.viewBlocks)
     throw new Refusal('invalid_arguments', `[ERROR] a view has 1 to ${limits.viewBlocks} blocks`)
-  const fields = blocks.map(fieldsOf).flatMap((block, index) => fieldIn(block, index) ?? [])
-  unique(fields.map(({ blockId }) => blockId))
-  if (fields.length > 0) plainText(source.submit, limits.title)
-  return { ...place, title: plainText(source.title, limits.title), fields, source }
+  const fields = blocks.map(fieldsOf).flatMap((block, index) => readField(block, index) ?? [])
+  requireUnique(fields.map(({ blockId }) => blockId))
+  if (fields.length > 0) validPlainText(source.submit, limits.title)
+  return { ...place, title: validPlainText(source.title, limits.title), fields, source }
 }
 
-function fieldIn(block: Fields, index: number): SlackField | undefined {
+/** A block's field. Undefined for a block that only shows something. Throws a `Refusal`. */
+function readField(block: Fields, index: number): SlackField | undefined {
   if (block.type === 'section' || block.type === 'markdown' || block.type === 'divider') return undefined
   if (block.type !== 'input') throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(block.type)}`)
   const element = fieldsOf(block.element)
@@ -65,30 +67,31 @@ function fieldIn(block: Fields, index: number): SlackField | undefined {
   if (!kind) throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(element.type)}`)
   return {
     blockId: block.block_id === undefined ? `b${index}` : String(block.block_id),
-    actionId: filled(element.action_id),
-    label: plainText(block.label, limits.fieldLabel),
+    actionId: requireText(element.action_id),
+    label: validPlainText(block.label, limits.fieldLabel),
     type: kind.type,
     element: String(element.type),
-    options: kind.type === 'text' ? [] : optionsOf(element.options, kind.most),
+    options: kind.type === 'text' ? [] : validOptions(element.options, kind.most),
     isOptional: block.optional === true,
   }
 }
 
-/** The submitted state that the app receives: a text or the picked options for each field. */
-export function stateOf({ fields }: SlackView, given: readonly (string | readonly string[])[]): Fields {
+/** The state that the app receives: a text or the picked options for each field, in order. Throws a `Refusal`. */
+export function submittedState({ fields }: SlackView, answers: readonly (string | readonly string[])[]): Fields {
   return Object.fromEntries(
-    fields.map((field, index) => [field.blockId, { [field.actionId]: answerIn(field, given[index] ?? '') }]),
+    fields.map((field, index) => [field.blockId, { [field.actionId]: submittedField(field, answers[index] ?? '') }]),
   )
 }
 
-function answerIn(
+/** Throws a `Refusal` named "incomplete" for an answer that the field doesn't allow. */
+function submittedField(
   { type, element, label, options, isOptional }: SlackField,
-  given: string | readonly string[],
+  answer: string | readonly string[],
 ): object {
-  const text = typeof given === 'string' ? given : given.join(', ')
+  const text = typeof answer === 'string' ? answer : answer.join(', ')
   if (text === '' && !isOptional) throw new Refusal('incomplete', `"${label}" must be filled in`)
   if (type === 'text') return { type: element, value: text === '' ? null : text }
-  const labels = typeof given === 'string' ? (given === '' ? [] : [given]) : given
+  const labels = typeof answer === 'string' ? (answer === '' ? [] : [answer]) : answer
   const picked = labels.map((one) => {
     const option = options.find((each) => each.label === one)
     if (!option) throw new Refusal('incomplete', `"${label}" has no option "${one}"`)

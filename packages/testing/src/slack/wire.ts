@@ -40,7 +40,7 @@ export function actionBody(
       : { type: 'static_select', selected_option: { text: plainText(option?.label ?? ''), value } }
   return {
     type: 'block_actions',
-    user: userOf(from, team),
+    user: userFields(from, team),
     team: { id: team },
     container: { type: 'message', message_ts: ts, channel_id: channel.id, ...thread },
     trigger_id: trigger,
@@ -62,7 +62,7 @@ export function submissionBody({ team }: SlackState, { view, from, values, trigg
   return {
     type: 'view_submission',
     team: { id: team },
-    user: userOf(from, team),
+    user: userFields(from, team),
     trigger_id: trigger,
     view: { private_metadata: '', callback_id: '', ...view.source, id: view.id, state: { values } },
   }
@@ -79,7 +79,7 @@ interface Command {
 
 /** https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling */
 export function commandBody({ team }: SlackState, { channel, from, name, text, trigger }: Command): Fields {
-  const { id, name: user } = userOf(from, team)
+  const { id, name: user } = userFields(from, team)
   return {
     token: 'verification-token',
     team_id: team,
@@ -97,7 +97,7 @@ export function commandBody({ team }: SlackState, { channel, from, name, text, t
   }
 }
 
-function userOf({ id, name = id }: SlackPerson, team: string): Fields {
+function userFields({ id, name = id }: SlackPerson, team: string): Fields {
   return { id, username: name.toLowerCase(), name, team_id: team }
 }
 

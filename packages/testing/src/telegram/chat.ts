@@ -113,7 +113,8 @@ export interface Chat {
   isBlocked: boolean
   /** The supergroup that it became. */
   movedTo?: number
-  loud: number
+  /** How many of the bot's messages notified. */
+  notifications: number
 }
 
 export function createChat(options: TelegramChat): Chat {
@@ -127,6 +128,6 @@ export function createChat(options: TelegramChat): Chat {
     drafts: new Map(),
     typingUntil: new Map(),
     isBlocked: options.isBlocked ?? false,
-    loud: 0,
+    notifications: 0,
   }
 }

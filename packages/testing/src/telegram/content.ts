@@ -1,46 +1,50 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { flagIn, listIn, numberIn, objectIn, textIn } from '../platform/payload.ts'
 import type { Content, TelegramButton, TelegramRows } from './chat.ts'
-import { type Formatted, type TelegramEntity, type TelegramMode, tidied } from './formatted.ts'
+import { type Formatted, type TelegramEntity, type TelegramMode, tidy } from './formatted.ts'
 import { parseHtml } from './html.ts'
 import { limits } from './limits.ts'
 import { parseMarkdown } from './markdown.ts'
 import { badRequest } from './refusal.ts'
-import { checkRich, elementsOf, loadedBy, readRich, searchedIn, textOfRich } from './rich.ts'
+import { elementsOf, loadedUrls, readRich, requireRichLimits, searchedRichText, textOfRich } from './rich.ts'
 
-/** The parsed text of a call. */
+/** The parsed text of a call. Throws a `Refusal` if it is empty or too long. */
 export function textContent(payload: Fields): Content {
-  const content = contentOf(payload, 'text', 'entities')
+  const content = parsedContent(payload, 'text', 'entities')
   if (content.text === '') throw badRequest('message text is empty')
   if (content.text.length > limits.text) throw badRequest('message is too long')
   const { is_disabled: isDisabled } = objectIn(payload, 'link_preview_options') ?? {}
   return isDisabled === true || flagIn(payload, 'disable_web_page_preview')
     ? content
-    : { ...content, loads: previewed(content) }
+    : { ...content, loads: previewedUrls(content) }
 }
 
-/** A draft may be empty. The client then shows "Thinking…". */
+/** A draft may be empty. The client then shows "Thinking…". Throws a `Refusal` if it is too long. */
 export function draftContent(payload: Fields): Content {
-  const content = contentOf(payload, 'text', 'entities')
+  const content = parsedContent(payload, 'text', 'entities')
   if (content.text.length > limits.text) throw badRequest('message is too long')
   return content
 }
 
+/** The parsed caption of a call, which may be empty. Throws a `Refusal` if it is too long. */
 export function captionContent(payload: Fields): Content {
-  const content = contentOf(payload, 'caption', 'caption_entities')
+  const content = parsedContent(payload, 'caption', 'caption_entities')
   if (content.text.length > limits.caption) throw badRequest('message caption is too long')
   return content
 }
 
-/** The first address of a text. https://core.telegram.org/bots/api#linkpreviewoptions */
-function previewed({ text, entities }: Formatted): readonly string[] {
+/** The first address of a text, or none. https://core.telegram.org/bots/api#linkpreviewoptions */
+function previewedUrls({ text, entities }: Formatted): readonly string[] {
   const linked = entities.flatMap(({ url, offset }) => (url === undefined ? [] : [{ url, at: offset }]))
-  const written = [...text.matchAll(/https?:\/\/[^\s<>]+/gi)].map(({ 0: url, index }) => ({ url, at: index }))
-  const [first] = [...linked, ...written].toSorted((one, other) => one.at - other.at)
+  const bare = [...text.matchAll(/https?:\/\/[^\s<>]+/gi)].map(({ 0: url, index }) => ({ url, at: index }))
+  const [first] = [...linked, ...bare].toSorted((one, other) => one.at - other.at)
   return first === undefined ? [] : [first.url]
 }
 
-/** https://core.telegram.org/bots/api#inputrichmessage */
+/**
+ * Throws a `Refusal` for a message that shows nothing or is too large.
+ * https://core.telegram.org/bots/api#inputrichmessage
+ */
 export function richContent(payload: Fields): Content {
   const { markdown, html, blocks, skip_entity_detection: skipped } = objectIn(payload, 'rich_message') ?? {}
   const given = [markdown, html, blocks].filter((each) => each !== undefined)
@@ -52,13 +56,13 @@ export function richContent(payload: Fields): Content {
   const text = textOfRich(rich)
   const hasMore = elementsOf(rich).some(({ tag }) => /^(?:img|video|audio|tg-)/.test(tag))
   if (text === '' && !hasMore) throw badRequest('message text is empty')
-  checkRich(rich)
-  const found = skipped === true ? { names: [], commands: [] } : detected(searchedIn(rich))
-  return { ...found, text, entities: [], source, mode: 'rich', rich, loads: loadedBy(rich) }
+  requireRichLimits(rich)
+  const found = skipped === true ? { names: [], commands: [] } : detect(searchedRichText(rich))
+  return { ...found, text, entities: [], source, mode: 'rich', rich, loads: loadedUrls(rich) }
 }
 
 /** Names and commands that Telegram finds in a text. https://core.telegram.org/bots/api#messageentity */
-function detected(text: string): Pick<Content, 'names' | 'commands'> {
+function detect(text: string): Pick<Content, 'names' | 'commands'> {
   return {
     names: [...text.matchAll(/(?<![\w@])@(\w{3,32})(?!\w)/g)].map(([, name = '']) => name),
     commands: [...text.matchAll(/(?<![\w/<>])\/(\w{1,64})(?:@\w{3,32})?(?![\w/<>])/g)].map(([, name = '']) => name),
@@ -74,21 +78,23 @@ function searchedText({ text, entities }: Formatted): string {
   return searched
 }
 
-function contentOf(payload: Fields, name: string, entitiesName: string): Content {
+/** Parses a field by the call's `parse_mode`, or with the entities of the call. Throws a `Refusal`. */
+function parsedContent(payload: Fields, name: string, entitiesName: string): Content {
   const source = textIn(payload, name) ?? ''
   const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
-  if (mode === 'html') return written(tidied(parseHtml(source)), source, 'HTML')
-  if (mode === 'markdownv2') return written(tidied(parseMarkdown(source)), source, 'MarkdownV2')
+  if (mode === 'html') return toContent(tidy(parseHtml(source)), source, 'HTML')
+  if (mode === 'markdownv2') return toContent(tidy(parseMarkdown(source)), source, 'MarkdownV2')
   if (mode !== '') throw badRequest('unsupported parse_mode')
-  const entities = (listIn(payload, entitiesName) ?? []).map(entityOf)
-  return written(tidied(checked({ text: source, entities })), source, 'plain')
+  const entities = (listIn(payload, entitiesName) ?? []).map(readEntity)
+  return toContent(tidy(requireInsideText({ text: source, entities })), source, 'plain')
 }
 
-function written(formatted: Formatted, source: string, mode: TelegramMode): Content {
-  return { ...formatted, ...detected(searchedText(formatted)), source, mode, rich: [], loads: [] }
+/** With the names and commands that Telegram finds in it. */
+function toContent(formatted: Formatted, source: string, mode: TelegramMode): Content {
+  return { ...formatted, ...detect(searchedText(formatted)), source, mode, rich: [], loads: [] }
 }
 
-function entityOf(value: unknown): TelegramEntity {
+function readEntity(value: unknown): TelegramEntity {
   const entity = fieldsOf(value)
   const { type, url, language, user } = entity
   const userId = type === 'text_mention' ? numberIn(fieldsOf(user), 'id') : undefined
@@ -102,7 +108,8 @@ function entityOf(value: unknown): TelegramEntity {
   }
 }
 
-function checked(formatted: Formatted): Formatted {
+/** Returns the text. Throws a `Refusal` if an entity is not inside it. */
+function requireInsideText(formatted: Formatted): Formatted {
   for (const { offset, length } of formatted.entities) {
     if (offset < 0 || length < 0 || offset + length > formatted.text.length)
       throw badRequest(`entity beginning at UTF-16 offset ${offset} ends after the end of the text`)
@@ -110,29 +117,30 @@ function checked(formatted: Formatted): Formatted {
   return formatted
 }
 
-/** The inline keyboard of a call. Empty if it has another markup or none. */
-export function rowsIn(payload: Fields): TelegramRows {
+/** The rows of a call's inline keyboard. Empty if it has another markup or none. Throws a `Refusal`. */
+export function keyboardIn(payload: Fields): TelegramRows {
   const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
   if (!Array.isArray(rows)) return []
-  return rows.map((row: unknown) => (Array.isArray(row) ? row.map(buttonOf) : [])).filter((row) => row.length > 0)
+  return rows.map((row: unknown) => (Array.isArray(row) ? row.map(readButton) : [])).filter((row) => row.length > 0)
 }
 
 /** Buttons that do something in the person's app, and cause no press. https://core.telegram.org/bots/api#inlinekeyboardbutton */
 const otherActions = ['web_app', 'login_url', 'switch_inline_query', 'switch_inline_query_current_chat', 'copy_text']
 
-/** Telegram takes an address without its scheme, too. */
-function linkOf(url: string): string {
+/** Adds a missing scheme, as Telegram does. Throws a `Refusal` for anything but a URL. */
+function validUrl(url: string): string {
   if (/^(?:https?:\/\/|tg:\/\/)\S+$/i.test(url)) return url
   if (/^[\w-]+(?:\.[\w-]+)+(?:[/?#]\S*)?$/.test(url)) return `http://${url}`
   throw badRequest(`inline keyboard button URL '${url}' is invalid: Wrong HTTP URL`)
 }
 
-function buttonOf(value: unknown): TelegramButton {
+/** Throws a `Refusal` for a button that does nothing. */
+function readButton(value: unknown): TelegramButton {
   const fields = fieldsOf(value)
   const { text, callback_data: data, url } = fields
   if (typeof text !== 'string' || text === '')
     throw badRequest('can\'t parse inline keyboard button: Field "text" must be of type String')
-  if (typeof url === 'string') return { text, url: linkOf(url) }
+  if (typeof url === 'string') return { text, url: validUrl(url) }
   const other = otherActions.find((name) => fields[name] !== undefined)
   if (other !== undefined) return { text, action: other }
   if (typeof data !== 'string') throw badRequest('Text buttons are unallowed in the inline keyboard')

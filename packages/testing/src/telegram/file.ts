@@ -24,14 +24,15 @@ export interface Media extends Required<TelegramSentFile> {
   readonly fileId: string
 }
 
-export function mediaFor(state: TelegramState, sent: TelegramSentFile): Media {
+/** Stores a person's file under a new id. */
+export function storeMedia(state: TelegramState, file: TelegramSentFile): Media {
   const fileId = `file-${state.files.size + 1}`
   const media = {
     kind: 'document',
     name: 'file.txt',
     mime: 'text/plain',
     isSizeHidden: false,
-    ...sent,
+    ...file,
     fileId,
   } as const
   state.files.set(fileId, media)
@@ -63,21 +64,24 @@ export function mediaFields({ kind, fileId, bytes, name, mime, isSizeHidden }: M
   }
 }
 
-/** "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
+/**
+ * Throws a `Refusal` if the file is too large: "For the moment, bots can download files of up to 20MB in size."
+ * https://core.telegram.org/bots/api#getfile
+ */
 export function getFile({ files }: TelegramState, payload: Fields): unknown {
   const fileId = textIn(payload, 'file_id') ?? ''
   const file = files.get(fileId)
   if (!file) throw badRequest('wrong file_id or the file is temporarily unavailable')
   if (file.bytes.length > limits.download) throw badRequest('file is too big')
-  return { file_id: fileId, file_unique_id: fileId, file_size: file.bytes.length, file_path: pathOf(file) }
+  return { file_id: fileId, file_unique_id: fileId, file_size: file.bytes.length, file_path: filePath(file) }
 }
 
-/** The file behind a path that `getFile` gave. */
+/** The file behind a path that `getFile` returned. Undefined if there is none. */
 export function fileAt({ files }: TelegramState, path: string): StoredFile | undefined {
-  return [...files.values()].find((file) => pathOf(file) === path)
+  return [...files.values()].find((file) => filePath(file) === path)
 }
 
-function pathOf({ fileId }: StoredFile): string {
+function filePath({ fileId }: StoredFile): string {
   return `files/${fileId}`
 }
 
@@ -86,7 +90,7 @@ export function setMyCommands(state: TelegramState, payload: Fields): unknown {
   const commands = listIn(payload, 'commands')
   if (!commands) throw badRequest('expected an Array of BotCommand')
   if (commands.length > 100) throw badRequest('BOT_COMMANDS_TOO_MUCH')
-  state.commands = commands.map(commandOf)
+  state.commands = commands.map(readCommand)
   return true
 }
 
@@ -98,7 +102,8 @@ export interface TelegramCommand {
   readonly description: string
 }
 
-function commandOf(value: unknown): TelegramCommand {
+/** Removes the slash. Throws a `Refusal` for a command that Telegram doesn't accept. */
+function readCommand(value: unknown): TelegramCommand {
   if (typeof value !== 'object' || value === null) throw badRequest('expected an Object')
   const { command, description } = { command: '', description: '', ...value }
   if (!/^\/?[a-z0-9_]{1,32}$/.test(command)) throw badRequest('BOT_COMMAND_INVALID')

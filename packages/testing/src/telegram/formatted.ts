@@ -27,11 +27,14 @@ export interface Formatted {
 
 export const unparsable = (what: string): Error => badRequest(`can't parse entities: ${what}`)
 
-/** Telegram reports error positions in bytes. */
-export const byteAt = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
+/** The offset of a character in UTF-8 bytes, in which Telegram reports positions. */
+export const byteOffset = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
 
-/** As Telegram stores it: in order, without surrounding white space, empty entities or entities inside code. */
-export function tidied({ text, entities }: Formatted): Formatted {
+/**
+ * A text as Telegram stores it: in order, without surrounding white space, empty entities, entities inside code, and
+ * those beyond the limit.
+ */
+export function tidy({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
   const kept = text.trim()
   const moved = entities.map((entity) => {
@@ -49,6 +52,7 @@ export function tidied({ text, entities }: Formatted): Formatted {
   }
 }
 
+/** Whether the outer entity is code, so that Telegram drops the inner one. */
 function isCodeAround(outer: TelegramEntity, inner: TelegramEntity): boolean {
   if (outer.type !== 'pre' && !(outer.type === 'code' && inner.type !== 'pre')) return false
   return outer.offset <= inner.offset && inner.offset + inner.length <= outer.offset + outer.length

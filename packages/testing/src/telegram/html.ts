@@ -1,4 +1,4 @@
-import { byteAt, type Formatted, type TelegramEntity, unparsable } from './formatted.ts'
+import { byteOffset, type Formatted, type TelegramEntity, unparsable } from './formatted.ts'
 
 const types: Readonly<Record<string, string>> = {
   b: 'bold',
@@ -48,6 +48,7 @@ export function parseHtml(source: string): Formatted {
   if (left) throw unparsable(`Can't find end tag corresponding to start tag "${left.name}"`)
   return { text, entities }
 
+  /** Adds the character of a reference, or its source if it is none. Returns where the next element begins. */
   function readReference(start: number): number {
     reference.lastIndex = start
     const found = reference.exec(source)
@@ -58,28 +59,30 @@ export function parseHtml(source: string): Formatted {
     return start + all.length
   }
 
+  /** Opens or closes an entity. Returns where the next element begins. Throws a `Refusal`. */
   function readTag(start: number): number {
     tag.lastIndex = start
     const [all = '<', slash, raw = '', rest = '', end] = tag.exec(source) ?? []
     const name = raw.toLowerCase()
-    const place = `at byte offset ${byteAt(source, start)}`
+    const place = `at byte offset ${byteOffset(source, start)}`
     if (slash === '/') {
       if (end !== '>') throw unparsable(`Unclosed end tag ${place}`)
-      close(name, place)
+      closeTag(name, place)
       return start + all.length
     }
     // Telegram checks the name as soon as it has ended, and the end of the tag only then.
     if (end !== '>' && rest === '') throw unparsable(`Unclosed start tag ${place}`)
     if (types[name] === undefined) throw unparsable(`Unsupported start tag "${name}" ${place}`)
     if (end !== '>') throw unparsable(`Unclosed start tag "${name}" ${place}`)
-    const attributes = attributesOf(rest)
+    const attributes = parseAttributes(rest)
     if (name === 'span' && attributes.get('class') !== 'tg-spoiler')
       throw unparsable(`Tag "span" must have class "tg-spoiler" ${place}`)
     open.push({ name, offset: text.length, attributes })
     return start + all.length
   }
 
-  function close(name: string, place: string): void {
+  /** Adds the entity of the tag that was opened last. Throws a `Refusal` for another tag. */
+  function closeTag(name: string, place: string): void {
     const last = open.pop()
     if (!last) throw unparsable(`Unexpected end tag ${place}`)
     if (name !== '' && name !== last.name)
@@ -108,13 +111,16 @@ export function parseHtml(source: string): Formatted {
   }
 }
 
-function attributesOf(source: string): ReadonlyMap<string, string> {
+function parseAttributes(source: string): ReadonlyMap<string, string> {
   const found = [...source.matchAll(attribute)]
   return new Map(
-    found.map(([, name = '', double, single, bare]) => [name.toLowerCase(), plain(double ?? single ?? bare ?? '')]),
+    found.map(([, name = '', double, single, bare]) => [
+      name.toLowerCase(),
+      decodeReferences(double ?? single ?? bare ?? ''),
+    ]),
   )
 }
 
-function plain(value: string): string {
+function decodeReferences(value: string): string {
   return value.replace(/&(lt|gt|amp|quot);/g, (_, name: string) => named[name] ?? '')
 }

@@ -1,4 +1,4 @@
-import { byteAt, type Formatted, type TelegramEntity, unparsable } from './formatted.ts'
+import { byteOffset, type Formatted, type TelegramEntity, unparsable } from './formatted.ts'
 
 const reserved = '_*[]()~`>#+-=|{}.!'
 
@@ -32,57 +32,60 @@ export function parseMarkdown(source: string): Formatted {
   let text = ''
   let quoteFrom: number | undefined
   let at = 0
-  while (at < source.length) at = step(at)
+  while (at < source.length) at = readElement(at)
   endQuote()
   const left = open.at(-1)
-  if (left) throw unparsable(`Can't find end of ${left.name} entity at byte offset ${byteAt(source, left.at)}`)
+  if (left) throw unparsable(`Can't find end of ${left.name} entity at byte offset ${byteOffset(source, left.at)}`)
   return { text, entities }
 
-  /** Reads one element and returns where the next begins. */
-  function step(start: number): number {
+  /** Reads one element. Like the functions below, it returns where the next one begins. Throws a `Refusal`. */
+  function readElement(start: number): number {
     const char = source[start] ?? ''
     const next = source[start + 1]
     const top = open.at(-1)
     const isRaw = top?.type === 'code' || top?.type === 'pre'
-    if (char === '\\' && next !== undefined && next.charCodeAt(0) < 127) return write(next, start + 2)
-    if (isRaw) return top && source.startsWith(top.mark, start) ? close(top, start) : write(char, start + 1)
+    if (char === '\\' && next !== undefined && next.charCodeAt(0) < 127) return addChar(next, start + 2)
+    if (isRaw) return top && source.startsWith(top.mark, start) ? closeMark(top, start) : addChar(char, start + 1)
     if (isLineStart(start) && char === '>') return startQuote(start)
     if (char === '\n' && next !== '>') endQuote()
-    if (!reserved.includes(char)) return write(char, start + 1)
+    if (!reserved.includes(char)) return addChar(char, start + 1)
     if (char === ']' && top?.mark === '[') return closeLink(top, start)
     const own = top && source.startsWith(top.mark, start) && !(top.mark === '_' && next === '_') ? top : undefined
-    if (own) return close(own, start)
-    if (char === '[') return push(['[', 'text_link', 'TextUrl'], start)
+    if (own) return closeMark(own, start)
+    if (char === '[') return openMark(['[', 'text_link', 'TextUrl'], start)
     const mark = marks.find(([each]) => source.startsWith(each, start))
-    if (mark) return push(mark, start)
+    if (mark) return openMark(mark, start)
     throw unparsable(`Character '${char}' is reserved and must be escaped with the preceding '\\'`)
   }
 
-  function write(char: string, next: number): number {
+  function addChar(char: string, next: number): number {
     text += char
     return next
   }
 
-  function push([mark, type, name]: readonly [string, string, string], start: number): number {
+  /** Opens an entity. That of a code block includes its language and the line break behind it. */
+  function openMark([mark, type, name]: readonly [string, string, string], start: number): number {
     const opened = { mark, type, name, offset: text.length, at: start }
     const language = type === 'pre' ? /^```([\w+#-]*)\n/.exec(source.slice(start, start + 80)) : undefined
     open.push(language?.[1] ? { ...opened, language: language[1] } : opened)
     return start + (language?.[0].length ?? mark.length)
   }
 
-  function close({ type, offset, mark, language }: Open, start: number): number {
+  /** Adds the entity that was opened last, unless it is empty. */
+  function closeMark({ type, offset, mark, language }: Open, start: number): number {
     open.pop()
     const length = text.length - offset
     if (length > 0) entities.push({ type, offset, length, ...(language === undefined ? {} : { language }) })
     return start + mark.length
   }
 
+  /** Adds the link, unless it has no text or no address. */
   function closeLink({ offset }: Open, start: number): number {
     open.pop()
     const length = text.length - offset
     const address = /^\]\(((?:\\.|[^)\\])*)\)/.exec(source.slice(start))
     if (!address && source[start + 1] === '(')
-      throw unparsable(`Can't find end of a URL at byte offset ${byteAt(source, start + 1)}`)
+      throw unparsable(`Can't find end of a URL at byte offset ${byteOffset(source, start + 1)}`)
     const url = (address?.[1] ?? '').replaceAll(/\\(.)/g, '$1')
     if (length > 0 && url !== '') entities.push({ type: 'text_link', offset, length, url })
     return start + (address?.[0].length ?? 1)
@@ -92,11 +95,13 @@ export function parseMarkdown(source: string): Formatted {
     return start === 0 || source[start - 1] === '\n'
   }
 
+  /** Continues the quote of the line before, if there is one. */
   function startQuote(start: number): number {
     quoteFrom ??= text.length
     return start + 1
   }
 
+  /** Adds the entity of the quote that is open, if any. */
   function endQuote(): void {
     if (quoteFrom !== undefined && text.length > quoteFrom)
       entities.push({ type: 'blockquote', offset: quoteFrom, length: text.length - quoteFrom })

@@ -1,12 +1,12 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { flagIn, isFile, listIn, numberIn, objectIn, textIn } from '../platform/payload.ts'
 import type { Chat, Content, Post, StoredFile, TelegramRows } from './chat.ts'
-import { captionContent, draftContent, richContent, rowsIn, textContent } from './content.ts'
+import { captionContent, draftContent, keyboardIn, richContent, textContent } from './content.ts'
 import { getFile, setMyCommands } from './file.ts'
 import { limits, reactionEmoji } from './limits.ts'
 import { badRequest, Refusal } from './refusal.ts'
-import { putPost, repliedIn, spend, spendTyping, type Target, type TelegramState, targetOf } from './state.ts'
-import { chatOf, messageOf } from './wire.ts'
+import { addPost, repliedIn, spendMessage, spendTyping, type Target, type TelegramState, targetOf } from './state.ts'
+import { chatObject, messageObject } from './wire.ts'
 
 /** Executes a method and returns its result. Throws a `Refusal`. */
 type Method = (state: TelegramState, payload: Fields, gone: AbortSignal) => unknown
@@ -16,7 +16,7 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['setMyCommands', setMyCommands],
   ['getMyCommands', ({ commands }) => commands],
   ['getFile', getFile],
-  ['getChat', (state, payload) => chatOf(targetOf(state, payload).chat)],
+  ['getChat', (state, payload) => chatObject(targetOf(state, payload).chat)],
   ['sendMessage', sendMessage],
   ['sendRichMessage', sendRichMessage],
   ['sendDocument', sendDocument],
@@ -42,6 +42,7 @@ export function methodNamed(name: string, { features }: TelegramState): Method |
   return methods.get(name)
 }
 
+/** Throws a `Refusal` if the press was answered or has expired. */
 function answerCallbackQuery({ presses }: TelegramState, payload: Fields): unknown {
   const text = textIn(payload, 'text') ?? ''
   if (text.length > limits.callbackText) throw badRequest('MESSAGE_TOO_LONG')
@@ -50,37 +51,37 @@ function answerCallbackQuery({ presses }: TelegramState, payload: Fields): unkno
 }
 
 function sendMessage(state: TelegramState, payload: Fields): unknown {
-  return send(state, payload, textContent(payload))
+  return sendPost(state, payload, textContent(payload))
 }
 
 function sendRichMessage(state: TelegramState, payload: Fields): unknown {
-  return send(state, payload, richContent(payload))
+  return sendPost(state, payload, richContent(payload))
 }
 
 function sendDocument(state: TelegramState, payload: Fields): unknown {
-  const document = fileIn(state, payload, { field: 'document', most: limits.document })
-  return send(state, payload, captionContent(payload), { document })
+  const document = readFile(state, payload, { field: 'document', most: limits.document })
+  return sendPost(state, payload, captionContent(payload), { document })
 }
 
 /** https://core.telegram.org/bots/api#sendphoto */
 function sendPhoto(state: TelegramState, payload: Fields): unknown {
-  const photo = fileIn(state, payload, { field: 'photo', most: limits.photo })
-  return send(state, payload, captionContent(payload), { photo })
+  const photo = readFile(state, payload, { field: 'photo', most: limits.photo })
+  return sendPost(state, payload, captionContent(payload), { photo })
 }
 
 /** The Bot API itself refuses unreadable or unknown input. Only calls passed on to Telegram use the budget. */
-function send(
+function sendPost(
   state: TelegramState,
   payload: Fields,
   content: Content,
   file: Pick<Post, 'document' | 'photo'> = {},
 ): unknown {
-  const rows = rowsIn(payload)
+  const rows = keyboardIn(payload)
   const target = targetOf(state, payload)
-  spend(state, target.chat)
+  spendMessage(state, target.chat)
   const replyTo = repliedIn(payload, target.chat)
   const isSilent = flagIn(payload, 'disable_notification')
-  const post: Post = putPost(state, inTopicOf(target, replyTo), {
+  const post: Post = addPost(state, withTopicOfReply(target, replyTo), {
     from: 'bot',
     content,
     rows,
@@ -88,17 +89,20 @@ function send(
     ...file,
     ...(replyTo === undefined ? {} : { replyTo }),
   })
-  return messageOf(post, target.chat, state.me)
+  return messageObject(post, target.chat, state.me)
 }
 
 /** A reply goes to the topic of the message that it replies to. */
-function inTopicOf(target: Target, replyTo: number | undefined): Target {
+function withTopicOfReply(target: Target, replyTo: number | undefined): Target {
   if (target.threadId !== undefined || replyTo === undefined) return target
   return { ...target, threadId: target.chat.posts.get(replyTo)?.threadId }
 }
 
-/** An upload, a known file's id, or an address, which Telegram itself would fetch. */
-function fileIn(
+/**
+ * An upload, which is stored, or a known file's id, or an address, which Telegram itself would fetch. Throws a
+ * `Refusal`.
+ */
+function readFile(
   { files }: TelegramState,
   payload: Fields,
   { field, most }: { readonly field: 'document' | 'photo'; readonly most: number },
@@ -121,19 +125,20 @@ function fileIn(
 }
 
 function sendMessageDraft(state: TelegramState, payload: Fields): unknown {
-  return draft(state, payload, draftContent(payload))
+  return showDraft(state, payload, draftContent(payload))
 }
 
 function sendRichMessageDraft(state: TelegramState, payload: Fields): unknown {
-  return draft(state, payload, richContent(payload))
+  return showDraft(state, payload, richContent(payload))
 }
 
-function draft(state: TelegramState, payload: Fields, content: Content): unknown {
+/** Replaces the draft of the topic, for 30 s. Only in private chats. */
+function showDraft(state: TelegramState, payload: Fields, content: Content): unknown {
   const { chat, threadId } = targetOf(state, payload)
   const draftId = numberIn(payload, 'draft_id') ?? 0
   if (chat.type !== 'private') throw badRequest('TEXTDRAFT_PEER_INVALID')
   if (draftId === 0) throw badRequest('draft_id must be non-zero')
-  spend(state, chat)
+  spendMessage(state, chat)
   chat.drafts.set(threadId, {
     draftId,
     content,
@@ -146,6 +151,7 @@ function draft(state: TelegramState, payload: Fields, content: Content): unknown
   return true
 }
 
+/** Only "typing" shows, for 5 s. */
 function sendChatAction(state: TelegramState, payload: Fields): unknown {
   const action = textIn(payload, 'action') ?? ''
   if (!/^(typing|upload_\w+|record_\w+|choose_sticker|find_location)$/.test(action))
@@ -163,16 +169,16 @@ const notModified =
 function editMessageText(state: TelegramState, payload: Fields): unknown {
   const isRich = state.features.richMessages && objectIn(payload, 'rich_message') !== undefined
   const content = isRich ? richContent(payload) : textContent(payload)
-  return edit(state, payload, (post) => {
+  return editPost(state, payload, (post) => {
     if (post.document || post.photo) throw badRequest('there is no text in the message to edit')
-    return { content, rows: rowsIn(payload) }
+    return { content, rows: keyboardIn(payload) }
   })
 }
 
 /** Without a markup, the buttons are removed. */
 function editMessageReplyMarkup(state: TelegramState, payload: Fields): unknown {
-  const rows = rowsIn(payload)
-  return edit(state, payload, ({ content }) => ({ content, rows }))
+  const rows = keyboardIn(payload)
+  return editPost(state, payload, ({ content }) => ({ content, rows }))
 }
 
 interface Change {
@@ -180,17 +186,18 @@ interface Change {
   readonly rows: TelegramRows
 }
 
-function edit(state: TelegramState, payload: Fields, change: (post: Post) => Change): unknown {
+/** Replaces the content and the rows of the bot's own message. Throws a `Refusal` if nothing visible changes. */
+function editPost(state: TelegramState, payload: Fields, change: (post: Post) => Change): unknown {
   const { chat } = targetOf(state, payload)
-  spend(state, chat)
-  const post = postIn(chat, payload, 'edit')
+  spendMessage(state, chat)
+  const post = postNamed(chat, payload, 'edit')
   if (post.from !== 'bot') throw badRequest("message can't be edited")
   const changed = change(post)
   if (identityOf(changed) === identityOf(post)) throw badRequest(notModified)
   const edited = { ...post, ...changed, editedAt: state.clock.now(), editedTimes: post.editedTimes + 1 }
   chat.posts.set(post.messageId, edited)
   state.changed(chat)
-  return messageOf(edited, chat, state.me)
+  return messageObject(edited, chat, state.me)
 }
 
 /** Equal for edits without a visible change. A rich message differs from a text message with the same text. */
@@ -198,9 +205,10 @@ function identityOf({ content: { text, entities, mode, rich }, rows }: Change): 
   return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }
 
+/** Throws a `Refusal` for a message older than 48 h, and for a person's message in a group. */
 function deleteMessage(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
-  const post = postIn(chat, payload, 'delete')
+  const post = postNamed(chat, payload, 'delete')
   const isOld = state.clock.now() - post.at > limits.deleteMs
   if (isOld || (post.from !== 'bot' && chat.type !== 'private'))
     throw badRequest("message can't be deleted for everyone")
@@ -209,12 +217,13 @@ function deleteMessage(state: TelegramState, payload: Fields): unknown {
   return true
 }
 
+/** Replaces the bot's reactions. Those of people stay. */
 function setMessageReaction(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
   const emoji = (listIn(payload, 'reaction') ?? []).map((reaction) => String(fieldsOf(reaction).emoji))
   if (emoji.length > limits.reactions) throw badRequest('REACTIONS_TOO_MANY')
   if (!emoji.every((each) => reactionEmoji.has(each))) throw badRequest('REACTION_INVALID')
-  const post = postIn(chat, payload, 'react')
+  const post = postNamed(chat, payload, 'react')
   const others = post.reactions.filter(({ from }) => from !== 'bot')
   const own = emoji.map((each) => ({ from: 'bot' as const, emoji: each }))
   chat.posts.set(post.messageId, { ...post, reactions: [...others, ...own] })
@@ -222,7 +231,8 @@ function setMessageReaction(state: TelegramState, payload: Fields): unknown {
   return true
 }
 
-function postIn(chat: Chat, payload: Fields, purpose: 'edit' | 'delete' | 'react'): Post {
+/** The message that a call names. Throws a `Refusal` that names the purpose if there is none. */
+function postNamed(chat: Chat, payload: Fields, purpose: 'edit' | 'delete' | 'react'): Post {
   const id = numberIn(payload, 'message_id')
   if (id === undefined) throw badRequest('message identifier is not specified')
   const post = chat.posts.get(id)
@@ -230,6 +240,7 @@ function postIn(chat: Chat, payload: Fields, purpose: 'edit' | 'delete' | 'react
   return post
 }
 
+/** Throws a `Refusal` while a webhook is set. */
 function getUpdates({ updates, webhook }: TelegramState, payload: Fields, gone: AbortSignal): Promise<unknown> {
   if (webhook.url !== '')
     throw new Refusal(
@@ -241,21 +252,21 @@ function getUpdates({ updates, webhook }: TelegramState, payload: Fields, gone: 
       offset: numberIn(payload, 'offset'),
       limit: numberIn(payload, 'limit'),
       timeoutS: numberIn(payload, 'timeout') ?? 0,
-      allowed: allowedIn(payload),
+      allowed: allowedUpdates(payload),
     },
     gone,
   )
 }
 
-/** Accepts any URL, because there is no HTTPS on loopback. */
+/** An empty URL removes the webhook. Accepts any other, because there is no HTTPS on loopback. */
 function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   const url = textIn(payload, 'url') ?? ''
   const secret = textIn(payload, 'secret_token')
   if (secret !== undefined && !/^[\w-]{1,256}$/.test(secret))
     throw badRequest('secret token contains unallowed characters')
   if (url !== '' && !URL.canParse(url)) throw badRequest('bad webhook: invalid URL specified')
-  updates.allow(allowedIn(payload))
-  if (flagIn(payload, 'drop_pending_updates')) updates.clear()
+  updates.allow(allowedUpdates(payload))
+  if (flagIn(payload, 'drop_pending_updates')) updates.dropAll()
   if (url === '') webhook.remove()
   else webhook.set(url, secret)
   return true
@@ -263,7 +274,7 @@ function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unkno
 
 function deleteWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   webhook.remove()
-  if (flagIn(payload, 'drop_pending_updates')) updates.clear()
+  if (flagIn(payload, 'drop_pending_updates')) updates.dropAll()
   return true
 }
 
@@ -280,6 +291,7 @@ function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
   }
 }
 
-function allowedIn(payload: Fields): readonly string[] | undefined {
+/** Undefined if the call names none. */
+function allowedUpdates(payload: Fields): readonly string[] | undefined {
   return listIn(payload, 'allowed_updates')?.map(String)
 }

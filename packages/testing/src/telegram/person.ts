@@ -1,12 +1,12 @@
 import { TestingError } from '../error.ts'
 import { shownButton, shownPlace, shownPost } from '../platform/fake.ts'
 import type { Chat, Post, TelegramPerson } from './chat.ts'
-import { mediaFor, type TelegramSentFile } from './file.ts'
+import { storeMedia, type TelegramSentFile } from './file.ts'
 import type { TelegramEntity } from './formatted.ts'
 import type { TelegramPress } from './press.ts'
 import { liveDrafts } from './screen.ts'
-import { putPost, type TelegramState } from './state.ts'
-import { chatOf, messageOf, originOf, type TelegramOrigin, userOf } from './wire.ts'
+import { addPost, type TelegramState } from './state.ts'
+import { chatObject, messageObject, originFields, type TelegramOrigin, userObject } from './wire.ts'
 
 /** Which person acts. */
 export interface TelegramFrom {
@@ -61,11 +61,12 @@ export interface TelegramPeople {
   block(chatId: number, isBlocked?: boolean): void
 }
 
-export function chatIn(state: TelegramState, chatId: number): Chat {
+/** Throws a `TestingError` if it doesn't exist. */
+export function existingChat(state: TelegramState, chatId: number): Chat {
   return shownPlace('telegram', 'chat', chatId, state.chat(chatId))
 }
 
-function postIn({ id, posts }: Chat, messageId: number): Post {
+function shownPostIn({ id, posts }: Chat, messageId: number): Post {
   return shownPost('telegram', { id: messageId, place: `Chat ${id}`, posts })
 }
 
@@ -73,7 +74,7 @@ function postIn({ id, posts }: Chat, messageId: number): Post {
  * Finds the commands and the names of people and bots that a client marks in a text.
  * https://core.telegram.org/bots/api#messageentity
  */
-const marked = (text: string): readonly TelegramEntity[] =>
+const clientEntities = (text: string): readonly TelegramEntity[] =>
   [...text.matchAll(/(?<=^|\s)\/\w{1,32}(?:@\w+)?|(?<![\w@/])@\w{4,32}/g)].map(({ 0: found, index }) => ({
     type: found.startsWith('/') ? 'bot_command' : 'mention',
     offset: index,
@@ -81,46 +82,46 @@ const marked = (text: string): readonly TelegramEntity[] =>
   }))
 
 /** Fields that only a bot's message fills. */
-const bare = { rich: [], loads: [], names: [], commands: [] } as const
+const noFindings = { rich: [], loads: [], names: [], commands: [] } as const
 
-export function createPerson(state: TelegramState): TelegramPeople {
+export function createPeople(state: TelegramState): TelegramPeople {
   return {
     say: (chatId, text, options = {}) => {
-      const chat = chatIn(state, chatId)
+      const chat = existingChat(state, chatId)
       const { threadId, replyTo } = options
       if (threadId !== undefined && !chat.topics.has(threadId))
         throw new TestingError('telegram', `Chat ${chatId} has no topic ${threadId}: add it to the chat's topics.`)
-      const content = { text, entities: marked(text), source: text, mode: 'plain' as const, ...bare }
+      const content = { text, entities: clientEntities(text), source: text, mode: 'plain' as const, ...noFindings }
       const photo = { fileId: 'photo', name: 'photo.jpg', bytes: new Uint8Array(3) }
-      const reply = replyTo === undefined ? {} : { replyTo: postIn(chat, replyTo).messageId }
-      const post = putPost(
+      const reply = replyTo === undefined ? {} : { replyTo: shownPostIn(chat, replyTo).messageId }
+      const post = addPost(
         state,
         { chat, threadId },
         {
-          from: fromIn(chat, options),
+          from: actingPerson(chat, options),
           content,
           rows: [],
           isSilent: false,
           ...reply,
           ...(options.isCaption && { photo }),
-          ...(options.file && { media: mediaFor(state, options.file) }),
+          ...(options.file && { media: storeMedia(state, options.file) }),
           ...(options.albumId !== undefined && { albumId: options.albumId }),
         },
       )
-      const origin = originOf(options, { post, chat })
-      state.updates.push('message', { ...messageOf(post, chat, state.me), ...origin })
+      const origin = originFields(options, { post, chat })
+      state.updates.push('message', { ...messageObject(post, chat, state.me), ...origin })
       return post.messageId
     },
     press: (chatId, messageId, button, options = {}) => {
-      const chat = chatIn(state, chatId)
-      const post = postIn(chat, messageId)
-      const press = state.presses.open(options.isForged ? button : dataOf(post, button))
+      const chat = existingChat(state, chatId)
+      const post = shownPostIn(chat, messageId)
+      const press = state.presses.begin(options.isForged ? button : dataOf(post, button))
       state.updates.push('callback_query', {
         id: press.id,
-        from: userOf(fromIn(chat, options)),
+        from: userObject(actingPerson(chat, options)),
         message: options.isInaccessible
-          ? { chat: chatOf(chat), message_id: messageId, date: 0 }
-          : messageOf(post, chat, state.me),
+          ? { chat: chatObject(chat), message_id: messageId, date: 0 }
+          : messageObject(post, chat, state.me),
         chat_instance: String(chatId),
         data: press.data,
       })
@@ -128,32 +129,32 @@ export function createPerson(state: TelegramState): TelegramPeople {
     },
     push: (type, content) => state.updates.push(type, content),
     remove: (chatId, messageId) => {
-      const chat = chatIn(state, chatId)
-      chat.posts.delete(postIn(chat, messageId).messageId)
+      const chat = existingChat(state, chatId)
+      chat.posts.delete(shownPostIn(chat, messageId).messageId)
       state.changed(chat)
     },
     stopDraft: (chatId, threadId) => {
-      const chat = chatIn(state, chatId)
+      const chat = existingChat(state, chatId)
       const draft = liveDrafts(chat, state.clock.now()).find((each) => each.threadId === threadId)
       if (!draft?.canStop) throw new TestingError('telegram', `Chat ${chatId} shows no draft with a Stop button.`)
       if (draft.keepOnStop) chat.drafts.set(threadId, { ...draft, canStop: false })
       else chat.drafts.delete(threadId)
       const thread = threadId === undefined ? {} : { message_thread_id: threadId }
-      state.updates.push('stopped_message_generation', { chat: chatOf(chat), ...thread, draft_id: draft.draftId })
+      state.updates.push('stopped_message_generation', { chat: chatObject(chat), ...thread, draft_id: draft.draftId })
       state.changed(chat)
     },
     setReaction: (chatId, messageId, emoji, options = {}) => {
-      const chat = chatIn(state, chatId)
-      const post = postIn(chat, messageId)
-      const from = fromIn(chat, options)
+      const chat = existingChat(state, chatId)
+      const post = shownPostIn(chat, messageId)
+      const from = actingPerson(chat, options)
       const before = post.reactions.filter((reaction) => reaction.from === from.id)
       const others = post.reactions.filter((reaction) => reaction.from !== from.id)
       const own = emoji.map((each) => ({ from: from.id, emoji: each }))
       chat.posts.set(messageId, { ...post, reactions: [...others, ...own] })
       state.updates.push('message_reaction', {
-        chat: chatOf(chat),
+        chat: chatObject(chat),
         message_id: messageId,
-        user: userOf(from),
+        user: userObject(from),
         date: Math.floor(state.clock.now() / 1000),
         old_reaction: before.map((reaction) => ({ type: 'emoji', emoji: reaction.emoji })),
         new_reaction: emoji.map((each) => ({ type: 'emoji', emoji: each })),
@@ -161,22 +162,23 @@ export function createPerson(state: TelegramState): TelegramPeople {
       state.changed(chat)
     },
     upgrade: (chatId, toChatId) => {
-      const chat = chatIn(state, chatId)
+      const chat = existingChat(state, chatId)
       if (chat.type !== 'group') throw new TestingError('telegram', `Chat ${chatId} is a ${chat.type}, not a group.`)
-      chatIn(state, toChatId)
+      existingChat(state, toChatId)
       chat.movedTo = toChatId
     },
     block: (chatId, isBlocked = true) => {
-      chatIn(state, chatId).isBlocked = isBlocked
+      existingChat(state, chatId).isBlocked = isBlocked
     },
   }
 }
 
-function fromIn({ id, type, title }: Chat, { from }: TelegramFrom): TelegramPerson {
+/** The given person, else the default one of the chat. */
+function actingPerson({ id, type, title }: Chat, { from }: TelegramFrom): TelegramPerson {
   return from ?? (type === 'private' ? { id, name: title } : { id: 1000 })
 }
 
-/** The data of the button with this text or data. */
+/** The data of the button with this text or data. Throws a `TestingError` if the bot would get no press. */
 function dataOf({ messageId, rows }: Post, wanted: string): string {
   const buttons = rows.flat().flatMap(({ text, data }) => (data === undefined ? [] : [{ label: text, data }]))
   const named = buttons.map((button) => ({ ...button, otherNames: [button.data] }))

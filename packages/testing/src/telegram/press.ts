@@ -19,8 +19,11 @@ export interface TelegramPress {
 }
 
 export interface Presses {
-  open(data: string): TelegramPress
+  /** A new press that waits for an answer. It expires after 15 s. */
+  begin(data: string): TelegramPress
+  /** Throws a `Refusal` if there is no such press, or no longer. */
   answer(id: string, text: string, isAlert: boolean): void
+  /** Expires all presses that wait. */
   close(): void
 }
 
@@ -34,7 +37,7 @@ export function createPresses(clock: TestClock): Presses {
   const waiting = new Map<string, Waiting>()
   let opened = 0
   return {
-    open,
+    begin,
     answer: (id, text, isAlert) => {
       const found = waiting.get(id)
       if (!found) throw badRequest('query is too old and response timeout expired or query ID is invalid')
@@ -45,7 +48,7 @@ export function createPresses(clock: TestClock): Presses {
     },
   }
 
-  function open(data: string): TelegramPress {
+  function begin(data: string): TelegramPress {
     opened += 1
     const id = `${7_000_000_000 + opened}`
     let status: TelegramPress['status'] = 'waiting'

@@ -21,7 +21,7 @@ export interface TelegramRichElement {
 }
 
 /** https://core.telegram.org/bots/api#rich-html-style. Other tags are dropped, and their content stays. */
-const known: ReadonlySet<string> = new Set([
+const knownTags: ReadonlySet<string> = new Set([
   ...['a', 'b', 'strong', 'i', 'em', 'u', 'ins', 's', 'strike', 'del', 'code', 'mark', 'sub', 'sup', 'br', 'input'],
   ...['tg-spoiler', 'tg-reference', 'tg-emoji', 'tg-time', 'tg-math', 'tg-math-block', 'tg-thinking', 'tg-button'],
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'pre', 'footer', 'hr', 'ul', 'ol', 'li', 'blockquote', 'aside', 'cite'],
@@ -30,19 +30,22 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 /** The blocks that its limit counts: https://core.telegram.org/bots/api#rich-message-limits */
-const counted: ReadonlySet<string> = new Set([
+const countedBlocks: ReadonlySet<string> = new Set([
   ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'p', 'pre', 'footer', 'hr', 'ul', 'ol', 'li', 'blockquote', 'aside'],
   ...['img', 'video', 'audio', 'tg-document', 'tg-map', 'tg-collage', 'tg-slideshow', 'table', 'tr', 'details'],
   ...['tg-button-row', 'tg-math-block', 'tg-thinking'],
 ])
 
-const blocks: ReadonlySet<string> = new Set([...counted, 'figure', 'figcaption', 'caption', 'summary', 'th', 'td'])
+const blocks: ReadonlySet<string> = new Set([
+  ...countedBlocks,
+  ...['figure', 'figcaption', 'caption', 'summary', 'th', 'td'],
+])
 
 /** Blocks whose text is a paragraph of its own: measured by others, https://github.com/librefang/librefang/pull/8396 */
-const holders: ReadonlySet<string> = new Set(['', 'li', 'blockquote', 'details'])
+const paragraphHolders: ReadonlySet<string> = new Set(['', 'li', 'blockquote', 'details'])
 
 /** White space is kept in these alone: measured by others, https://github.com/openclaw/openclaw/pull/95532 */
-const verbatim: ReadonlySet<string> = new Set(['pre', 'code', 'tg-math', 'tg-math-block'])
+const verbatimTags: ReadonlySet<string> = new Set(['pre', 'code', 'tg-math', 'tg-math-block'])
 
 /** The content of a rich message. */
 export function readRich(
@@ -50,36 +53,37 @@ export function readRich(
 ): readonly TelegramRichNode[] {
   const html = 'html' in source ? source.html : markdownReader.parse(source.markdown, { async: false })
   const all = childrenOf(parseFragment(html), false)
-  return 'html' in source ? all : all.map(withOwn)
+  return 'html' in source ? all : all.map(withTelegramImages)
 }
 
-/** White space beside blocks shows nothing. */
+/** A node's content. White space beside blocks shows nothing, and is left out. */
 function childrenOf(parent: DefaultTreeAdapterTypes.ParentNode, isVerbatim: boolean): readonly TelegramRichNode[] {
   const all = parent.childNodes.flatMap((node) => nodesOf(node, isVerbatim))
   const hasBlocks = all.some((node) => typeof node !== 'string' && blocks.has(node.tag))
   return hasBlocks ? all.filter((node) => typeof node !== 'string' || node.trim() !== '') : all
 }
 
+/** A node as parts of a message. An unknown element becomes its content. Comments become nothing. */
 function nodesOf(node: DefaultTreeAdapterTypes.ChildNode, isVerbatim: boolean): readonly TelegramRichNode[] {
   if (node.nodeName === '#text' && 'value' in node)
     return [isVerbatim ? node.value : node.value.replace(/[ \t\n\f\r]+/g, ' ')]
   if (!('tagName' in node)) return []
-  const children = childrenOf(node, isVerbatim || verbatim.has(node.tagName))
-  if (!known.has(node.tagName)) return children
+  const children = childrenOf(node, isVerbatim || verbatimTags.has(node.tagName))
+  if (!knownTags.has(node.tagName)) return children
   const attributes = Object.fromEntries(node.attrs.map(({ name, value }) => [name, value]))
   return [{ tag: node.tagName, attributes, children }]
 }
 
 /** Markdown's pictures with Telegram's own addresses. https://core.telegram.org/bots/api#rich-markdown-style */
-function withOwn(node: TelegramRichNode): TelegramRichNode {
+function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
   if (typeof node === 'string') return node
   const own = node.tag === 'img' ? /^tg:\/\/(emoji|time)\b/.exec(node.attributes.src ?? '')?.[1] : undefined
   if (own !== undefined) return { ...node, tag: `tg-${own}`, children: [node.attributes.alt ?? ''] }
-  return { ...node, children: node.children.map(withOwn) }
+  return { ...node, children: node.children.map(withTelegramImages) }
 }
 
 /** Between the same marks: https://core.telegram.org/bots/api#rich-markdown-style */
-function between(name: string, mark: string, tag: string): TokenizerAndRendererExtension {
+function betweenMarks(name: string, mark: string, tag: string): TokenizerAndRendererExtension {
   const quoted = mark.replace(/[$|]/g, '\\$&')
   const pattern = new RegExp(`^${quoted}(?=\\S)([^\\n]*?\\S)${quoted}`)
   return {
@@ -101,10 +105,10 @@ function between(name: string, mark: string, tag: string): TokenizerAndRendererE
 const markdownReader = new Marked({
   gfm: true,
   extensions: [
-    between('spoiler', '||', 'tg-spoiler'),
-    between('marked', '==', 'mark'),
-    between('mathBlock', '$$', 'tg-math-block'),
-    between('math', '$', 'tg-math'),
+    betweenMarks('spoiler', '||', 'tg-spoiler'),
+    betweenMarks('marked', '==', 'mark'),
+    betweenMarks('mathBlock', '$$', 'tg-math-block'),
+    betweenMarks('math', '$', 'tg-math'),
   ],
 })
 
@@ -118,12 +122,14 @@ interface RichMeasure {
   readonly columns: number
 }
 
+/** Sizes as Telegram's limits count them. */
 export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
-  const inner = measureIn('', nodes)
-  return { ...inner, codePoints: [...lettersOf(nodes)].length }
+  const inner = measureChildren('', nodes)
+  return { ...inner, codePoints: [...plainTextOf(nodes)].length }
 }
 
-function measureIn(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
+/** The sizes of an element's content. `tag` is the element's, or empty for the message itself. */
+function measureChildren(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
   let own = 0
   let depth = 0
   let columns = 0
@@ -132,14 +138,14 @@ function measureIn(tag: string, children: readonly TelegramRichNode[]): Omit<Ric
   for (const child of children) {
     const isBlock = typeof child !== 'string' && blocks.has(child.tag)
     if (isBlock) isInText = false
-    else if (!isInText && holders.has(tag) && lettersOf([child]).trim() !== '') {
+    else if (!isInText && paragraphHolders.has(tag) && plainTextOf([child]).trim() !== '') {
       own += 1
       isInText = true
     }
     if (typeof child === 'string') continue
-    const inside = measureIn(child.tag, child.children)
+    const inside = measureChildren(child.tag, child.children)
     if (child.tag === 'td' || child.tag === 'th') cells += 1
-    own += inside.blocks + (counted.has(child.tag) ? 1 : 0)
+    own += inside.blocks + (countedBlocks.has(child.tag) ? 1 : 0)
     depth = Math.max(depth, inside.depth + 1)
     columns = Math.max(columns, inside.columns)
   }
@@ -147,12 +153,12 @@ function measureIn(tag: string, children: readonly TelegramRichNode[]): Omit<Ric
 }
 
 /** All text, without what a client adds, such as the marks of lists. */
-function lettersOf(nodes: readonly TelegramRichNode[]): string {
-  return nodes.map((node) => (typeof node === 'string' ? node : lettersOf(node.children))).join('')
+function plainTextOf(nodes: readonly TelegramRichNode[]): string {
+  return nodes.map((node) => (typeof node === 'string' ? node : plainTextOf(node.children))).join('')
 }
 
-/** Refuses what is too large. Telegram's wording is unknown, except for the length. */
-export function checkRich(nodes: readonly TelegramRichNode[]): void {
+/** Throws a `Refusal` if a message is too large. Telegram's wording is unknown, except for the length. */
+export function requireRichLimits(nodes: readonly TelegramRichNode[]): void {
   const { codePoints, blocks: count, columns, depth } = measureRich(nodes)
   if (codePoints > limits.richText) throw badRequest('message is too long')
   if (count > limits.richBlocks) throw badRequest('rich message has too many blocks')
@@ -162,65 +168,71 @@ export function checkRich(nodes: readonly TelegramRichNode[]): void {
 
 /** The text that a client shows: blocks apart from each other, items and rows on lines. */
 export function textOfRich(nodes: readonly TelegramRichNode[]): string {
-  return linesOf(nodes).join('\n').trim()
+  return displayedLines(nodes).join('\n').trim()
 }
 
-function linesOf(nodes: readonly TelegramRichNode[], isTight = false): readonly string[] {
+/** Blocks are apart by an empty line, unless `isTight`. Text between them is a block of its own. */
+function displayedLines(nodes: readonly TelegramRichNode[], isTight = false): readonly string[] {
   const lines: string[] = []
-  let run = ''
-  const add = (more: readonly string[], isApart: boolean): void => {
+  let inline = ''
+  const addLines = (more: readonly string[], isApart: boolean): void => {
     if (more.length === 0) return
     if (lines.length > 0 && isApart && !isTight) lines.push('')
     lines.push(...more)
   }
   const flush = (): void => {
-    if (run.trim() !== '') add(run.trim().split('\n'), true)
-    run = ''
+    if (inline.trim() !== '') addLines(inline.trim().split('\n'), true)
+    inline = ''
   }
   for (const node of nodes) {
     if (typeof node === 'string' || !blocks.has(node.tag)) {
-      run += inlineOf(node)
+      inline += inlineText(node)
       continue
     }
     flush()
-    add(blockOf(node), node.tag !== 'tr' && node.tag !== 'li')
+    addLines(blockLines(node), node.tag !== 'tr' && node.tag !== 'li')
   }
   flush()
   return lines
 }
 
-function blockOf(node: TelegramRichElement): readonly string[] {
+/** The lines of a block. */
+function blockLines(node: TelegramRichElement): readonly string[] {
   const { tag, children } = node
   switch (tag) {
     case 'hr':
       return ['———']
     case 'pre':
-      return lettersOf(children).split('\n')
+      return plainTextOf(children).split('\n')
     case 'ul':
     case 'ol':
       return elementsIn(children, 'li').flatMap((item, index) =>
-        itemOf(item, tag === 'ol' ? index + startOf(node) : undefined),
+        itemLines(item, tag === 'ol' ? index + firstNumber(node) : undefined),
       )
     case 'table':
       return elementsIn(children, 'tr').map((row) =>
-        row.children.map((cell) => (typeof cell === 'string' ? '' : linesOf(cell.children).join(' '))).join(' │ '),
+        row.children
+          .map((cell) => (typeof cell === 'string' ? '' : displayedLines(cell.children).join(' ')))
+          .join(' │ '),
       )
     default:
-      return linesOf(children)
+      return displayedLines(children)
   }
 }
 
-function itemOf({ attributes, children }: TelegramRichElement, number: number | undefined): readonly string[] {
+/** The lines of a list's item. `number` is undefined in a list with bullets. */
+function itemLines({ attributes, children }: TelegramRichElement, number: number | undefined): readonly string[] {
   const [first] = children
   const box =
     typeof first === 'object' && first.tag === 'input' ? ('checked' in first.attributes ? '☑' : '☐') : undefined
   const bullet =
     number === undefined ? (box ?? '•') : `${attributes.value ?? number}.${box === undefined ? '' : ` ${box}`}`
-  const [line = '', ...more] = linesOf(box === undefined ? children : children.slice(1), true)
+  const [line = '', ...more] = displayedLines(box === undefined ? children : children.slice(1), true)
   return [`${bullet} ${line}`.trimEnd(), ...more.map((one) => `  ${one}`)]
 }
 
-function startOf({ attributes: { start = '1' } }: TelegramRichElement): number {
+/** The number of an ordered list's first item. */
+function firstNumber({ attributes: { start = '1' } }: TelegramRichElement): number {
   return Number(start)
 }
 
@@ -232,9 +244,10 @@ function elementsIn(nodes: readonly TelegramRichNode[], tag: string): readonly T
   })
 }
 
-function inlineOf(node: TelegramRichNode): string {
+/** The text of a part within a line, with its line breaks. */
+function inlineText(node: TelegramRichNode): string {
   if (typeof node === 'string') return node
-  return node.tag === 'br' ? '\n' : node.children.map(inlineOf).join('')
+  return node.tag === 'br' ? '\n' : node.children.map(inlineText).join('')
 }
 
 /** All elements, outermost first. */
@@ -245,14 +258,14 @@ export function elementsOf(nodes: readonly TelegramRichNode[]): readonly Telegra
 /**
  * The media at HTTP addresses that Telegram loads to show the message. https://core.telegram.org/bots/api#rich-messages
  */
-export function loadedBy(nodes: readonly TelegramRichNode[]): readonly string[] {
+export function loadedUrls(nodes: readonly TelegramRichNode[]): readonly string[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { src } }) =>
     /^(?:img|video|audio|tg-document)$/.test(tag) && src !== undefined && /^https?:/i.test(src) ? [src] : [],
   )
 }
 
 /** The people that it links to by id. */
-export function mentionedBy(nodes: readonly TelegramRichNode[]): readonly number[] {
+export function mentionedIds(nodes: readonly TelegramRichNode[]): readonly number[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { href, url } }) => {
     const person = /^tg:\/\/user\?id=(\d+)$/i.exec(
       (tag === 'a' ? href : tag === 'tg-button' ? url : undefined) ?? '',
@@ -262,12 +275,14 @@ export function mentionedBy(nodes: readonly TelegramRichNode[]): readonly number
 }
 
 /** Its text outside of code, in which Telegram finds names and commands. */
-export function searchedIn(nodes: readonly TelegramRichNode[]): string {
+export function searchedRichText(nodes: readonly TelegramRichNode[]): string {
   return nodes
     .map((node) => {
       if (typeof node === 'string') return node
-      if (verbatim.has(node.tag)) return '\n'
-      return node.tag === 'br' || blocks.has(node.tag) ? `\n${searchedIn(node.children)}\n` : searchedIn(node.children)
+      if (verbatimTags.has(node.tag)) return '\n'
+      return node.tag === 'br' || blocks.has(node.tag)
+        ? `\n${searchedRichText(node.children)}\n`
+        : searchedRichText(node.children)
     })
     .join('')
 }

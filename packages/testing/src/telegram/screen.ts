@@ -1,6 +1,6 @@
 import type { Chat, Content, Draft, Post, TelegramRows } from './chat.ts'
 import type { TelegramEntity, TelegramMode } from './formatted.ts'
-import { mentionedBy, type TelegramRichNode } from './rich.ts'
+import { mentionedIds, type TelegramRichNode } from './rich.ts'
 
 /** A message as a person sees it. */
 export interface TelegramMessage {
@@ -48,15 +48,16 @@ export interface TelegramMessage {
 
 /** The messages that a person sees in a chat or in one of its topics, in order, then live drafts. */
 export function screenOf(chat: Chat, threadId: number | undefined, now: number): readonly TelegramMessage[] {
-  const all = [...[...chat.posts.values()].map(shownPost), ...liveDrafts(chat, now).map(shownDraft)]
+  const all = [...[...chat.posts.values()].map(messageShown), ...liveDrafts(chat, now).map(draftShown)]
   return threadId === undefined ? all : all.filter((shown) => shown.threadId === threadId)
 }
 
+/** The drafts of a chat that have not expired. */
 export function liveDrafts(chat: Chat, now: number): readonly Draft[] {
   return [...chat.drafts.values()].filter(({ until }) => until > now)
 }
 
-function shownPost(post: Post): TelegramMessage {
+function messageShown(post: Post): TelegramMessage {
   const { content, document, photo } = post
   return {
     ...content,
@@ -75,7 +76,7 @@ function shownPost(post: Post): TelegramMessage {
   }
 }
 
-function shownDraft({ draftId, content, threadId }: Draft): TelegramMessage {
+function draftShown({ draftId, content, threadId }: Draft): TelegramMessage {
   return {
     ...content,
     messageId: draftId,
@@ -95,5 +96,5 @@ function shownDraft({ draftId, content, threadId }: Draft): TelegramMessage {
 
 /** In a rich message, the links to people. https://core.telegram.org/bots/api#rich-messages */
 function mentionsIn({ rich, entities }: Content): readonly number[] {
-  return [...entities.flatMap(({ userId }) => userId ?? []), ...mentionedBy(rich)]
+  return [...entities.flatMap(({ userId }) => userId ?? []), ...mentionedIds(rich)]
 }

@@ -5,7 +5,7 @@ import { createFakeServer } from '../platform/server.ts'
 import type { TelegramChat } from './chat.ts'
 import { matchesTelegram, type TelegramFault } from './fault.ts'
 import type { TelegramCommand } from './file.ts'
-import { chatIn, createPerson, type TelegramPeople } from './person.ts'
+import { createPeople, existingChat, type TelegramPeople } from './person.ts'
 import { screenOf, type TelegramMessage } from './screen.ts'
 import { createBotApi, type TelegramCall } from './server.ts'
 import { createState, type TelegramFeatures } from './state.ts'
@@ -49,17 +49,17 @@ export async function startTelegram(options: TelegramOptions): Promise<FakeTeleg
   const server = createFakeServer('telegram', createBotApi(state, token, log))
   await server.listen()
   return {
-    ...createPerson(state),
+    ...createPeople(state),
     url: server.origin,
     token,
     calls: log.calls,
     count: (method) => log.calls.filter((call) => call.method === method).length,
-    screen: (chatId, threadId) => screenOf(chatIn(state, chatId), threadId, clock.now()),
-    notifications: (chatId) => chatIn(state, chatId).loud,
+    screen: (chatId, threadId) => screenOf(existingChat(state, chatId), threadId, clock.now()),
+    notifications: (chatId) => existingChat(state, chatId).notifications,
     get commands() {
       return state.commands
     },
-    typing: (chatId, threadId) => (chatIn(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
+    typing: (chatId, threadId) => (existingChat(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
     inject: log.inject,
     observe,
     close: () => {

@@ -9,7 +9,7 @@ import { limits } from './limits.ts'
 import { createPresses, type Presses } from './press.ts'
 import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
 import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
-import { type Me, meFor } from './wire.ts'
+import { botObject, type Me } from './wire.ts'
 
 /** The features of this server. Methods of a missing one fail with "method not found". */
 export interface TelegramFeatures {
@@ -46,6 +46,7 @@ interface TelegramStateOptions {
   readonly onChange: (chatId: number) => void
 }
 
+/** Without messages at first. */
 export function createState({ token, clock, chats, features, onChange }: TelegramStateOptions): TelegramState {
   const places = createPlaces<number, TelegramChat, Chat>(chats, createChat)
   const updates = createUpdates(clock)
@@ -53,7 +54,7 @@ export function createState({ token, clock, chats, features, onChange }: Telegra
   return {
     clock,
     features: { richMessages: true, drafts: true, ...features },
-    me: meFor(token),
+    me: botObject(token),
     budget: createBudget(clock),
     updates,
     presses: createPresses(clock),
@@ -75,6 +76,7 @@ export interface Target {
   readonly threadId: number | undefined
 }
 
+/** The chat and topic of a call. Throws a `Refusal` if the bot can't write there. */
 export function targetOf(state: TelegramState, payload: Fields): Target {
   const id = numberIn(payload, 'chat_id')
   if (id === undefined && payload.chat_id === undefined) throw badRequest('chat_id is empty')
@@ -94,8 +96,8 @@ export const scopeName = (chatId: number): string => `chat ${chatId}`
 export const typingScopeName = (chatId: number): string => `typing ${chatId}`
 export const botScopeName = 'bot'
 
-/** Sends, edits and drafts use one budget of the chat and one of the bot. */
-export function spend({ budget }: TelegramState, chat: Chat): void {
+/** Takes a send, an edit or a draft from the budgets of the chat and of the bot. Throws a 429 if one is used up. */
+export function spendMessage({ budget }: TelegramState, chat: Chat): void {
   const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
   const scopes = [
     { name: scopeName(chat.id), allowances },
@@ -104,11 +106,15 @@ export function spend({ budget }: TelegramState, chat: Chat): void {
   budget.spend(scopes, tooMany)
 }
 
+/** Takes a call from the budget that a chat has for `sendChatAction`. Throws a 429 if it is used up. */
 export function spendTyping({ budget }: TelegramState, chat: Chat): void {
   budget.spend([{ name: typingScopeName(chat.id), allowances: [limits.typing] }], tooMany)
 }
 
-/** The message that a call replies to. Undefined if the reference is optional and its message doesn't exist. */
+/**
+ * The message that a call replies to. Undefined if the call is no reply, or if the reference is optional and its
+ * message doesn't exist.
+ */
 export function repliedIn(payload: Fields, chat: Chat): number | undefined {
   const parameters = objectIn(payload, 'reply_parameters')
   const id = numberIn(parameters ?? {}, 'message_id') ?? numberIn(payload, 'reply_to_message_id')
@@ -117,8 +123,11 @@ export function repliedIn(payload: Fields, chat: Chat): number | undefined {
   throw badRequest('message to be replied not found')
 }
 
-/** Adds a message to a chat. Removes the draft and the typing indicator of that topic. */
-export function putPost(
+/**
+ * Adds a message to a chat, and notifies observers. Removes the draft of its topic. The bot's message ends its typing
+ * indicator there.
+ */
+export function addPost(
   state: TelegramState,
   { chat, threadId }: Target,
   post: Omit<Post, 'messageId' | 'at' | 'editedTimes' | 'reactions'>,
@@ -134,7 +143,7 @@ export function putPost(
   chat.posts.set(put.messageId, put)
   chat.drafts.delete(threadId)
   if (put.from === 'bot') chat.typingUntil.delete(threadId)
-  if (put.from === 'bot' && !put.isSilent) chat.loud += 1
+  if (put.from === 'bot' && !put.isSilent) chat.notifications += 1
   state.changed(chat)
   return put
 }

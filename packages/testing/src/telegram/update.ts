@@ -21,29 +21,37 @@ export interface Updates {
   readonly pending: readonly TelegramUpdate[]
   /** The update types that the bot asked for. Empty for the default. */
   readonly allowed: readonly string[]
+  /** Adds an update, and wakes a poll or the webhook. Does nothing if the bot didn't ask for its type. */
   push(type: string, what: unknown): void
+  /** Sets the types that the bot gets. Undefined keeps the present ones. */
   allow(types: readonly string[] | undefined): void
-  /** Resolves immediately, with the next update, or empty on timeout. A newer poll ends an older one: 409. */
+  /**
+   * Confirms the updates before `offset`. Resolves with the next ones at once, or with the next update, or empty on
+   * timeout. Ends an older poll: 409.
+   */
   poll(poll: Poll, gone: AbortSignal): Promise<readonly TelegramUpdate[]>
-  /** Removes the oldest update after the webhook took it. */
-  shift(): void
-  clear(): void
+  /** Drops the oldest update, after the webhook accepted it or had its last attempt. */
+  dropOldest(): void
+  /** Drops all pending updates. */
+  dropAll(): void
   /** Calls `run` for each new update. */
   onPush(run: () => void): void
+  /** Ends the poll that waits, if any. */
   close(): void
 }
 
 /** Sent only to bots that ask for them by name. */
-const unusual: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
+const onlyIfAllowed: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
 
 const conflict = (): Refusal =>
   new Refusal(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running')
 
 interface Waiter {
   readonly finish: () => void
-  readonly end: (error: Refusal) => void
+  readonly reject: (error: Refusal) => void
 }
 
+/** Without pending updates at first. */
 export function createUpdates(clock: TestClock): Updates {
   let pending: readonly TelegramUpdate[] = []
   let allowed: readonly string[] = []
@@ -62,10 +70,10 @@ export function createUpdates(clock: TestClock): Updates {
       allowed = types ?? allowed
     },
     poll,
-    shift: () => {
+    dropOldest: () => {
       pending = pending.slice(1)
     },
-    clear: () => {
+    dropAll: () => {
       pending = []
     },
     onPush: (run) => {
@@ -75,7 +83,7 @@ export function createUpdates(clock: TestClock): Updates {
   }
 
   function push(type: string, what: unknown): void {
-    const isWanted = allowed.length === 0 ? !unusual.has(type) : allowed.includes(type)
+    const isWanted = allowed.length === 0 ? !onlyIfAllowed.has(type) : allowed.includes(type)
     if (!isWanted) return
     pending = [...pending, { update_id: nextId, [type]: what }]
     nextId += 1
@@ -88,24 +96,24 @@ export function createUpdates(clock: TestClock): Updates {
     gone: AbortSignal,
   ): Promise<readonly TelegramUpdate[]> {
     allowed = types ?? allowed
-    waiter?.end(conflict())
+    waiter?.reject(conflict())
     if (offset !== undefined && offset < 0) pending = pending.slice(offset)
     else pending = pending.filter(({ update_id }) => offset === undefined || update_id >= offset)
     const count = Math.min(Math.max(1, limit), limits.updates)
     if (pending.length > 0 || timeoutS <= 0) return Promise.resolve(pending.slice(0, count))
     return new Promise((resolve, reject) => {
       const stop = clock.after(timeoutS * 1000, () => mine.finish())
-      const leave = (): void => {
+      const stopWaiting = (): void => {
         stop()
         if (waiter === mine) waiter = undefined
       }
       const mine: Waiter = {
         finish: () => {
-          leave()
+          stopWaiting()
           resolve(pending.slice(0, count))
         },
-        end: (error) => {
-          leave()
+        reject: (error) => {
+          stopWaiting()
           reject(error)
         },
       }
@@ -119,6 +127,7 @@ export interface Webhook {
   /** Empty if no webhook is set. */
   readonly url: string
   readonly lastError: { readonly at: number; readonly message: string } | undefined
+  /** Replaces the webhook, and sends it the pending updates. */
   set(url: string, secret: string | undefined): void
   remove(): void
   close(): void
@@ -140,12 +149,12 @@ export function createWebhook(clock: TestClock, updates: Updates): Webhook {
       }
       return postTo(url, { body: JSON.stringify(update), headers, signal })
     },
-    drop: updates.shift,
+    drop: updates.dropOldest,
     onFailure: (message) => {
       lastError = { at: clock.now(), message }
     },
   })
-  updates.onPush(queue.send)
+  updates.onPush(queue.sendNext)
   return {
     get url() {
       return url
@@ -154,16 +163,17 @@ export function createWebhook(clock: TestClock, updates: Updates): Webhook {
       return lastError
     },
     set: (to, token) => {
-      remove()
+      removeUrl()
       url = to
       secret = token
-      queue.send()
+      queue.sendNext()
     },
-    remove,
-    close: remove,
+    remove: removeUrl,
+    close: removeUrl,
   }
 
-  function remove(): void {
+  /** Stops sending. Pending updates stay. */
+  function removeUrl(): void {
     queue.stop()
     lastError = undefined
     url = ''

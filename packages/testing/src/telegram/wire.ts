@@ -10,7 +10,8 @@ export interface Me extends Fields {
   readonly username: string
 }
 
-export function meFor(token: string): Me {
+/** The bot of a token, which begins with its id. https://core.telegram.org/bots/api#getme */
+export function botObject(token: string): Me {
   return {
     id: Number.parseInt(token, 10) || 1,
     is_bot: true,
@@ -25,7 +26,8 @@ export function meFor(token: string): Me {
   }
 }
 
-export function userOf({ id, name = 'Person', isBot = false }: TelegramPerson): Fields {
+/** https://core.telegram.org/bots/api#user */
+export function userObject({ id, name = 'Person', isBot = false }: TelegramPerson): Fields {
   return { id, is_bot: isBot, first_name: name }
 }
 
@@ -40,13 +42,13 @@ const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
  * the topic's: example in https://github.com/banteg/takopi/pull/152. `sender_chat` and `forward_origin`:
  * https://core.telegram.org/bots/api#message
  */
-export function originOf(
+export function originFields(
   { threadId, replyTo, isForwarded, as }: TelegramOrigin,
   { post, chat }: { readonly post: Post; readonly chat: Chat },
 ): Fields {
-  const began = { message_id: threadId, chat: chatOf(chat), date: 0, forum_topic_created: { name: 'Topic' } }
+  const began = { message_id: threadId, chat: chatObject(chat), date: 0, forum_topic_created: { name: 'Topic' } }
   const hidden = { type: 'hidden_user', sender_user_name: 'Someone', date: seconds(post.at) }
-  const from = userOf({ id: as?.id === chat.id ? standIn.admin : standIn.channel, name: 'Chat', isBot: true })
+  const from = userObject({ id: as?.id === chat.id ? standIn.admin : standIn.channel, name: 'Chat', isBot: true })
   return {
     ...(threadId !== undefined && replyTo === undefined && { reply_to_message: began }),
     ...(isForwarded && { forward_origin: hidden }),
@@ -67,13 +69,14 @@ export interface TelegramOrigin {
   readonly as?: { readonly id: number; readonly title: string }
 }
 
-export function chatOf({ id, type, title, topics }: Chat): Fields {
+/** https://core.telegram.org/bots/api#chat */
+export function chatObject({ id, type, title, topics }: Chat): Fields {
   if (type === 'private') return { id, type, first_name: title }
   return { id, type, title, ...(topics.size > 0 ? { is_forum: true } : {}) }
 }
 
 /** A message as the Bot API returns it. */
-export function messageOf(post: Post, chat: Chat, me: Me): Fields {
+export function messageObject(post: Post, chat: Chat, me: Me): Fields {
   const { content, replyTo, threadId, editedAt } = post
   const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)
   return {
@@ -81,42 +84,46 @@ export function messageOf(post: Post, chat: Chat, me: Me): Fields {
     from:
       post.from === 'bot'
         ? { id: me.id, is_bot: true, first_name: me.first_name, username: me.username }
-        : userOf(post.from),
-    chat: chatOf(chat),
+        : userObject(post.from),
+    chat: chatObject(chat),
     date: seconds(post.at),
     ...(editedAt === undefined ? {} : { edit_date: seconds(editedAt) }),
     ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
-    ...(replied === undefined ? {} : { reply_to_message: messageOf({ ...replied, replyTo: 0 }, chat, me) }),
-    ...mediaOf(post),
-    ...(post.rows.length === 0 ? {} : { reply_markup: { inline_keyboard: post.rows.map((row) => row.map(buttonOf)) } }),
+    ...(replied === undefined ? {} : { reply_to_message: messageObject({ ...replied, replyTo: 0 }, chat, me) }),
+    ...contentFields(post),
+    ...(post.rows.length === 0
+      ? {}
+      : { reply_markup: { inline_keyboard: post.rows.map((row) => row.map(buttonObject)) } }),
     ...(content.mode === 'rich' ? { rich_message: { blocks: [{ type: 'paragraph', text: content.text }] } } : {}),
   }
 }
 
-function bodyOf({ content: { text, entities, mode } }: Post): Fields {
+/** None for a rich message, which has a field of its own. */
+function textFields({ content: { text, entities, mode } }: Post): Fields {
   if (mode === 'rich') return {}
   return { text, ...(entities.length === 0 ? {} : { entities }) }
 }
 
-function captionOf({ content: { text, entities } }: Post): Fields {
+function captionFields({ content: { text, entities } }: Post): Fields {
   return text === '' ? {} : { caption: text, ...(entities.length === 0 ? {} : { caption_entities: entities }) }
 }
 
-function mediaOf(post: Post): Fields {
+/** The file of a message with its caption, else its text. */
+function contentFields(post: Post): Fields {
   const { document, photo, media, albumId } = post
   if (media)
-    return { ...mediaFields(media), ...(albumId !== undefined && { media_group_id: albumId }), ...captionOf(post) }
-  if (document) return { document: { ...fileOf(document), file_name: document.name }, ...captionOf(post) }
+    return { ...mediaFields(media), ...(albumId !== undefined && { media_group_id: albumId }), ...captionFields(post) }
+  if (document) return { document: { ...fileFields(document), file_name: document.name }, ...captionFields(post) }
   // Telegram returns a photo in several sizes. https://core.telegram.org/bots/api#photosize
-  if (photo) return { photo: [{ ...fileOf(photo), width: 90, height: 90 }], ...captionOf(post) }
-  return bodyOf(post)
+  if (photo) return { photo: [{ ...fileFields(photo), width: 90, height: 90 }], ...captionFields(post) }
+  return textFields(post)
 }
 
-function fileOf({ fileId, bytes }: StoredFile): Fields {
+function fileFields({ fileId, bytes }: StoredFile): Fields {
   return { file_id: fileId, file_unique_id: fileId, file_size: bytes.length }
 }
 
-function buttonOf({
+function buttonObject({
   text,
   data,
   url,

@@ -36,13 +36,13 @@ export function readWhatsApp(source: string): WhatsAppFormatted {
   let seen = ''
   let from = 0
   for (const { index, 0: found, 1: block } of source.matchAll(/```((?:(?!```)[\s\S])+?)```/g)) {
-    seen = readLines(source.slice(from, index), seen, { entities, before: source.slice(0, index) })
-    const code = unjoined((block ?? '').replace(/^\n/, '').replace(/\n$/, ''))
+    seen = displayLines(source.slice(from, index), seen, { entities, before: source.slice(0, index) })
+    const code = withoutJoiners((block ?? '').replace(/^\n/, '').replace(/\n$/, ''))
     entities.push({ type: 'pre', offset: seen.length, length: code.length })
     seen += code
     from = index + found.length
   }
-  seen = readLines(source.slice(from), seen, { entities, before: source.slice(0, from) })
+  seen = displayLines(source.slice(from), seen, { entities, before: source.slice(0, from) })
   return { text: seen, entities }
 }
 
@@ -51,30 +51,32 @@ interface Reading {
   readonly before: string
 }
 
-function readLines(chunk: string, seenBefore: string, { entities, before }: Reading): string {
-  let seen = seenBefore
+/** Returns the displayed text with these lines added to it. Adds their entities. */
+function displayLines(chunk: string, displayedBefore: string, { entities, before }: Reading): string {
+  let seen = displayedBefore
   for (const [index, line] of chunk.split('\n').entries()) {
     if (index > 0) seen += '\n'
-    const isStart = index > 0 || before === '' || seenBefore === '' || seenBefore.endsWith('\n')
+    const isStart = index > 0 || before === '' || displayedBefore === '' || displayedBefore.endsWith('\n')
     const quoted = isStart ? /^> ?(?!\u2060)/.exec(line)?.[0] : undefined
     const rest = line.slice(quoted?.length ?? 0)
     const offset = seen.length
-    seen = readLine(rest, seen, entities)
+    seen = displayLine(rest, seen, entities)
     if (quoted !== undefined) entities.push({ type: 'quote', offset, length: seen.length - offset })
   }
   return seen
 }
 
-function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]): string {
-  let seen = seenBefore
+/** Returns the displayed text with this line added to it. Adds its entities. */
+function displayLine(line: string, displayedBefore: string, entities: WhatsAppEntity[]): string {
+  let seen = displayedBefore
   for (let at = 0; at < line.length; ) {
     const code = /^`(?!\u2060)([^`]+)`/.exec(line.slice(at))
     const address = /^https?:\/\/[^\s*~`)\u2060]+/.exec(line.slice(at))?.[0]
     const sign = line.charAt(at)
     const type = signs.get(sign)
-    const end = type && closingOf(line, at)
+    const end = type && closingMark(line, at)
     if (code) {
-      const content = unjoined(code[1] ?? '')
+      const content = withoutJoiners(code[1] ?? '')
       entities.push({ type: 'code', offset: seen.length, length: content.length })
       seen += content
       at += code[0].length
@@ -83,7 +85,7 @@ function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]):
       at += address.length
     } else if (type && end !== undefined) {
       const offset = seen.length
-      seen = readLine(line.slice(at + 1, end), seen, entities)
+      seen = displayLine(line.slice(at + 1, end), seen, entities)
       entities.push({ type, offset, length: seen.length - offset })
       at = end + 1
     } else {
@@ -95,7 +97,7 @@ function readLine(line: string, seenBefore: string, entities: WhatsAppEntity[]):
 }
 
 /** Where the mark that begins here ends. Undefined if it isn't a mark. */
-function closingOf(line: string, at: number): number | undefined {
+function closingMark(line: string, at: number): number | undefined {
   const sign = line.charAt(at)
   const next = line.charAt(at + 1)
   if (endsInLetter(line.slice(0, at)) || next === '' || next === sign || next === joiner || /\s/.test(next))
@@ -107,13 +109,14 @@ function closingOf(line: string, at: number): number | undefined {
   return undefined
 }
 
+/** Whether the mark at `end` is inside code, and so doesn't close the one at `at`. */
 function isInCode(line: string, { at, end }: { readonly at: number; readonly end: number }): boolean {
   return [...line.slice(at).matchAll(/`(?!\u2060)[^`]+`/g)].some(
     ({ index, 0: found }) => at + index < end && end < at + index + found.length,
   )
 }
 
-const unjoined = (text: string): string => text.replaceAll(joiner, '')
+const withoutJoiners = (text: string): string => text.replaceAll(joiner, '')
 
 function endsInLetter(text: string): boolean {
   return letter.test([...text.slice(-2)].at(-1) ?? '')

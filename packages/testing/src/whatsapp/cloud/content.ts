@@ -28,89 +28,93 @@ export interface CloudContent {
   readonly fileName?: string
 }
 
-/** Throws a `CloudRefusal` for content that the Cloud API doesn't accept. */
-export function contentOf(fields: Fields, listBody: number): CloudContent {
+/** The content of a message. Throws a `CloudRefusal` if the Cloud API doesn't accept it, as all functions below do. */
+export function readContent(fields: Fields, listBody: number): CloudContent {
   switch (fields.type) {
     case 'text':
-      return { kind: 'text', source: within(fieldsOf(fields.text).body, 'text.body', cloudLimits.text), buttons: [] }
+      return {
+        kind: 'text',
+        source: requireText(fieldsOf(fields.text).body, 'text.body', cloudLimits.text),
+        buttons: [],
+      }
     case 'interactive':
-      return interactiveIn(fieldsOf(fields.interactive), listBody)
+      return readInteractive(fieldsOf(fields.interactive), listBody)
     case 'document':
-      return documentIn(fieldsOf(fields.document))
+      return readDocument(fieldsOf(fields.document))
     case 'image':
-      return imageIn(fieldsOf(fields.image))
+      return readImage(fieldsOf(fields.image))
     case 'template':
-      return templateIn(fieldsOf(fields.template))
+      return readTemplate(fieldsOf(fields.template))
     default:
       throw invalid(`type ${String(fields.type)} is not supported by the fake`)
   }
 }
 
-function interactiveIn(interactive: Fields, listBody: number): CloudContent {
+function readInteractive(interactive: Fields, listBody: number): CloudContent {
   const action = fieldsOf(interactive.action)
   const body = fieldsOf(interactive.body).text
   if (interactive.type === 'button') {
-    const source = within(body, 'body text', cloudLimits.buttonsBody)
-    return { kind: 'buttons', source, buttons: repliesIn(action.buttons) }
+    const source = requireText(body, 'body text', cloudLimits.buttonsBody)
+    return { kind: 'buttons', source, buttons: readReplyButtons(action.buttons) }
   }
   if (interactive.type !== 'list') throw invalid(`interactive type ${String(interactive.type)} is unknown`)
-  const source = within(body, 'body text', listBody)
-  within(action.button, 'action button', cloudLimits.rows.button)
+  const source = requireText(body, 'body text', listBody)
+  requireText(action.button, 'action button', cloudLimits.rows.button)
   const rows = listOf(action.sections).flatMap((section) => listOf(fieldsOf(section).rows))
-  return { kind: 'list', source, buttons: rowsIn(rows) }
+  return { kind: 'list', source, buttons: readRows(rows) }
 }
 
-function repliesIn(value: unknown): readonly WhatsAppButton[] {
+function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
   const { most, title, id } = cloudLimits.buttons
   const buttons = listOf(value).map((one) => {
     const reply = fieldsOf(fieldsOf(one).reply)
-    return { label: within(reply.title, 'button title', title), data: within(reply.id, 'button id', id) }
+    return { label: requireText(reply.title, 'button title', title), data: requireText(reply.id, 'button id', id) }
   })
   if (buttons.length === 0 || buttons.length > most)
     throw invalid(`there are ${buttons.length} buttons; 1 to ${most} are allowed`)
-  distinct(
+  requireDistinct(
     buttons.map(({ label }) => label),
     'button title',
   )
-  distinct(
+  requireDistinct(
     buttons.map(({ data }) => data),
     'button id',
   )
   return buttons
 }
 
-function rowsIn(given: readonly unknown[]): readonly WhatsAppButton[] {
+function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
   const { most, title, description, id } = cloudLimits.rows
-  const rows = given.map((one) => {
+  const rows = values.map((one) => {
     const row = fieldsOf(one)
     const more =
-      row.description === undefined ? {} : { description: within(row.description, 'row description', description) }
-    return { label: within(row.title, 'row title', title), data: within(row.id, 'row id', id), ...more }
+      row.description === undefined ? {} : { description: requireText(row.description, 'row description', description) }
+    return { label: requireText(row.title, 'row title', title), data: requireText(row.id, 'row id', id), ...more }
   })
   if (rows.length === 0 || rows.length > most) throw invalid(`there are ${rows.length} rows; 1 to ${most} are allowed`)
-  distinct(
+  requireDistinct(
     rows.map(({ data }) => data),
     'row id',
   )
   return rows
 }
 
-function documentIn(document: Fields): CloudContent {
-  const source = document.caption === undefined ? '' : within(document.caption, 'caption', cloudLimits.caption)
+function readDocument(document: Fields): CloudContent {
+  const source = document.caption === undefined ? '' : requireText(document.caption, 'caption', cloudLimits.caption)
   if (typeof document.id !== 'string') throw invalid('a document needs an id')
   const fileName = typeof document.filename === 'string' ? document.filename : 'Untitled'
   return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
 }
 
 /** https://developers.facebook.com/docs/whatsapp/cloud-api/messages/image-messages: an uploaded id, or an address. */
-function imageIn({ id, link, caption }: Fields): CloudContent {
+function readImage({ id, link, caption }: Fields): CloudContent {
   if ((typeof id === 'string') === (typeof link === 'string')) throw invalid('an image needs an id or a link')
-  const source = caption === undefined ? '' : within(caption, 'caption', cloudLimits.caption)
+  const source = caption === undefined ? '' : requireText(caption, 'caption', cloudLimits.caption)
   return { kind: 'image', source, buttons: [], ...(typeof id === 'string' && { mediaId: id }) }
 }
 
 /** https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates: a name and a language. */
-function templateIn({ name, language, components }: Fields): CloudContent {
+function readTemplate({ name, language, components }: Fields): CloudContent {
   if (typeof fieldsOf(language).code !== 'string') throw invalid('template.language.code is required')
   const all = listOf(components).map(fieldsOf)
   const texts = all
@@ -119,17 +123,21 @@ function templateIn({ name, language, components }: Fields): CloudContent {
   // The labels are part of the template. The call only has the payloads of its quick replies.
   const buttons = all
     .filter(({ type, sub_type }) => type === 'button' && sub_type === 'quick_reply')
-    .map(({ parameters }) => within(fieldsOf(listOf(parameters)[0]).payload, 'button payload', cloudLimits.buttons.id))
+    .map(({ parameters }) =>
+      requireText(fieldsOf(listOf(parameters)[0]).payload, 'button payload', cloudLimits.buttons.id),
+    )
     .map((payload) => ({ label: payload, data: payload }))
-  return { kind: 'template', source: [within(name, 'template.name', 512), ...texts].join('\n'), buttons }
+  return { kind: 'template', source: [requireText(name, 'template.name', 512), ...texts].join('\n'), buttons }
 }
 
-function within(value: unknown, what: string, most: number): string {
+/** Throws a `CloudRefusal` if it is no text, blank or too long. `what` names it. */
+function requireText(value: unknown, what: string, most: number): string {
   if (typeof value !== 'string' || value.trim() === '') throw invalid(`${what} is required`)
   if (value.length > most) throw invalid(`${what} length invalid, max length: ${most}`)
   return value
 }
 
-function distinct(values: readonly string[], what: string): void {
+/** Throws a `CloudRefusal` if two values are the same. */
+function requireDistinct(values: readonly string[], what: string): void {
   if (new Set(values).size < values.length) throw invalid(`${what} is duplicated`)
 }

@@ -31,9 +31,12 @@ export interface Hook {
   /** `sha256=…` over these bytes. */
   sign(body: string | Uint8Array): string
   /** Sets the webhook as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
-  set(url: string, verifyToken: string): Promise<void>
+  setUrl(url: string, verifyToken: string): Promise<void>
+  /** Queues an event of the number, with this value. */
   notify(value: Fields): void
-  status(status: CloudStatus): void
+  /** Queues the status of a message. */
+  reportStatus(status: CloudStatus): void
+  /** Sends no more. */
   close(): void
 }
 
@@ -43,6 +46,7 @@ interface HookOptions {
   readonly phoneNumberId: string
 }
 
+/** Without a URL, events wait. */
 export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Hook {
   const calls: WhatsAppWebhookCall[] = []
   const pending: string[] = []
@@ -54,13 +58,13 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     post,
     drop: () => pending.shift(),
   })
-  return { calls, sign, set, notify, status, close }
+  return { calls, sign, setUrl, notify, reportStatus, close }
 
   function sign(body: string | Uint8Array): string {
     return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
   }
 
-  async function set(to: string, verifyToken: string): Promise<void> {
+  async function setUrl(to: string, verifyToken: string): Promise<void> {
     const challenge = String(1_158_201_444)
     const query = new URLSearchParams({
       'hub.mode': 'subscribe',
@@ -71,24 +75,24 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     if (!answer.ok || (await answer.text()) !== challenge)
       throw new TestingError('whatsapp', `The webhook did not return the challenge: it answered ${answer.status}.`)
     url = to
-    queue.send()
+    queue.sendNext()
   }
 
   function notify(value: Fields): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
     pending.push(JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '102', changes: [change] }] }))
-    queue.send()
+    queue.sendNext()
   }
 
-  function status({ id, person, status: is, code, data }: CloudStatus): void {
+  function reportStatus({ id, person, status, code, data }: CloudStatus): void {
     const title = code === undefined ? '' : (titles[code] ?? 'Error')
     const errors =
       code === undefined ? {} : { errors: [{ code, title, message: title, error_data: { details: title } }] }
     const timestamp = String(Math.floor(clock.now() / 1000))
     // `biz_opaque_callback_data`: https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/status
     const posted = data === undefined ? {} : { biz_opaque_callback_data: data }
-    notify({ statuses: [{ id, status: is, timestamp, recipient_id: person, ...posted, ...errors }] })
+    notify({ statuses: [{ id, status, timestamp, recipient_id: person, ...posted, ...errors }] })
   }
 
   function close(): void {
@@ -96,6 +100,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     queue.stop()
   }
 
+  /** Sends a body once, and logs the request. Resolves with the status. */
   async function post(body: string, signal: AbortSignal): Promise<number> {
     const call = { body, signature: sign(body) }
     const index = calls.push(call) - 1

@@ -30,43 +30,44 @@ export interface WhatsAppPeople {
   fail(person: string, messageId: string, code: number): void
 }
 
-export function createCloudPerson(state: CloudState): WhatsAppPeople {
+export function createPeople(state: CloudState): WhatsAppPeople {
   const { clock, hook } = state
   return {
     say: (person, text, options = {}) => {
-      const sent = options.file ? documentOf(state, text, options.file) : { type: 'text', text: { body: text } }
-      return put(person, { kind: 'text', source: text, buttons: [] }, sent, options)
+      const sent = options.file ? storeDocument(state, text, options.file) : { type: 'text', text: { body: text } }
+      return addMessage(person, { kind: 'text', source: text, buttons: [] }, sent, options)
     },
     press,
     remove: (person, messageId) => {
-      found(person, messageId)
+      shownPostIn(person, messageId)
       state.chat(person).posts.delete(messageId)
       state.changed(person)
     },
     fail: (person, messageId, code) => {
-      const { data } = found(person, messageId)
+      const { data } = shownPostIn(person, messageId)
       state.chat(person).posts.delete(messageId)
       state.changed(person)
-      hook.status({ id: messageId, person, status: 'failed', code, data })
+      hook.reportStatus({ id: messageId, person, status: 'failed', code, data })
     },
   }
 
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
-    const { content } = found(person, messageId)
+    const { content } = shownPostIn(person, messageId)
     const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
     const { label: title, data: id, description } = shownButton('whatsapp', { messageId, wanted: button }, named)
     // https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples: a template's quick reply.
     if (content.kind === 'template') {
       const sent = { type: 'button', button: { payload: id, text: title } }
-      return put(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
+      return addMessage(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
     }
     const type = content.kind === 'list' ? 'list_reply' : 'button_reply'
     const choice = { id, title, ...(description !== undefined && { description }) }
     const sent = { type: 'interactive', interactive: { type, [type]: choice } }
-    return put(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
+    return addMessage(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
   }
 
-  function put(
+  /** Adds a person's message, and sends it to the webhook as `sent`. Returns its `wamid`. */
+  function addMessage(
     person: string,
     content: CloudContent,
     sent: Fields,
@@ -82,7 +83,7 @@ export function createCloudPerson(state: CloudState): WhatsAppPeople {
     const isNamed = person.includes('.')
     const contact = { profile: { name }, ...(isNamed ? { user_id: person } : { wa_id: person }) }
     const from = isNamed ? { from_user_id: person } : { from: person }
-    const context = contextOf(replyTo, forwarded)
+    const context = contextFields(replyTo, forwarded)
     const timestamp = String(Math.floor(at / 1000))
     hook.notify({
       contacts: [contact],
@@ -91,13 +92,16 @@ export function createCloudPerson(state: CloudState): WhatsAppPeople {
     return id
   }
 
-  function found(person: string, messageId: string): CloudPost {
+  function shownPostIn(person: string, messageId: string): CloudPost {
     return shownPost('whatsapp', { id: messageId, place: `The chat of ${person}`, posts: state.chat(person).posts })
   }
 }
 
-/** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document */
-function documentOf(
+/**
+ * Stores a file, and returns the fields of its message.
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/document
+ */
+function storeDocument(
   state: CloudState,
   caption: string,
   { name, bytes, mime = 'text/plain' }: NonNullable<WhatsAppSay['file']>,
@@ -109,7 +113,7 @@ function documentOf(
 }
 
 /** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */
-function contextOf(replyTo: string | undefined, forwarded: WhatsAppSay['forwarded']): Fields | undefined {
+function contextFields(replyTo: string | undefined, forwarded: WhatsAppSay['forwarded']): Fields | undefined {
   if (forwarded !== undefined) return forwarded === 'often' ? { frequently_forwarded: true } : { forwarded: true }
   return replyTo === undefined ? undefined : { from: '15550001111', id: replyTo }
 }

@@ -53,10 +53,10 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
     const body = await readBody(request)
     if (request.headers.authorization !== `Bearer ${token}`) return sendAnswer(response, refused(expired))
     const isNumber = request.method === 'GET' && pathOf(request) === phoneNumberId
-    if (request.method === 'GET' && !isNumber) return readFrom(request, response)
+    if (request.method === 'GET' && !isNumber) return answerMediaRead(request, response)
     const isPost = id === phoneNumberId && path !== undefined && request.method === 'POST'
     if (!isNumber && !isPost) return sendAnswer(response, refused(unknown))
-    const { fields, run } = isNumber ? readNumber : path === 'media' ? mediaIn(request, body) : messageIn(body)
+    const { fields, run } = isNumber ? readNumber : path === 'media' ? mediaCall(request, body) : messageCall(body)
     const kind = isNumber ? 'number' : path === 'media' ? 'media' : kindOf(fields)
     const to = textIn(fields, 'to') ?? textIn(fields, 'recipient')
     const call: WhatsAppCall = { at: state.clock.now(), kind, to, fields }
@@ -71,8 +71,11 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
     })
   }
 
-  /** https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media */
-  function readFrom(request: IncomingMessage, response: ServerResponse): void {
+  /**
+   * Answers with the address of a person's file, or with its content at that address.
+   * https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+   */
+  function answerMediaRead(request: IncomingMessage, response: ServerResponse): void {
     const path = pathOf(request)
     const file = state.inbox.get(decodeURIComponent(path.replace(/^attachments\//, '')))
     if (!file) return sendAnswer(response, refused(unknown))
@@ -92,17 +95,18 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
     return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
   }
 
-  function messageIn(body: Buffer): CallToDo {
+  function messageCall(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
-    return { fields, run: (lost) => state.messages(fields, lost) }
+    return { fields, run: (lost) => state.sendMessage(fields, lost) }
   }
 
-  function mediaIn(request: IncomingMessage, body: Buffer): CallToDo {
+  function mediaCall(request: IncomingMessage, body: Buffer): CallToDo {
     const { file, ...fields } = readForm(body, request) ?? {}
-    return { fields, run: () => state.media(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }
+    return { fields, run: () => state.uploadMedia(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }
   }
 }
 
+/** Without the version and the query. */
 function pathOf({ url = '' }: IncomingMessage): string {
   return /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url)?.[1] ?? ''
 }

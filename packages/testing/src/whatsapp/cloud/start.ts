@@ -7,7 +7,7 @@ import type { CloudKind, WhatsAppButton } from './content.ts'
 import { type CloudFault, matchesCloud } from './fault.ts'
 import { createHook, type WhatsAppWebhookCall } from './hook.ts'
 import { cloudLimits } from './limits.ts'
-import { createCloudPerson, type WhatsAppPeople } from './person.ts'
+import { createPeople, type WhatsAppPeople } from './person.ts'
 import { createCloudApi, type WhatsAppCall } from './server.ts'
 import { type CloudPost, createState } from './state.ts'
 
@@ -94,18 +94,18 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   const server = createFakeServer('whatsapp', createCloudApi({ state, token, phoneNumberId, log, hasDates: dates }))
   await server.listen()
   return {
-    ...createCloudPerson(state),
+    ...createPeople(state),
     token,
     appSecret,
     phoneNumberId,
     calls: log.calls,
     webhookCalls: hook.calls,
-    setWebhook: hook.set,
+    setWebhook: hook.setUrl,
     sign: hook.sign,
     url: `${server.origin}/v23.0`,
     count: (kind) => log.calls.filter((call) => call.kind === kind).length,
-    screen: (person) => [...state.chat(person).posts.values()].map(shown),
-    notifications: (person) => state.chat(person).loud,
+    screen: (person) => [...state.chat(person).posts.values()].map(messageShown),
+    notifications: (person) => state.chat(person).notifications,
     typing: (person) => state.chat(person).typingUntil > clock.now(),
     inject: log.inject,
     observe,
@@ -117,7 +117,7 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   }
 }
 
-function shown({ id, from, content, replyTo, file, reaction }: CloudPost): WhatsAppMessage {
+function messageShown({ id, from, content, replyTo, file, reaction }: CloudPost): WhatsAppMessage {
   const { kind, source, buttons, fileName } = content
   const document = file && { name: fileName ?? file.name, bytes: file.bytes }
   return {

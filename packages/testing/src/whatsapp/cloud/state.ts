@@ -2,7 +2,7 @@ import type { TestClock } from '../../clock.ts'
 import { type Fields, fieldsOf } from '../../fields.ts'
 import { createBudget } from '../../platform/budget.ts'
 import type { NamedFile } from '../../platform/payload.ts'
-import { type CloudContent, contentOf } from './content.ts'
+import { type CloudContent, readContent } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
 import { CloudRefusal, invalid, titles } from './refusal.ts'
@@ -26,7 +26,7 @@ interface CloudChat {
   lastMessageAt: number
   typingUntil: number
   readonly read: Set<string>
-  loud: number
+  notifications: number
 }
 
 interface CloudStateOptions {
@@ -48,11 +48,17 @@ export interface CloudState {
   readonly hook: Hook
   /** Files that people sent, by their media ids. */
   readonly inbox: Map<string, CloudInboxFile>
+  /** The chat with a person, which begins empty. */
   chat(person: string): CloudChat
   nextId(): string
-  /** `lost` is the error of a message that is accepted and then not delivered. */
-  messages(fields: Fields, lost?: number): unknown
-  media(type: string, file: NamedFile | undefined): unknown
+  /**
+   * Posts a message, reacts to one, or marks one as read, by the call's fields. Returns the body of the response.
+   * `lost` is the error of a message that is accepted and then not delivered.
+   */
+  sendMessage(fields: Fields, lost?: number): unknown
+  /** Stores a file of the business, and returns its media id. */
+  uploadMedia(type: string, file: NamedFile | undefined): unknown
+  /** Notifies observers that this person now sees something else. */
   changed(person: string): void
 }
 
@@ -63,12 +69,18 @@ export function createState(options: CloudStateOptions): CloudState {
   const budget = createBudget(clock)
   const begunAt = clock.now()
   let ids = 0
-  return { clock, hook, inbox: new Map(), chat, nextId, messages, media, changed }
+  return { clock, hook, inbox: new Map(), chat, nextId, sendMessage, uploadMedia, changed }
 
   function chat(person: string): CloudChat {
     const known = chats.get(person)
     if (known) return known
-    const fresh = { posts: new Map(), lastMessageAt: begunAt, typingUntil: 0, read: new Set<string>(), loud: 0 }
+    const fresh = {
+      posts: new Map(),
+      lastMessageAt: begunAt,
+      typingUntil: 0,
+      read: new Set<string>(),
+      notifications: 0,
+    }
     chats.set(person, fresh)
     return fresh
   }
@@ -79,9 +91,9 @@ export function createState(options: CloudStateOptions): CloudState {
     return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
   }
 
-  function messages(fields: Fields, lost?: number): unknown {
+  function sendMessage(fields: Fields, lost?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
-    if (fields.status !== undefined) return read(fields)
+    if (fields.status !== undefined) return markRead(fields)
     // A business-scoped user id has its own parameter.
     const person = fields.to ?? fields.recipient
     if (typeof person !== 'string' || person === '') throw invalid('to is required')
@@ -90,57 +102,61 @@ export function createState(options: CloudStateOptions): CloudState {
     return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, lost)
   }
 
+  /** Adds a message, and reports its delivery to the webhook. One that isn't delivered is only reported. */
   function post(person: string, fields: Fields, lost: number | undefined): unknown {
-    const content = contentOf(fields, listBody)
+    const content = readContent(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} does not exist`)
-    const where = chat(person)
+    const place = chat(person)
     // A template may begin a conversation.
-    const data = dataIn(fields)
-    const isClosed = content.kind !== 'template' && clock.now() - where.lastMessageAt > cloudLimits.windowMs
+    const data = callbackDataIn(fields)
+    const isClosed = content.kind !== 'template' && clock.now() - place.lastMessageAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusal(131047)
     spend(person)
     const id = nextId()
     const replyTo = fieldsOf(fields.context).message_id
     const code = isClosed ? 131047 : lost
-    if (code !== undefined) hook.status({ id, person, status: 'failed', code, data })
+    if (code !== undefined) hook.reportStatus({ id, person, status: 'failed', code, data })
     else {
       const answered = typeof replyTo === 'string' ? { replyTo } : {}
-      const more = { ...answered, ...(file && { file }), ...(data !== undefined && { data }) }
-      where.posts.set(id, { id, from: 'business', at: clock.now(), content, ...more })
-      where.loud += 1
-      where.typingUntil = 0
+      const details = { ...answered, ...(file && { file }), ...(data !== undefined && { data }) }
+      place.posts.set(id, { id, from: 'business', at: clock.now(), content, ...details })
+      place.notifications += 1
+      place.typingUntil = 0
       changed(person)
-      for (const status of ['sent', 'delivered'] as const) hook.status({ id, person, status, data })
+      for (const status of ['sent', 'delivered'] as const) hook.reportStatus({ id, person, status, data })
     }
-    return answerOf(person, id)
+    return acceptedBody(person, id)
   }
 
+  /** An empty emoji removes the reaction. */
   function react(person: string, { message_id: at, emoji }: Fields): unknown {
     const found = chat(person).posts.get(String(at))
     if (!found) throw invalid('the message to react to does not exist')
     spend(person)
     found.reaction = String(emoji)
     changed(person)
-    return answerOf(person, nextId())
+    return acceptedBody(person, nextId())
   }
 
+  /** Throws a `CloudRefusal` if the budget of the number or of the pair is used up. */
   function spend(person: string): void {
     budget.spend([{ name: 'number', allowances: [cloudLimits.number] }], () => refusal(130429))
     budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }], () => refusal(131056))
   }
 
-  function read({ message_id: id, typing_indicator: typing }: Fields): unknown {
+  /** Finds the message in any chat, because the call doesn't name a person. Shows "typing…" if the call asks for it. */
+  function markRead({ message_id: id, typing_indicator: typing }: Fields): unknown {
     const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
     if (!found) throw invalid('the message to mark as read does not exist')
-    const [person, where] = found
-    where.read.add(String(id))
-    if (fieldsOf(typing).type === 'text') where.typingUntil = clock.now() + cloudLimits.typingMs
+    const [person, place] = found
+    place.read.add(String(id))
+    if (fieldsOf(typing).type === 'text') place.typingUntil = clock.now() + cloudLimits.typingMs
     changed(person)
     return { success: true }
   }
 
-  function media(type: string, file: NamedFile | undefined): unknown {
+  function uploadMedia(type: string, file: NamedFile | undefined): unknown {
     if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })
     if (!file || file.bytes.length === 0)
@@ -152,7 +168,8 @@ export function createState(options: CloudStateOptions): CloudState {
     return { id }
   }
 
-  function answerOf(person: string, id: string): unknown {
+  /** The response to an accepted message. */
+  function acceptedBody(person: string, id: string): unknown {
     return {
       messaging_product: 'whatsapp',
       contacts: [
@@ -164,15 +181,16 @@ export function createState(options: CloudStateOptions): CloudState {
 }
 
 /**
- * 512 characters at most, in messages of any kind: "biz_opaque_callback_data character maximum from 256 to 512".
- * https://developers.facebook.com/docs/whatsapp/business-platform/changelog
+ * Undefined if absent. 512 characters at most, in messages of any kind: "biz_opaque_callback_data character maximum
+ * from 256 to 512". https://developers.facebook.com/docs/whatsapp/business-platform/changelog
  */
-function dataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {
+function callbackDataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {
   if (data === undefined) return undefined
   if (typeof data !== 'string' || data.length > cloudLimits.callbackData) throw invalid('biz_opaque_callback_data')
   return data
 }
 
+/** The refusal that Meta sends with this code. */
 export function refusal(code: number): CloudRefusal {
   const isRate = code === 131056 || code === 130429 || code === 4
   return new CloudRefusal(code, `(#${code}) ${titles[code] ?? 'Error'}`, { status: isRate ? 429 : 400 })

@@ -20,17 +20,20 @@ interface SocketChat {
   readonly posts: Map<string, SocketPost>
   editedAt: number
   typingUntil: number
-  loud: number
+  notifications: number
 }
 
 /** WhatsApp's state of an account, independent of the connected socket. */
 export interface SocketAccount {
+  /** The chat with this person or group, which begins empty. */
   chat(jid: string): SocketChat
   /** The message that `sendMessage` makes of its arguments. */
-  make(jid: string, content: Fields, options: Fields): Fields
+  makeMessage(jid: string, content: Fields, options: Fields): Fields
   /** Applies such a message. Throws the server's refusals. */
-  send(jid: string, made: Fields, content: Fields, options: Fields): void
-  put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
+  applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void
+  /** Adds a message, and notifies observers. The account's own message ends its typing indicator there. */
+  addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
+  /** Notifies observers that a person in this chat now sees something else. */
   changed(jid: string): void
   /** People mentioned in a message. They would be notified. */
   readonly mentioned: readonly string[]
@@ -60,31 +63,31 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
   const chats = new Map<string, SocketChat>()
   const mentioned: string[] = []
   const lateEdits: string[] = []
-  let sent = 0
-  return { chat, make, send, put, changed, mentioned, lateEdits }
+  let messages = 0
+  return { chat, makeMessage, applyMessage, addPost, changed, mentioned, lateEdits }
 
   function chat(jid: string): SocketChat {
     const known = chats.get(jid)
     if (known) return known
-    const fresh = { posts: new Map(), editedAt: Number.NEGATIVE_INFINITY, typingUntil: 0, loud: 0 }
+    const fresh = { posts: new Map(), editedAt: Number.NEGATIVE_INFINITY, typingUntil: 0, notifications: 0 }
     chats.set(jid, fresh)
     return fresh
   }
 
-  function put(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
-    const where = chat(jid)
-    const whole = { ...post, at: clock.now(), editedTimes: 0 }
-    where.posts.set(post.id, whole)
+  function addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
+    const place = chat(jid)
+    const added = { ...post, at: clock.now(), editedTimes: 0 }
+    place.posts.set(post.id, added)
     if (post.from === 'me') {
-      where.loud += 1
-      where.typingUntil = 0
+      place.notifications += 1
+      place.typingUntil = 0
     }
     changed(jid)
-    return whole
+    return added
   }
 
-  function make(jid: string, content: Fields, options: Fields): Fields {
-    const id = typeof options.messageId === 'string' ? options.messageId : nextId()
+  function makeMessage(jid: string, content: Fields, options: Fields): Fields {
+    const id = typeof options.messageId === 'string' ? options.messageId : nextMessageId()
     return {
       key: { remoteJid: jid, fromMe: true, id },
       // The computer's time, as in `generateWAMessageFromContent` of Baileys.
@@ -94,16 +97,17 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     }
   }
 
-  function send(jid: string, made: Fields, content: Fields, options: Fields): void {
+  function applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void {
     const id = String(fieldsOf(made.key).id)
-    if (content.delete !== undefined) remove(jid, fieldsOf(content.delete))
+    if (content.delete !== undefined) removeMessage(jid, fieldsOf(content.delete))
     else if (content.react !== undefined) react(jid, fieldsOf(content.react))
-    else if (content.edit !== undefined) edit(jid, content)
+    else if (content.edit !== undefined) editMessage(jid, content)
     // An existing message with that id is kept.
-    else if (!chat(jid).posts.has(id)) post(jid, { id, content, options })
+    else if (!chat(jid).posts.has(id)) postMessage(jid, { id, content, options })
   }
 
-  function post(jid: string, { id, content, options }: { id: string; content: Fields; options: Fields }): void {
+  /** Adds a message of the account, and notes its mentions. */
+  function postMessage(jid: string, { id, content, options }: { id: string; content: Fields; options: Fields }): void {
     const names = [content.mentions, fieldsOf(content.contextInfo).mentionedJid].flatMap((list) =>
       Array.isArray(list) ? list : [],
     )
@@ -113,10 +117,10 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     if (options.quoted !== undefined && quoted.message === undefined)
       throw new TypeError("Cannot read properties of undefined (reading 'undefined')")
     const replyTo = fieldsOf(quoted.key).id
-    put(jid, {
+    addPost(jid, {
       id,
       from: 'me',
-      source: textIn(content),
+      source: validText(content),
       ...(typeof replyTo === 'string' && { replyTo }),
       ...(content.document instanceof Uint8Array && {
         document: { name: String(content.fileName), mediaType: String(content.mimetype), bytes: content.document },
@@ -124,29 +128,34 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     })
   }
 
-  function edit(jid: string, content: Fields): void {
-    const where = chat(jid)
+  /**
+   * Ignores messages of others, unknown ones, and those that are too old. Throws a `SocketBoom` if edits come too fast.
+   */
+  function editMessage(jid: string, content: Fields): void {
+    const place = chat(jid)
     const now = clock.now()
-    if (now - where.editedAt < socketLimits.editIntervalMs) throw new SocketBoom(429, 'rate-overlimit')
-    where.editedAt = now
+    if (now - place.editedAt < socketLimits.editIntervalMs) throw new SocketBoom(429, 'rate-overlimit')
+    place.editedAt = now
     const id = String(fieldsOf(content.edit).id)
-    const known = where.posts.get(id)
+    const known = place.posts.get(id)
     // Ignored: an app that doesn't know the message, or gets the edit too late, skips it.
     if (known?.from !== 'me') return
     if (now - known.at > socketLimits.editMs) {
       lateEdits.push(id)
       return
     }
-    where.posts.set(id, { ...known, source: textIn(content), editedTimes: known.editedTimes + 1 })
+    place.posts.set(id, { ...known, source: validText(content), editedTimes: known.editedTimes + 1 })
     changed(jid)
   }
 
-  function remove(jid: string, key: Fields): void {
+  /** Ignores messages of others. */
+  function removeMessage(jid: string, key: Fields): void {
     const { posts } = chat(jid)
     if (posts.get(String(key.id))?.from === 'me') posts.delete(String(key.id))
     changed(jid)
   }
 
+  /** An empty text removes the reaction. */
   function react(jid: string, { key, text }: Fields): void {
     const { posts } = chat(jid)
     const id = String(fieldsOf(key).id)
@@ -155,13 +164,14 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     changed(jid)
   }
 
-  function nextId(): string {
-    sent += 1
-    return `3EB0${createHash('sha256').update(String(sent)).digest('hex').toUpperCase().slice(0, 18)}`
+  function nextMessageId(): string {
+    messages += 1
+    return `3EB0${createHash('sha256').update(String(messages)).digest('hex').toUpperCase().slice(0, 18)}`
   }
 }
 
-function textIn(content: Fields): string {
+/** The text or caption. Throws a `SocketBoom` if it is too long. */
+function validText(content: Fields): string {
   const text = content.text ?? content.caption ?? ''
   if (typeof text !== 'string') throw new TypeError('text is not a string')
   if (text.length > socketLimits.text) throw new SocketBoom(406, 'not-acceptable')

@@ -17,4 +17,4 @@ export class SocketBoom extends Error {
 }
 
 /** The error of every call on a closed socket. */
-export const closed = (): SocketBoom => new SocketBoom(428, 'Connection Closed')
+export const closedError = (): SocketBoom => new SocketBoom(428, 'Connection Closed')

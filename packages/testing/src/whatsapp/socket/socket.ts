@@ -2,7 +2,7 @@ import { type Fields, fieldsOf } from '../../fields.ts'
 import type { FaultPlan } from '../../platform/fault.ts'
 import type { SocketAccount } from './account.ts'
 import { socketLimits } from './account.ts'
-import { closed, SocketBoom } from './boom.ts'
+import { closedError, SocketBoom } from './boom.ts'
 import type { SocketCallKind, SocketFault } from './fault.ts'
 
 /** A call as received by the socket. */
@@ -86,6 +86,7 @@ export interface SocketHandle {
   /** How many listeners are registered. */
   readonly listening: number
   emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void
+  /** Breaks the connection. */
   close(): void
 }
 
@@ -143,29 +144,34 @@ export function createSocket(options: SocketOptions): SocketHandle {
     close,
   }
 
+  /** Calls the event's listeners. */
   function emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void {
     for (const listener of [...listeners[event]]) listener(payload)
   }
 
+  /** Emits the close, once. Every later call throws. */
   function close(): void {
     if (!isOpen) return
     isOpen = false
-    emit('connection.update', { connection: 'close', lastDisconnect: { error: closed(), date: new Date(now()) } })
+    emit('connection.update', { connection: 'close', lastDisconnect: { error: closedError(), date: new Date(now()) } })
   }
 
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
-    const made = account.make(jid, fields, fieldsOf(options))
-    const acknowledged = await call(kindOf(fields), jid, () => account.send(jid, made, fields, fieldsOf(options)))
+    const made = account.makeMessage(jid, fields, fieldsOf(options))
+    const acknowledged = await runCall(kindOf(fields), jid, () =>
+      account.applyMessage(jid, made, fields, fieldsOf(options)),
+    )
     // The socket receives its own messages as history, whatever the server does with them.
     queueMicrotask(() => emit('messages.upsert', { messages: [made], type: 'append' }))
     const id = String(fieldsOf(made.key).id)
-    const attrs = { class: 'message', id, from: jid, t: secondsOf(now()) }
+    const attrs = { class: 'message', id, from: jid, t: unixSeconds(now()) }
     // The call resolves before the acknowledgement, once the message is written to the connection.
-    if (acknowledged !== 'nothing') void later().then(() => isOpen && acknowledge(attrs, acknowledged.error))
+    if (acknowledged !== 'nothing') void severalTurns().then(() => isOpen && acknowledge(attrs, acknowledged.error))
     return made
   }
 
+  /** Emits the server's acknowledgement. One with an error also marks the message as failed. */
   function acknowledge(attrs: FakeAck['attrs'], error: string | undefined): void {
     const ack: FakeAck = { tag: 'ack', attrs: { ...attrs, ...(error !== undefined && { error }) } }
     for (const listener of [...ackListeners]) listener(ack)
@@ -175,7 +181,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
   }
 
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
-    await call('typing', jid, () => {
+    await runCall('typing', jid, () => {
       account.chat(jid).typingUntil = type === 'composing' ? now() + socketLimits.typingMs : 0
       account.changed(jid)
     })
@@ -184,7 +190,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
   async function readMessages(keys: readonly object[]): Promise<void> {
     for (const key of keys.map(fieldsOf)) {
       const jid = String(key.remoteJid)
-      await call('read', jid, () => {
+      await runCall('read', jid, () => {
         const { posts } = account.chat(jid)
         const known = posts.get(String(key.id))
         if (known) posts.set(known.id, { ...known, isRead: true })
@@ -193,8 +199,11 @@ export function createSocket(options: SocketOptions): SocketHandle {
     }
   }
 
-  /** Resolves with the server's later acknowledgement. */
-  async function call(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
+  /**
+   * Logs a call, and does it unless a fault prevents that. Resolves with the acknowledgement to emit later. Throws a
+   * `SocketBoom`.
+   */
+  async function runCall(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
     const fault = plan.next({ kind })
     const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
     const index = calls.push(tried) - 1
@@ -204,7 +213,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
     }
     // Asynchronous, because the real one looks up device keys first.
     await Promise.resolve()
-    if (!isOpen) throw closed()
+    if (!isOpen) throw closedError()
     switch (fault?.type) {
       case undefined:
         done()
@@ -213,7 +222,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
         throw new SocketBoom(fault.statusCode, fault.message ?? 'not-acceptable')
       case 'drop':
         close()
-        throw closed()
+        throw closedError()
       case 'unanswered':
         done()
         throw new SocketBoom(408, 'Timed Out')
@@ -234,7 +243,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
   }
 }
 
-/** The acknowledgement, with the error of a refusal. Undefined if none is sent. */
+/** The acknowledgement, with the error of a refusal. "nothing" if none is sent. */
 type Acknowledged = { readonly error?: string } | 'nothing'
 
 function kindOf(content: Fields): SocketCallKind {
@@ -242,10 +251,12 @@ function kindOf(content: Fields): SocketCallKind {
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
 }
 
-async function later(): Promise<void> {
+/** Resolves after a few microtasks. */
+async function severalTurns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve()
 }
 
-function secondsOf(ms: number): string {
+/** The time of an acknowledgement, as a text. */
+function unixSeconds(ms: number): string {
   return String(Math.floor(ms / 1000))
 }

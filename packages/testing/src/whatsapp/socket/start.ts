@@ -89,7 +89,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   let current: SocketHandle | undefined
   let missed: unknown[] = []
   let sockets = 0
-  let written = 0
+  let messages = 0
   return {
     connect,
     drop: () => current?.close(),
@@ -101,8 +101,8 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     },
     calls,
     count: (kind) => calls.filter((call) => call.kind === kind).length,
-    screen: (jid) => [...account.chat(jid).posts.values()].map(shown),
-    notifications: (jid) => account.chat(jid).loud,
+    screen: (jid) => [...account.chat(jid).posts.values()].map(messageShown),
+    notifications: (jid) => account.chat(jid).notifications,
     typing: (jid) => account.chat(jid).typingUntil > clock.now(),
     mentioned: account.mentioned,
     lateEdits: account.lateEdits,
@@ -111,13 +111,13 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     say,
     revoke: (jid, id, { by } = {}) => {
       // As `processMessage` of Baileys does it: the key of the revoking message, with the id that it names.
-      const taken = by === undefined || admins[jid]?.includes(by) ? take(jid, id) : undefined
+      const taken = by === undefined || admins[jid]?.includes(by) ? removePost(jid, id) : undefined
       const place = jid.endsWith('@g.us') ? { remoteJid: jid, participant: by } : { remoteJid: by }
       const key = by === undefined ? taken : { ...place, fromMe: false, id }
       current?.emit('messages.update', [{ key, update: { message: null, messageStubType: 1, key } }])
     },
     refuse: (jid, id, reason) => {
-      const key = take(jid, id)
+      const key = removePost(jid, id)
       current?.emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [reason] } }])
     },
   }
@@ -158,10 +158,10 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
       mention = false,
       file,
     } = options
-    written += 1
-    const id = `3A${String(written).padStart(16, '0')}`
+    messages += 1
+    const id = `3A${String(messages).padStart(16, '0')}`
     const inGroup = jid.endsWith('@g.us')
-    account.put(jid, { id, from: isMine ? 'me' : inGroup ? from : jid, source: text, ...(replyTo && { replyTo }) })
+    account.addPost(jid, { id, from: isMine ? 'me' : inGroup ? from : jid, source: text, ...(replyTo && { replyTo }) })
     const cited = replyTo === undefined ? undefined : account.chat(jid).posts.get(replyTo)
     const by = cited?.from === 'me' ? user.id.replace(/:\d+/, '') : cited?.from
     const quoting = replyTo && {
@@ -181,7 +181,13 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
         ? { extendedTextMessage: { text: withMention, contextInfo } }
         : { conversation: text }
     const message = {
-      key: { remoteJid: jid, fromMe: isMine, id, ...(inGroup ? { participant: from } : {}), ...altIn(inGroup, alt) },
+      key: {
+        remoteJid: jid,
+        fromMe: isMine,
+        id,
+        ...(inGroup ? { participant: from } : {}),
+        ...otherIdOf(inGroup, alt),
+      },
       pushName: name,
       messageTimestamp: Math.floor(clock.now() / 1000),
       message: [...(isEphemeral ? ['ephemeralMessage'] : []), ...wrappers].reduceRight<object>(
@@ -194,7 +200,8 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     return id
   }
 
-  function take(jid: string, id: string): { remoteJid: string; fromMe: boolean; id: string } {
+  /** Removes a message, and returns its key. Throws a `TestingError` if there is none. */
+  function removePost(jid: string, id: string): { remoteJid: string; fromMe: boolean; id: string } {
     const post = account.chat(jid).posts.get(id)
     if (!post) throw new TestingError('whatsapp', `There is no message ${id} in chat ${jid}.`)
     account.chat(jid).posts.delete(id)
@@ -203,7 +210,16 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   }
 }
 
-function shown({ id, from, source, editedTimes, replyTo, document, reaction, isRead }: SocketPost): BaileysMessage {
+function messageShown({
+  id,
+  from,
+  source,
+  editedTimes,
+  replyTo,
+  document,
+  reaction,
+  isRead,
+}: SocketPost): BaileysMessage {
   return {
     id,
     from,
@@ -218,7 +234,7 @@ function shown({ id, from, source, editedTimes, replyTo, document, reaction, isR
 }
 
 /** `decodeMessageNode` of Baileys: the person's other id is the participant's in a group, else the chat's. */
-function altIn(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
+function otherIdOf(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
   if (alt === undefined) return {}
   const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'
   return inGroup ? { participantAlt: alt, addressingMode } : { remoteJidAlt: alt, addressingMode }

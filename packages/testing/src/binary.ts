@@ -15,14 +15,15 @@ export interface BinaryOptions {
   /** Default {@link defaultVersion}. */
   readonly version?: string
   /**
-   * * Where other versions are cached. Default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache
+   * Where other versions are cached. Default `$REPLY_OPENCODE_CACHE`, else `reply/opencode` in the user's cache
    * folder.
    */
   readonly cache?: string
 }
 
 /**
- * OpenCode's own names: `windows` instead of `win32`. Baseline builds run on CPUs without AVX2, musl builds on Alpine.
+ * The npm package of a version for this computer. OpenCode's own names: `windows` instead of `win32`. Baseline builds
+ * run on CPUs without AVX2, musl builds on Alpine.
  */
 const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
@@ -34,6 +35,7 @@ const packageName = (version = defaultVersion): string => {
   return names.join('-')
 }
 
+/** True if it can't be found out. */
 const hasAvx2 = (): boolean => {
   try {
     return readFileSync('/proc/cpuinfo', 'utf8').includes(' avx2')
@@ -44,6 +46,7 @@ const hasAvx2 = (): boolean => {
 
 const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
+/** The name of the program in its package. */
 const executableOf = (version: string): string => {
   const name = isOpenCode2(version) ? 'opencode2' : 'opencode'
   return process.platform === 'win32' ? `${name}.exe` : name

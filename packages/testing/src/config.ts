@@ -27,6 +27,7 @@ interface Command {
 
 type Rule = 'allow' | 'ask' | 'deny'
 
+/** The first three numbers of a version. */
 const numbersOf = (version: string): readonly number[] => version.split(/[.-]/).slice(0, 3).map(Number)
 
 /** Whether a server's version is at least another, compared numerically. */
@@ -56,26 +57,27 @@ export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): 
     share: 'disabled',
     model: 'fake/m1',
     providers: { fake: provider },
-    permissions: permissionsOf(config.permission),
+    permissions: secondPermissions(config.permission),
     commands: config.command,
-    agents: agentsOf(config.agent),
+    agents: secondAgents(config.agent),
     experimental: { subagent_depth: config.subagentDepth },
     ...config.extra,
   }
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
 
-/** Version 2 keeps an agent's permissions as it keeps all others. */
-const agentsOf = (agents: OpencodeConfig['agent']): object | undefined =>
+/** Version 2 keeps an agent's permissions as it keeps all others: see `secondPermissions`. */
+const secondAgents = (agents: OpencodeConfig['agent']): object | undefined =>
   agents &&
   Object.fromEntries(
     Object.entries(agents).map(([name, agent]) => {
       const { permission, ...rest } = agent as { permission?: OpencodeConfig['permission'] }
-      return [name, { ...rest, permissions: permissionsOf(permission) }]
+      return [name, { ...rest, permissions: secondPermissions(permission) }]
     }),
   )
 
-const permissionsOf = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
+/** Version 2 has a list of rules, one for each tool and pattern. */
+const secondPermissions = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
   Object.entries(permission).flatMap(([tool, rules]) => {
     const action = renamedTools[tool] ?? tool
     const each = typeof rules === 'string' ? { '*': rules } : rules

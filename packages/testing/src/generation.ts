@@ -17,14 +17,14 @@ export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswe
     ? pieces
     : pieces.map((piece) =>
         piece.type === 'tool'
-          ? { ...piece, tool: renamedTools[piece.tool] ?? piece.tool, input: inputOf(piece.input) }
+          ? { ...piece, tool: renamedTools[piece.tool] ?? piece.tool, input: renameInputs(piece.input) }
           : piece,
       )
 
 /** The inputs that OpenCode 2 names otherwise. */
 const renamedInputs: Readonly<Record<string, string>> = { subagent_type: 'agent', filePath: 'path' }
 
-const inputOf = (input: unknown): unknown =>
+const renameInputs = (input: unknown): unknown =>
   typeof input === 'object' && input !== null
     ? Object.fromEntries(Object.entries(input).map(([name, value]) => [renamedInputs[name] ?? name, value]))
     : input

@@ -48,7 +48,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
   async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
     const end = time + durationMs
     await rest?.()
-    for (let next = earliest(end); next; next = earliest(end)) {
+    for (let next = earliestUntil(end); next; next = earliestUntil(end)) {
       timers.delete(next)
       time = Math.max(time, next.at)
       next.run()
@@ -57,8 +57,10 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     time = end
   }
 
-  /** If several timers are due at the same time, the one that was set first. A set keeps the order. */
-  function earliest(end: number): Timer | undefined {
+  /**
+   * The timer that is due first, and not after `end`. If several are due at the same time, the one that was set first.
+   */
+  function earliestUntil(end: number): Timer | undefined {
     let found: Timer | undefined
     for (const timer of timers) if (timer.at <= end && (!found || timer.at < found.at)) found = timer
     return found

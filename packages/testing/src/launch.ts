@@ -29,7 +29,7 @@ export interface LaunchOptions extends BinaryOptions {
   /** How long to wait until the server answers, in ms. Default 60,000. */
   readonly readyMs?: number
   /**
-   * * Whether to set up the project's instance before `launchOpencode` resolves, and to fail if its config is invalid.
+   * Whether to set up the project's instance before `launchOpencode` resolves, and to fail if its config is invalid.
    * Default true.
    */
   readonly warm?: boolean
@@ -110,8 +110,8 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
       port = free.port
       server = free.started
     } else server = await start(options.port)
-    if (second) await listModels(server.url, project.directory, headers)
-    else if (options.warm ?? true) await warm(server.url, project.directory, headers)
+    if (second) await waitForModel(server.url, project.directory, headers)
+    else if (options.warm ?? true) await requireValidConfig(server.url, project.directory, headers)
   } catch (error) {
     await stop()
     throw error
@@ -149,8 +149,12 @@ export const openCode2Password = 'reply-test'
 
 const maxTries = 1200
 
-/** A new location of OpenCode 2 has no model for its first moments, and refuses prompts meanwhile. */
-const listModels = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
+/** Waits until a new location of OpenCode 2 has a model. For its first moments it has none, and refuses prompts. */
+const waitForModel = async (
+  url: string,
+  directory: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> => {
   const route = `${url}/api/model?${new URLSearchParams({ 'location[directory]': directory })}`
   for (let tries = 0; tries < maxTries; tries++) {
     const response = await fetch(route, { headers })
@@ -162,8 +166,15 @@ const listModels = async (url: string, directory: string, headers: Readonly<Reco
   throw new TestingError('launch', `OpenCode at ${url} lists no model for ${directory}: check the config option.`)
 }
 
-/** A broken config only shows on the routes of a directory. Health and the event stream look fine. */
-const warm = async (url: string, directory: string, headers: Readonly<Record<string, string>>): Promise<void> => {
+/**
+ * Throws with type `launch` if the server rejected the project's config. That only shows on the routes of a directory:
+ * health and the event stream look fine.
+ */
+const requireValidConfig = async (
+  url: string,
+  directory: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> => {
   const response = await fetch(`${url}/config?directory=${encodeURIComponent(directory)}`, { headers })
   if (response.ok) return
   const reason = (await response.text()).slice(0, 500)

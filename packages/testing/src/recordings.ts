@@ -77,7 +77,7 @@ const ending = {
   truth: '.truth.json.gz',
   watch: '.watch.json.gz',
 } as const
-const pathOf = ({ version, scenario }: RecordingName, kind: keyof typeof ending): string =>
+const filePath = ({ version, scenario }: RecordingName, kind: keyof typeof ending): string =>
   `${folder}${version}/${scenario}${ending[kind]}`
 
 /** Versions in the order of their numbers. */
@@ -104,7 +104,7 @@ export const listRecordings = ({
         .filter((name) => name.endsWith(ending.truth))
         .sort()
         .map((name) => ({ version, scenario: name.slice(0, -ending.truth.length) }))
-        .map((name) => ({ ...name, hasGlobal: existsSync(pathOf(name, 'global')) })),
+        .map((name) => ({ ...name, hasGlobal: existsSync(filePath(name, 'global')) })),
     )
 }
 
@@ -113,7 +113,7 @@ export const listRecordings = ({
  */
 export const readRecording = (wanted: RecordingName & { readonly global?: boolean }): Recording => {
   const { version, scenario, global = false } = wanted
-  const path = pathOf(wanted, global ? 'global' : 'event')
+  const path = filePath(wanted, global ? 'global' : 'event')
   if (!existsSync(path)) {
     const what = `${version}/${scenario}${global ? ' (global)' : ''}`
     throw new TestingError(
@@ -121,9 +121,9 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
       `There is no recording ${what}: see listRecordings(), or create it with npm run record.`,
     )
   }
-  const truth = JSON.parse(gunzipSync(readFileSync(pathOf(wanted, 'truth'))).toString('utf8')) as RecordedState
+  const truth = JSON.parse(gunzipSync(readFileSync(filePath(wanted, 'truth'))).toString('utf8')) as RecordedState
   const bytes = new Uint8Array(gunzipSync(readFileSync(path)))
-  const watch = pathOf(wanted, 'watch')
+  const watch = filePath(wanted, 'watch')
   if (!existsSync(watch)) return { version, scenario, bytes, truth }
   const watched: readonly unknown[] = JSON.parse(gunzipSync(readFileSync(watch)).toString('utf8'))
   return { version, scenario, bytes, truth, watched }
@@ -139,8 +139,8 @@ export const writeRecording = async (
 ): Promise<void> => {
   const pack = (content: string): Buffer => gzipSync(content, { level: 9 })
   await mkdir(`${folder}${truth.version}`, { recursive: true })
-  await writeFile(pathOf(truth, 'event'), pack(streams.event))
-  if (streams.global !== undefined) await writeFile(pathOf(truth, 'global'), pack(streams.global))
-  await writeFile(pathOf(truth, 'truth'), pack(JSON.stringify(truth)))
-  await writeFile(pathOf(truth, 'watch'), pack(JSON.stringify(streams.watched)))
+  await writeFile(filePath(truth, 'event'), pack(streams.event))
+  if (streams.global !== undefined) await writeFile(filePath(truth, 'global'), pack(streams.global))
+  await writeFile(filePath(truth, 'truth'), pack(JSON.stringify(truth)))
+  await writeFile(filePath(truth, 'watch'), pack(JSON.stringify(streams.watched)))
 }

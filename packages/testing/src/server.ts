@@ -33,7 +33,8 @@ interface RunningServer {
  */
 const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
 
-const environment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
+/** Only the variables that a program needs to run, and those of the prepared home. */
+const serverEnvironment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   ),
@@ -46,9 +47,10 @@ const environment = ({ home }: Project, more: Readonly<Record<string, string>>):
 const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
 /**
- * The server's own children, such as a shell with a sleeping command, are in its process group and must end with it.
+ * Signals a server and its own children, such as a shell with a sleeping command. They are in its process group and
+ * must end with it.
  */
-const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
+const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
   if (child.pid === undefined) return
   try {
     if (process.platform === 'win32') child.kill(name)
@@ -59,6 +61,7 @@ const signal = (child: ChildProcess, name: NodeJS.Signals): void => {
   }
 }
 
+/** False if it doesn't answer within two seconds. */
 const isHealthy = async (route: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
   try {
     const response = await fetch(route, { headers, signal: AbortSignal.timeout(2000) })
@@ -76,17 +79,18 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const url = `http://127.0.0.1:${port}`
   const child = spawn(binary, ['serve', ...options.flags, '--port', String(port), '--hostname', '127.0.0.1'], {
     cwd: project.directory,
-    env: environment(project, env),
+    env: serverEnvironment(project, env),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
   })
   guard.watch(child.pid)
   let output = ''
-  const listen = (chunk: Buffer): void => {
+  /** Keeps the last 64 KB. */
+  const keepOutput = (chunk: Buffer): void => {
     output = `${output}${chunk.toString('utf8')}`.slice(-65_536)
   }
-  child.stdout.on('data', listen)
-  child.stderr.on('data', listen)
+  child.stdout.on('data', keepOutput)
+  child.stderr.on('data', keepOutput)
   const closed = new Promise<void>((resolve) => {
     child.once('close', () => {
       guard.watch(undefined)
@@ -99,11 +103,11 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   })
 
   const kill = async (): Promise<void> => {
-    signal(child, 'SIGKILL')
+    signalGroup(child, 'SIGKILL')
     if (isRunning(child) && child.pid !== undefined) await closed
   }
   const end = async (): Promise<void> => {
-    if (isRunning(child)) signal(child, 'SIGTERM')
+    if (isRunning(child)) signalGroup(child, 'SIGTERM')
     await Promise.race([closed, sleep(2000, undefined, { ref: false })])
     await kill()
   }

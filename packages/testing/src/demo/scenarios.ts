@@ -19,8 +19,8 @@ export interface DemoScenario extends Scenario {
 
 const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
-/** Each step fills the context a little more, as real steps do. */
-const grown = (step: ScriptStep, index: number): ScriptStep => {
+/** Reports more tokens at each step, as real steps do. */
+const withUsage = (step: ScriptStep, index: number): ScriptStep => {
   const more = reportUsage(18_000 + 2500 * index, 240)
   const isList = (each: ScriptStep): each is ModelAnswer => Array.isArray(each)
   if (isList(step)) return [...step, more]
@@ -38,7 +38,7 @@ export const demoScenarios: readonly DemoScenario[] = [
       'Plans, runs tools, keeps a todo list, asks a question, and fixes a bug according to the answer.',
       {
         title: 'Fix the discount',
-        steps: shopSteps.map(grown),
+        steps: shopSteps.map(withUsage),
       },
     ),
   ),

@@ -191,7 +191,7 @@ function validNonce({ nonce }: Fields): string | undefined {
 }
 
 /**
- * The message that a call replies to. Undefined if the call is no reply, or if the reference is optional and its
+ * The message that a call replies to. Undefined if the call isn't a reply, or if the reference is optional and its
  * message doesn't exist.
  */
 function repliedIn(fields: Fields, channel: Channel): string | undefined {

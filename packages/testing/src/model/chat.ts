@@ -1,26 +1,26 @@
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { isFields, listOf, textIn } from './request.ts'
+import { contentText, isFields, objectsIn } from './request.ts'
 
 /** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat-streaming */
 export const chat: Dialect = {
-  takes: (path) => path.endsWith('/chat/completions'),
-  read: (body) => {
+  isAnswerPath: (path) => path.endsWith('/chat/completions'),
+  readConversation: (body) => {
     const fields = isFields(body) ? body : {}
-    const turns = listOf(fields.messages).map((message) => ({
+    const turns = objectsIn(fields.messages).map((message) => ({
       role: roleOf(message.role),
-      text: textIn(message.content),
-      calls: listOf(message.tool_calls).length > 0,
+      text: contentText(message.content),
+      calls: objectsIn(message.tool_calls).length > 0,
     }))
-    return { turns, hasTools: listOf(fields.tools).length > 0 }
+    return { turns, hasTools: objectsIn(fields.tools).length > 0 }
   },
-  refusal: (status, message) => ({ error: { message, type: 'scripted', code: status } }),
-  speak: () => voice(),
+  errorBody: (status, message) => ({ error: { message, type: 'scripted', code: status } }),
+  createVoice: () => createVoice(),
 }
 
 const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
   role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
 
-const voice = (): Voice => {
+const createVoice = (): Voice => {
   let index = -1
   return {
     begin: () => [delta({ role: 'assistant', content: '' })],

@@ -3,17 +3,17 @@ import type { Conversation } from './request.ts'
 /** How a vendor's protocol asks for an answer and streams it. */
 export interface Dialect {
   /** Whether a POST to this path asks for an answer. */
-  readonly takes: (path: string) => boolean
+  readonly isAnswerPath: (path: string) => boolean
   /** Reads a request's body. An unknown shape counts as empty. */
-  readonly read: (body: unknown) => Conversation
+  readonly readConversation: (body: unknown) => Conversation
   /** The body of an error. */
-  readonly refusal: (status: number, message: string) => unknown
+  readonly errorBody: (status: number, message: string) => unknown
   /** Whether a POST to this path asks for an answer that is not streamed. Default: none does. */
-  readonly isWhole?: (path: string) => boolean
+  readonly isJoinedPath?: (path: string) => boolean
   /** Makes such an answer of the frames that a stream would have. Present if `isWhole` is. */
-  readonly whole?: (frames: readonly Frame[]) => unknown
+  readonly joinFrames?: (frames: readonly Frame[]) => unknown
   /** Begins one answer. */
-  readonly speak: (answer: Answer) => Voice
+  readonly createVoice: (answer: Answer) => Voice
 }
 
 /** The facts of a request that its answer depends on. */

@@ -1,36 +1,40 @@
 import type { Fields } from '../fields.ts'
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { isFields, listOf, type Turn, textIn } from './request.ts'
+import { contentText, isFields, objectsIn, type Turn } from './request.ts'
 
 /**
  * Anthropic's Messages. Requests: https://docs.anthropic.com/en/api/messages, streams:
  * https://docs.anthropic.com/en/docs/build-with-claude/streaming, errors: https://docs.anthropic.com/en/api/errors
  */
 export const messages: Dialect = {
-  takes: (path) => path.endsWith('/v1/messages'),
-  read: (body) => {
+  isAnswerPath: (path) => path.endsWith('/v1/messages'),
+  readConversation: (body) => {
     const fields = isFields(body) ? body : {}
-    const system: Turn = { role: 'system', text: textIn(fields.system), calls: false }
-    return { turns: [system, ...listOf(fields.messages).flatMap(turnsOf)], hasTools: listOf(fields.tools).length > 0 }
+    const system: Turn = { role: 'system', text: contentText(fields.system), calls: false }
+    return {
+      turns: [system, ...objectsIn(fields.messages).flatMap(turnsOf)],
+      hasTools: objectsIn(fields.tools).length > 0,
+    }
   },
-  refusal: (status, message) => ({ type: 'error', error: { type: kindOf(status), message } }),
-  speak: ({ number, model }) => voice(`msg_scripted_${number}`, model),
+  errorBody: (status, message) => ({ type: 'error', error: { type: errorType(status), message } }),
+  createVoice: ({ number, model }) => createVoice(`msg_scripted_${number}`, model),
 }
 
 /** Tool results are blocks of a user's message, often with texts beside them. */
 const turnsOf = (message: Fields): readonly Turn[] => {
-  const blocks = listOf(message.content)
-  const results = blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => textIn(content))
+  const blocks = objectsIn(message.content)
+  const results = blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => contentText(content))
   const turn: Turn = {
     role: message.role === 'assistant' ? 'assistant' : 'user',
-    text: typeof message.content === 'string' ? message.content : textIn(blocks.filter(({ type }) => type === 'text')),
+    text:
+      typeof message.content === 'string' ? message.content : contentText(blocks.filter(({ type }) => type === 'text')),
     calls: blocks.some(({ type }) => type === 'tool_use'),
   }
   if (results.length === 0) return [turn]
   return [...results.map((text): Turn => ({ role: 'tool', text, calls: false })), ...(turn.text === '' ? [] : [turn])]
 }
 
-const kinds: Readonly<Record<number, string>> = {
+const errorTypes: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   403: 'permission_error',
@@ -40,12 +44,14 @@ const kinds: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-const kindOf = (status: number): string => kinds[status] ?? 'api_error'
+/** The name of an HTTP status. */
+const errorType = (status: number): string => errorTypes[status] ?? 'api_error'
 
-const voice = (id: string, model: string): Voice => {
+const createVoice = (id: string, model: string): Voice => {
   let index = -1
   let hasCalled = false
-  const block = (opening: object, deltas: readonly object[]): readonly Frame[] => {
+  /** A content block and its deltas. Counts the blocks. */
+  const blockFrames = (opening: object, deltas: readonly object[]): readonly Frame[] => {
     index++
     return [
       event('content_block_start', { index, content_block: opening }),
@@ -74,18 +80,18 @@ const voice = (id: string, model: string): Voice => {
       }),
     ],
     text: (chunks) =>
-      block(
+      blockFrames(
         { type: 'text', text: '' },
         chunks.map((text) => ({ type: 'text_delta', text })),
       ),
     reasoning: (chunks) =>
-      block({ type: 'thinking', thinking: '', signature: '' }, [
+      blockFrames({ type: 'thinking', thinking: '', signature: '' }, [
         ...chunks.map((thinking) => ({ type: 'thinking_delta', thinking })),
         { type: 'signature_delta', signature: 'scripted' },
       ]),
     tool: ({ id, name, pieces }) => {
       hasCalled = true
-      return block(
+      return blockFrames(
         { type: 'tool_use', id, name, input: {} },
         pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
       )

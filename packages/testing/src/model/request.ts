@@ -2,7 +2,7 @@ import type { Fields } from '../fields.ts'
 import { scenarioIn } from '../script.ts'
 
 /** The parts of a request for an answer that a script can depend on. */
-export interface Asked {
+export interface ScriptRequest {
   readonly kind: 'step' | 'title' | 'summary'
   /** The latest scenario named in a user's or the assistant's text, if any. */
   readonly scenario: string | undefined
@@ -40,18 +40,18 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The objects in a list. Empty for anything else. */
-export const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+export const objectsIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** Content is a string or a list of parts. Only text counts. */
-export const textIn = (content: unknown): string =>
+/** The text of a message's content, which is a string or a list of parts. Only text counts. */
+export const contentText = (content: unknown): string =>
   typeof content === 'string'
     ? content
-    : listOf(content)
+    : objectsIn(content)
         .map((part) => (typeof part.text === 'string' ? part.text : ''))
         .join('\n')
 
-/** Determines the kind of answer that a conversation asks for, and its script. */
-export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
+/** Finds out what a conversation asks for, and which script answers it. */
+export const readRequest = ({ turns, hasTools }: Conversation): ScriptRequest => {
   const spoken = turns.filter(({ role }) => role !== 'system' && role !== 'tool')
   const named = spoken.findLast(({ text }) => scenarioIn(text) !== undefined)
   const scenario = named === undefined ? undefined : scenarioIn(named.text)
@@ -61,7 +61,7 @@ export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
   const results = since.filter(({ role }) => role === 'tool').map(({ text }) => text)
   const texts = turns.filter(({ role }) => role !== 'system').map(({ text }) => text)
   return {
-    kind: kindOf(turns, hasTools),
+    kind: requestKind(turns, hasTools),
     scenario,
     prompt: opening?.text ?? '',
     step,
@@ -71,10 +71,10 @@ export const askedIn = ({ turns, hasTools }: Conversation): Asked => {
 }
 
 /** Agents offer tools in every step, but not for a title or a summary. The prompt tells those two apart. */
-const kindOf = (turns: readonly Turn[], hasTools: boolean): Asked['kind'] => {
-  if (hasTools && !isSummary(turns)) return 'step'
+const requestKind = (turns: readonly Turn[], hasTools: boolean): ScriptRequest['kind'] => {
+  if (hasTools && !asksForSummary(turns)) return 'step'
   return turns.some(({ text }) => /generate a title|title generator/i.test(text)) ? 'title' : 'summary'
 }
 
-const isSummary = (turns: readonly Turn[]): boolean =>
+const asksForSummary = (turns: readonly Turn[]): boolean =>
   turns.some(({ role, text }) => role === 'system' && /summarizing conversations|summarization/i.test(text))

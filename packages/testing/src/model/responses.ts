@@ -1,23 +1,24 @@
 import type { Fields } from '../fields.ts'
 import type { Dialect, Frame, Voice } from './dialect.ts'
-import { isFields, listOf, type Turn, textIn } from './request.ts'
+import { contentText, isFields, objectsIn, type Turn } from './request.ts'
 
 /**
  * OpenAI's Responses. Requests: https://platform.openai.com/docs/api-reference/responses/create, streams:
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 export const responses: Dialect = {
-  takes: (path) => path.endsWith('/responses'),
-  read: (body) => {
+  isAnswerPath: (path) => path.endsWith('/responses'),
+  readConversation: (body) => {
     const fields = isFields(body) ? body : {}
-    const system: Turn = { role: 'system', text: textIn(fields.instructions), calls: false }
-    const given = typeof fields.input === 'string' ? [{ role: 'user', content: fields.input }] : listOf(fields.input)
-    return { turns: [system, ...given.flatMap(turnsOf)], hasTools: listOf(fields.tools).length > 0 }
+    const system: Turn = { role: 'system', text: contentText(fields.instructions), calls: false }
+    const given = typeof fields.input === 'string' ? [{ role: 'user', content: fields.input }] : objectsIn(fields.input)
+    return { turns: [system, ...given.flatMap(turnsOf)], hasTools: objectsIn(fields.tools).length > 0 }
   },
-  refusal: (status, message) => ({ error: { message, type: 'scripted', code: String(status) } }),
-  speak: ({ number, model }) => voice(`resp_scripted_${number}`, model),
+  errorBody: (status, message) => ({ error: { message, type: 'scripted', code: String(status) } }),
+  createVoice: ({ number, model }) => createVoice(`resp_scripted_${number}`, model),
 }
 
+/** Whether an item is a call of a tool. */
 const isCall = ({ type }: Fields): boolean => typeof type === 'string' && /_call$/.test(type)
 
 /** Each call is an item of its own: those of one answer follow each other and count as one round. */
@@ -27,21 +28,22 @@ const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly T
     return before !== undefined && isCall(before) ? [] : [{ role: 'assistant', text: '', calls: true }]
   }
   if (typeof item.type === 'string' && /_call_output$/.test(item.type))
-    return [{ role: 'tool', text: textIn(item.output), calls: false }]
+    return [{ role: 'tool', text: contentText(item.output), calls: false }]
   if (item.role === 'system' || item.role === 'developer')
-    return [{ role: 'system', text: textIn(item.content), calls: false }]
+    return [{ role: 'system', text: contentText(item.content), calls: false }]
   if (item.role !== 'user' && item.role !== 'assistant') return []
-  return [{ role: item.role, text: textIn(item.content), calls: false }]
+  return [{ role: item.role, text: contentText(item.content), calls: false }]
 }
 
-const voice = (id: string, model: string): Voice => {
+const createVoice = (id: string, model: string): Voice => {
   let sequence = 0
   const output: object[] = []
   const event = (type: string, rest: object): Frame => ({
     event: type,
     data: { type, sequence_number: sequence++, ...rest },
   })
-  const item = (
+  /** An output item, and the frames between its beginning and its end. Keeps the item for the response. */
+  const itemFrames = (
     whole: Readonly<{ id: string; [field: string]: unknown }>,
     opening: object,
     between: (place: Place) => readonly Frame[],
@@ -56,16 +58,16 @@ const voice = (id: string, model: string): Voice => {
     output.push(whole)
     return frames
   }
-  const response = (status: string, rest: object = {}): object => ({
+  const responseFields = (status: string, rest: object = {}): object => ({
     response: { id, object: 'response', created_at: 0, model, status, output, ...rest },
   })
   return {
-    begin: () => [event('response.created', response('in_progress'))],
+    begin: () => [event('response.created', responseFields('in_progress'))],
     text: (chunks) => {
       const text = chunks.join('')
       const part = { type: 'output_text', text, annotations: [] }
       const whole = { id: `${id}_${output.length}`, type: 'message', role: 'assistant', status: 'completed' }
-      return item({ ...whole, content: [part] }, { status: 'in_progress', content: [] }, (place) => {
+      return itemFrames({ ...whole, content: [part] }, { status: 'in_progress', content: [] }, (place) => {
         const at = { ...place, content_index: 0 }
         return [
           event('response.content_part.added', { ...at, part: { ...part, text: '' } }),
@@ -78,7 +80,7 @@ const voice = (id: string, model: string): Voice => {
     reasoning: (chunks) => {
       const text = chunks.join('')
       const whole = { id: `${id}_${output.length}`, type: 'reasoning', summary: [{ type: 'summary_text', text }] }
-      return item(whole, { summary: [] }, (place) => {
+      return itemFrames(whole, { summary: [] }, (place) => {
         const at = { ...place, summary_index: 0 }
         return [
           event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }),
@@ -93,10 +95,10 @@ const voice = (id: string, model: string): Voice => {
         type: 'function_call',
         status: 'completed',
         call_id: callID,
-        ...named(name),
+        ...nameFields(name),
         arguments: pieces.join(''),
       }
-      return item(whole, { status: 'in_progress', arguments: '' }, (place) => [
+      return itemFrames(whole, { status: 'in_progress', arguments: '' }, (place) => [
         ...pieces.map((delta) => event('response.function_call_arguments.delta', { ...place, delta })),
         event('response.function_call_arguments.done', { ...place, arguments: whole.arguments }),
       ])
@@ -109,14 +111,14 @@ const voice = (id: string, model: string): Voice => {
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: spent.input + spent.output,
       }
-      if (reason === undefined) return [event('response.completed', response('completed', { usage }))]
-      return [event('response.incomplete', response('incomplete', { usage, incomplete_details: { reason } }))]
+      if (reason === undefined) return [event('response.completed', responseFields('completed', { usage }))]
+      return [event('response.incomplete', responseFields('incomplete', { usage, incomplete_details: { reason } }))]
     },
   }
 }
 
 /** Codex puts some tools into namespaces. Scripts call them `namespace.name`. */
-const named = (name: string): object => {
+const nameFields = (name: string): object => {
   const dot = name.lastIndexOf('.')
   return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) }
 }

@@ -25,8 +25,11 @@ const chunksOf = (text: string, size: number): readonly string[] => {
   return chunks
 }
 
-/** A script can't know the server's ids. `{session}` stands for the last one named in the results. */
-const inputOf = (input: unknown, results: string): string =>
+/**
+ * A tool's input as JSON. A script can't know the server's ids, so `{session}` stands for the last one named in the
+ * results.
+ */
+const inputJson = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
 /** The frames of one piece, as the vendor streams them. */
@@ -34,19 +37,27 @@ const framesOf = (piece: AnswerPiece, voice: Voice, options: SpeakOptions): read
   if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
-  const pieces = chunksOf(inputOf(piece.input, options.results), piece.chunk ?? 64)
+  const pieces = chunksOf(inputJson(piece.input, options.results), piece.chunk ?? 64)
   return voice.tool({ id: options.nextCallID(), name: piece.tool, pieces })
 }
 
-const written = ({ event, data }: Frame): string =>
+/** A frame as a server-sent event. */
+const encodeFrame = ({ event, data }: Frame): string =>
   `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 
-/** Streams a script's pieces as one answer. Ends early, without an error, if the client disconnects. */
-export const speak = async (pieces: ModelAnswer, response: ServerResponse, options: SpeakOptions): Promise<void> => {
+/**
+ * Streams a script's pieces as one answer, or sends its HTTP error. Ends early, without an error, if the client
+ * disconnects.
+ */
+export const streamAnswer = async (
+  pieces: ModelAnswer,
+  response: ServerResponse,
+  options: SpeakOptions,
+): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
     response.writeHead(first.status, { 'content-type': 'application/json', ...first.headers })
-    response.end(JSON.stringify(options.dialect.refusal(first.status, first.message)))
+    response.end(JSON.stringify(options.dialect.errorBody(first.status, first.message)))
     return
   }
   const gone = new AbortController()
@@ -59,9 +70,10 @@ export const speak = async (pieces: ModelAnswer, response: ServerResponse, optio
   })
   const write = (frame: Frame): void => {
     if (isWhole) frames.push(frame)
-    else response.write(written(frame))
+    else response.write(encodeFrame(frame))
   }
-  const drained = async (): Promise<void> => {
+  /** Pauses between two frames, and while the client reads too slowly. */
+  const waitForDrain = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return
     // Rejects when the client disconnects, which the caller sees on the signal.
@@ -71,7 +83,7 @@ export const speak = async (pieces: ModelAnswer, response: ServerResponse, optio
   const tokens = pieces.findLast((piece) => piece.type === 'usage')
   const { input, output, cached = 0 } = tokens ?? { input: 120, output: 24 }
   const spent = { input, output, cached }
-  const voice = options.dialect.speak(options.answer)
+  const voice = options.dialect.createVoice(options.answer)
   for (const frame of voice.begin(spent)) write(frame)
   for (const piece of pieces) {
     if (gone.signal.aborted) return
@@ -85,11 +97,11 @@ export const speak = async (pieces: ModelAnswer, response: ServerResponse, optio
     for (const frame of framesOf(piece, voice, options)) {
       if (gone.signal.aborted) return
       write(frame)
-      await drained()
+      await waitForDrain()
     }
   }
   if (gone.signal.aborted) return
   const reason = pieces.findLast((piece) => piece.type === 'finish')?.reason
   for (const frame of voice.end(spent, reason)) write(frame)
-  response.end(isWhole ? JSON.stringify(options.dialect.whole?.(frames)) : undefined)
+  response.end(isWhole ? JSON.stringify(options.dialect.joinFrames?.(frames)) : undefined)
 }

@@ -1,14 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { TestingError } from '../error.ts'
 import { inGeneration } from '../generation.ts'
+import { readBody } from '../platform/payload.ts'
 import type { ModelAnswer, Script, ScriptStep, Scripts } from '../script.ts'
 import { chat } from './chat.ts'
 import type { Dialect } from './dialect.ts'
 import { gemini } from './gemini.ts'
 import { messages } from './messages.ts'
-import { type Asked, askedIn, isFields } from './request.ts'
+import { isFields, readRequest, type ScriptRequest } from './request.ts'
 import { responses } from './responses.ts'
-import { speak } from './speak.ts'
+import { streamAnswer } from './speak.ts'
 
 /** The scripts of a model, and how it streams. */
 export interface ScriptedModelOptions {
@@ -24,20 +25,20 @@ export interface ScriptedModelOptions {
   /** Code points per chunk, unless the script sets its own. Default 12. */
   readonly chunk?: number
   /**
-   * * Whether to keep connections open between requests. Default true. Matters if a script breaks one: servers up to
+   * Whether to keep connections open between requests. Default true. Matters if a script breaks one: servers up to
    * 1.14 retry on a reused connection by themselves, unseen by OpenCode.
    */
   readonly keepAlive?: boolean
   /** The generation of the server. OpenCode 2 has other names for some tools. Default 1. */
   readonly generation?: 1 | 2
-  /** How many of the newest requests `requests` keeps. Default: all. */
+  /** How many of the newest requests `requests` keeps, so that a long run needs no more memory. Default: all. */
   readonly keepRequests?: number
   /** Port to listen on. Default 0, any free one. */
   readonly port?: number
 }
 
 /** A request for an answer, with the script and step that it asks for. */
-export interface ModelRequest extends Asked {
+export interface ModelRequest extends ScriptRequest {
   /** 0 for the first request of a step, 1 for its first repetition, … */
   readonly attempt: number
   /** The request's JSON body, as the server sent it. */
@@ -63,35 +64,35 @@ export interface ScriptedModel {
   close(): Promise<void>
 }
 
-const lost: ModelAnswer = [{ type: 'text', text: 'No script was named.' }]
+const noScriptAnswer: ModelAnswer = [{ type: 'text', text: 'No script was named.' }]
 
-const emptyJSON: ModelAnswer = [{ type: 'text', text: '{}' }]
+const emptyJsonAnswer: ModelAnswer = [{ type: 'text', text: '{}' }]
 
-const piecesOf = (step: ScriptStep, asked: Asked, attempt: number): ModelAnswer => {
-  if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? lost
+/** The answer for this attempt, or of the branch that the tool results choose. */
+const answerOfStep = (step: ScriptStep, scriptRequest: ScriptRequest, attempt: number): ModelAnswer => {
+  if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? noScriptAnswer
   if ('branches' in step)
-    return step.branches.find((each) => asked.results.includes(each.includes))?.pieces ?? step.otherwise
+    return step.branches.find((each) => scriptRequest.results.includes(each.includes))?.pieces ?? step.otherwise
   return step
 }
 
 /**
  * The script's answer to a request. If the script has no further steps, the answer states that, so that a test sees it.
  */
-const answerTo = (script: Script | undefined, asked: Asked, attempt: number): ModelAnswer => {
-  if (asked.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
-  if (asked.kind === 'summary')
-    return piecesOf(script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }], asked, attempt)
-  if (script === undefined) return [{ type: 'text', text: `No script is named ${asked.scenario ?? '(nothing)'}.` }]
-  const step = script.steps[asked.step]
+const answerTo = (script: Script | undefined, scriptRequest: ScriptRequest, attempt: number): ModelAnswer => {
+  if (scriptRequest.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
+  if (scriptRequest.kind === 'summary')
+    return answerOfStep(
+      script?.summary ?? [{ type: 'text', text: 'Summary: nothing was done yet.' }],
+      scriptRequest,
+      attempt,
+    )
+  if (script === undefined)
+    return [{ type: 'text', text: `No script is named ${scriptRequest.scenario ?? '(nothing)'}.` }]
+  const step = script.steps[scriptRequest.step]
   return step === undefined
-    ? [{ type: 'text', text: `The script ${asked.scenario} has no step ${asked.step}.` }]
-    : piecesOf(step, asked, attempt)
-}
-
-const readBody = async (request: IncomingMessage): Promise<unknown> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    ? [{ type: 'text', text: `The script ${scriptRequest.scenario} has no step ${scriptRequest.step}.` }]
+    : answerOfStep(step, scriptRequest, attempt)
 }
 
 const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
@@ -100,7 +101,8 @@ const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
 const modelIn = (body: unknown, path: string): string =>
   isFields(body) && typeof body.model === 'string' ? body.model : (/models\/([^:/]+):/.exec(path)?.[1] ?? 'm1')
 
-const refuse = (response: ServerResponse, status: number, message: string): void => {
+/** Answers with an error of the model's server itself. */
+const sendError = (response: ServerResponse, status: number, message: string): void => {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
 }
@@ -113,48 +115,49 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
   let calls = 0
   let answers = 0
 
-  const complete = async (
+  /** Logs a request, and answers it from its script. */
+  const answerRequest = async (
     { dialect, path }: { readonly dialect: Dialect; readonly path: string },
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> => {
-    const body = await readBody(request)
-    const conversation = dialect.read(body)
-    const asked = askedIn(conversation)
-    const identity = `${asked.kind}\u0000${asked.identity}`
+    const body: unknown = JSON.parse((await readBody(request)).toString('utf8'))
+    const conversation = dialect.readConversation(body)
+    const scriptRequest = readRequest(conversation)
+    const identity = `${scriptRequest.kind}\u0000${scriptRequest.identity}`
     const attempt = attempts.get(identity) ?? 0
     attempts.set(identity, attempt + 1)
     answers += 1
-    requests.push({ ...asked, attempt, body })
+    requests.push({ ...scriptRequest, attempt, body })
     if (requests.length > (options.keepRequests ?? Number.POSITIVE_INFINITY)) requests.shift()
     const { fallback } = options
-    const name = asked.scenario ?? (typeof fallback === 'function' ? fallback(asked.prompt) : fallback)
+    const name = scriptRequest.scenario ?? (typeof fallback === 'function' ? fallback(scriptRequest.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
-    const pieces = conversation.wantsJSON === true ? emptyJSON : answerTo(script, asked, attempt)
-    await speak(inGeneration(options.generation ?? 1, pieces), response, {
+    const pieces = conversation.wantsJSON === true ? emptyJsonAnswer : answerTo(script, scriptRequest, attempt)
+    await streamAnswer(inGeneration(options.generation ?? 1, pieces), response, {
       dialect,
-      isWhole: dialect.isWhole?.(path) ?? false,
+      isWhole: dialect.isJoinedPath?.(path) ?? false,
       answer: { number: answers, model: modelIn(body, path) },
       chunk: options.chunk ?? 12,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
-      hold: (name, gone) => gates.pass(name, gone),
-      results: asked.results,
+      hold: (name, gone) => gates.waitAt(name, gone),
+      results: scriptRequest.results,
     })
   }
 
   const server = createServer((request, response) => {
     response.shouldKeepAlive = options.keepAlive ?? true
     const { pathname: path } = new URL(request.url ?? '/', 'http://localhost')
-    const dialect = request.method === 'POST' ? dialects.find(({ takes }) => takes(path)) : undefined
+    const dialect = request.method === 'POST' ? dialects.find(({ isAnswerPath }) => isAnswerPath(path)) : undefined
     if (dialect === undefined) {
       const known = '/v1/chat/completions, /v1/responses, /v1/messages and /v1beta/models/…:streamGenerateContent'
-      refuse(response, 404, `The scripted model only answers POST to ${known}, not ${request.method} ${path}.`)
+      sendError(response, 404, `The scripted model only answers POST to ${known}, not ${request.method} ${path}.`)
       return
     }
-    complete({ dialect, path }, request, response).catch((error: unknown) => {
+    answerRequest({ dialect, path }, request, response).catch((error: unknown) => {
       if (response.headersSent || response.destroyed) response.destroy()
-      else refuse(response, 400, `The scripted model could not read the request: ${String(error)}`)
+      else sendError(response, 400, `The scripted model could not read the request: ${String(error)}`)
     })
   })
   await new Promise<void>((resolve, reject) => {
@@ -170,7 +173,7 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
     url: `${origin}/v1`,
     origin,
     requests,
-    held: gates.held,
+    held: gates.arrival,
     release: gates.release,
     close: () =>
       new Promise((resolve) => {
@@ -182,9 +185,9 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
 
 interface Gates {
   /** Waits at the gate until it is released or `gone` aborts. */
-  pass(name: string, gone: AbortSignal): Promise<void>
+  waitAt(name: string, gone: AbortSignal): Promise<void>
   /** Resolves once a script waits, or has waited, at the gate. */
-  held(name: string): Promise<void>
+  arrival(name: string): Promise<void>
   release(name: string): void
 }
 
@@ -198,6 +201,7 @@ interface Signal {
   readonly fire: () => void
 }
 
+/** A promise, and the function that resolves it. */
 const createSignal = (): Signal => {
   let fire = (): void => {}
   const promise = new Promise<void>((resolve) => {
@@ -217,7 +221,7 @@ const createGates = (): Gates => {
     return gate
   }
   return {
-    pass: async (name, gone) => {
+    waitAt: async (name, gone) => {
       const gate = gateOf(name)
       gate.arrived.fire()
       if (gone.aborted) return
@@ -226,7 +230,7 @@ const createGates = (): Gates => {
       await Promise.race([gate.opened.promise, left.promise])
       gone.removeEventListener('abort', left.fire)
     },
-    held: (name) => gateOf(name).arrived.promise,
+    arrival: (name) => gateOf(name).arrived.promise,
     release: (name) => gateOf(name).opened.fire(),
   }
 }

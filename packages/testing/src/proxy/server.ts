@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { freePort } from '../port.ts'
-import { type CarriedFrame, type Carrier, createCarrier, type Timer } from './carry.ts'
 import { isStreamFault, type ProxyFault, type RequestFault, type StreamFault } from './fault.ts'
+import { createFaultyStream, type FaultyStream, type StreamedFrame, type Timer } from './faulty-stream.ts'
 
 /** The server behind the proxy, and the faults on the way. */
 export interface ProxyOptions {
@@ -18,7 +18,7 @@ export interface ProxyOptions {
 }
 
 /** A frame that went out to a client. */
-export interface PassedFrame extends CarriedFrame {
+export interface PassedFrame extends StreamedFrame {
   /** The number of the event stream, from 1. */
   readonly connection: number
 }
@@ -65,9 +65,9 @@ export interface FaultProxy {
   close(): Promise<void>
 }
 
-interface Stream {
+interface OpenStream {
   readonly connection: number
-  readonly carrier: Carrier
+  readonly faulty: FaultyStream
 }
 
 /** Hop-by-hop headers, which the proxy sets itself. */
@@ -84,11 +84,11 @@ const system: Timer = {
 export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   const { target, clock = system } = options
   const requests: ProxiedRequest[] = []
-  const streams = new Set<Stream>()
-  const leaving = new Set<() => void>()
+  const streams = new Set<OpenStream>()
+  const aborts = new Set<() => void>()
   let streamFaults: readonly StreamFault[] = (options.faults ?? []).filter(isStreamFault)
   let requestFaults: readonly { readonly fault: RequestFault; readonly left: number }[] = []
-  for (const fault of options.faults ?? []) if (!isStreamFault(fault)) injectRequest(fault)
+  for (const fault of options.faults ?? []) if (!isStreamFault(fault)) addRequestFault(fault)
   let opened = 0
   const server = createServer(forward)
   const port = await freePort()
@@ -105,22 +105,22 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     count: (method, path) =>
       requests.filter((each) => each.status !== undefined && each.method === method && path.test(each.path)).length,
     inject: (fault) => {
-      if (!isStreamFault(fault)) return injectRequest(fault)
+      if (!isStreamFault(fault)) return addRequestFault(fault)
       streamFaults = [...streamFaults, fault]
-      for (const { connection, carrier } of streams) if (befalls(fault, connection)) carrier.inject(fault)
+      for (const { connection, faulty } of streams) if (appliesTo(fault, connection)) faulty.inject(fault)
     },
     cut: (how = 'break') => {
-      for (const { carrier } of streams) carrier.cut(how)
+      for (const { faulty } of streams) faulty.cut(how)
     },
     stall: () => {
-      for (const { carrier } of streams) carrier.stall()
+      for (const { faulty } of streams) faulty.stall()
     },
-    refuse: shut,
+    refuse: stopListening,
     resume: async () => {
-      for (const { carrier } of streams) carrier.resume()
+      for (const { faulty } of streams) faulty.resume()
       if (!server.listening) await listen()
     },
-    close: shut,
+    close: stopListening,
   }
 
   function listen(): Promise<void> {
@@ -133,20 +133,21 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     })
   }
 
-  function shut(): Promise<void> {
+  /** Breaks all connections. */
+  function stopListening(): Promise<void> {
     return new Promise((resolve) => {
       server.close(() => resolve())
-      for (const leave of leaving) leave()
+      for (const abort of aborts) abort()
       server.closeAllConnections()
     })
   }
 
-  function injectRequest(fault: RequestFault): void {
+  function addRequestFault(fault: RequestFault): void {
     requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
   }
 
   /** The first fault for this request. Uses up one of its times. */
-  function faultOf(method: string, path: string): RequestFault | undefined {
+  function takeRequestFault(method: string, path: string): RequestFault | undefined {
     const found = requestFaults.find(
       ({ fault, left }) => left > 0 && (fault.method ?? method) === method && fault.path.test(path),
     )
@@ -154,22 +155,23 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     return found?.fault
   }
 
+  /** Passes a request to the server and its answer to the client, unless a fault prevents that. */
   function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const method = incoming.method ?? 'GET'
     const path = (incoming.url ?? '/').split('?')[0] ?? '/'
     const index = requests.push({ method, path }) - 1
-    const fault = faultOf(method, path)
+    const fault = takeRequestFault(method, path)
     // The client may disconnect while a response is being written.
     outgoing.on('error', () => {})
     if (fault?.type === 'reset') {
       incoming.socket.destroy()
       return
     }
-    if (fault?.type === 'answer') return refuseWith(fault.with, outgoing)
+    if (fault?.type === 'answer') return answerWithFailure(fault.with, outgoing)
     const upstream = request(
       `${target}${incoming.url ?? '/'}`,
       // Keeps no connection: one that broke with a restarted server would be an unplanned fault.
-      { method, headers: headersOf(incoming), agent: false },
+      { method, headers: endToEndHeaders(incoming), agent: false },
       (answer) => {
         requests[index] = { method, path, status: answer.statusCode ?? 0 }
         if (fault?.type === 'lose-answer') {
@@ -177,8 +179,8 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
           answer.on('close', () => incoming.socket.destroy())
           return
         }
-        outgoing.writeHead(answer.statusCode ?? 502, headersOf(answer))
-        if (answer.headers['content-type']?.startsWith('text/event-stream')) carry(answer, outgoing)
+        outgoing.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer))
+        if (answer.headers['content-type']?.startsWith('text/event-stream')) forwardStream(answer, outgoing)
         else {
           answer.on('error', () => outgoing.destroy())
           answer.pipe(outgoing)
@@ -187,19 +189,20 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     )
     // The server is or went down: the client sees the same as without the proxy.
     upstream.on('error', () => outgoing.destroy())
-    const leave = (): void => {
-      leaving.delete(leave)
+    const abort = (): void => {
+      aborts.delete(abort)
       upstream.destroy()
     }
-    leaving.add(leave)
-    outgoing.on('close', leave)
+    aborts.add(abort)
+    outgoing.on('close', abort)
     incoming.pipe(upstream)
   }
 
-  function carry(answer: IncomingMessage, outgoing: ServerResponse): void {
+  /** Passes an event stream to the client through its faults. */
+  function forwardStream(answer: IncomingMessage, outgoing: ServerResponse): void {
     opened += 1
     const connection = opened
-    const carrier = createCarrier({
+    const faulty = createFaultyStream({
       timer: clock,
       onFrame: (frame) => options.onFrame?.({ ...frame, connection }),
       outlet: {
@@ -213,32 +216,33 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
         },
       },
     })
-    const stream: Stream = { connection, carrier }
+    const stream: OpenStream = { connection, faulty }
     streams.add(stream)
     outgoing.flushHeaders()
-    for (const fault of streamFaults) if (befalls(fault, connection)) carrier.inject(fault)
-    answer.on('data', carrier.push)
-    answer.on('end', () => carrier.end('end'))
-    answer.on('error', () => carrier.end('break'))
+    for (const fault of streamFaults) if (appliesTo(fault, connection)) faulty.inject(fault)
+    answer.on('data', faulty.receive)
+    answer.on('end', () => faulty.end('end'))
+    answer.on('error', () => faulty.end('break'))
     outgoing.on('close', () => {
       streams.delete(stream)
-      carrier.drop()
+      faulty.discard()
     })
   }
 }
 
-function befalls(fault: StreamFault, connection: number): boolean {
+function appliesTo(fault: StreamFault, connection: number): boolean {
   return fault.connection === undefined || fault.connection === connection
 }
 
-function headersOf(message: IncomingMessage): Record<string, string | string[]> {
+/** The headers of a message, without those that the proxy sets itself. */
+function endToEndHeaders(message: IncomingMessage): Record<string, string | string[]> {
   const entries = Object.entries(message.headers).flatMap(([name, value]): [string, string | string[]][] =>
     value === undefined || ownHeaders.includes(name) ? [] : [[name, value]],
   )
   return Object.fromEntries(entries)
 }
 
-function refuseWith(how: 500 | 'html', outgoing: ServerResponse): void {
+function answerWithFailure(how: 500 | 'html', outgoing: ServerResponse): void {
   if (how === 'html') {
     outgoing.writeHead(200, { 'content-type': 'text/html' })
     outgoing.end('<!doctype html><title>OpenCode</title>')

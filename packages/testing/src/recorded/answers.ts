@@ -4,23 +4,28 @@ import type { Frame } from './frames.ts'
 import { createSecondFold } from './second-fold.ts'
 
 /** The REST answers of a server of one generation, folded from the events of a recording. */
-export interface Answers {
+export interface RestAnswers {
   /** The frame that opens each stream. */
   readonly greeting: string
+  /** Whether a path opens an event stream. */
   isStream(pathname: string): boolean
-  apply(frame: Frame): void
-  read(url: URL): Response
-  /** The recording continues unchanged, so a post has no effect. */
+  /** Applies the next frame, so that later answers include it. */
+  applyFrame(frame: Frame): void
+  /** Answers a GET. */
+  get(url: URL): Response
+  /** Answers a POST. The recording continues unchanged, so it has no effect. */
   post(pathname: string): Response
   /** Whether no real server stays long in this state, if this event is the next. */
   isPassing(next: Frame): boolean
 }
 
+/** A response with a JSON body. */
 export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json' } })
 }
 
-function missing(pathname: string): Response {
+/** OpenCode 1's response for an unknown path. */
+function firstNotFound(pathname: string): Response {
   return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
 }
 
@@ -30,21 +35,21 @@ interface FirstAnswersOptions {
 }
 
 /** OpenCode 1. */
-export function createFirstAnswers({ version, frames }: FirstAnswersOptions): Answers {
+export function createFirstAnswers({ version, frames }: FirstAnswersOptions): RestAnswers {
   const fold = createFold()
   return {
     greeting: '{"type":"server.connected","properties":{}}',
     isStream: (pathname) => pathname === '/global/event' || pathname === '/event',
-    apply: fold.apply,
-    read: ({ pathname }) => read(pathname),
+    applyFrame: fold.applyFrame,
+    get: ({ pathname }) => get(pathname),
     post: (pathname) => {
-      if (pathname === '/session') return json(firstSession())
+      if (pathname === '/session') return json(recordedRoot())
       return pathname.endsWith('/prompt_async') ? new Response(null, { status: 204 }) : json(true)
     },
     isPassing: (next) => fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold)),
   }
 
-  function read(pathname: string): Response {
+  function get(pathname: string): Response {
     const [, first, id = '', rest, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
     if (pathname === '/session/status') return json(fold.statuses())
@@ -53,17 +58,17 @@ export function createFirstAnswers({ version, frames }: FirstAnswersOptions): An
     if (pathname === '/config/providers') return json({ providers: [], default: {} })
     if (pathname === '/session' || pathname === '/experimental/session') return json(fold.sessions())
     if (pathname === '/project') return json(projects())
-    if (first !== 'session' || fold.session(id) === undefined) return missing(pathname)
+    if (first !== 'session' || fold.session(id) === undefined) return firstNotFound(pathname)
     if (rest === undefined) return json(fold.session(id))
     if (rest === 'message' && messageID === undefined) return json(fold.messages(id))
-    if (rest === 'message') return oneMessage(id, messageID)
+    if (rest === 'message') return getMessage(id, messageID)
     if (rest === 'todo') return json(fold.todos(id))
-    return rest === 'children' ? json(fold.children(id)) : missing(pathname)
+    return rest === 'children' ? json(fold.children(id)) : firstNotFound(pathname)
   }
 
-  function oneMessage(sessionID: string, messageID: string | undefined): Response {
+  function getMessage(sessionID: string, messageID: string | undefined): Response {
     const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
-    return message === undefined ? missing(`/session/${sessionID}/message/${messageID}`) : json(message)
+    return message === undefined ? firstNotFound(`/session/${sessionID}/message/${messageID}`) : json(message)
   }
 
   /** Each directory counts as a project. */
@@ -72,7 +77,8 @@ export function createFirstAnswers({ version, frames }: FirstAnswersOptions): An
     return [...directories].map((worktree) => ({ id: 'global', worktree }))
   }
 
-  function firstSession(): unknown {
+  /** The first root session of the recording, which a client that creates one gets. Undefined if there is none. */
+  function recordedRoot(): unknown {
     const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
     return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
   }
@@ -82,11 +88,11 @@ export function createFirstAnswers({ version, frames }: FirstAnswersOptions): An
 function beginsAnother(frame: Frame, fold: Fold): boolean {
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)
-  return frame.type === 'message.updated' && role === 'user' && !fold.knows(String(id))
+  return frame.type === 'message.updated' && role === 'user' && !fold.hasMessage(String(id))
 }
 
 /** OpenCode 2, whose responses are `{ data }`, or `{ data, cursor }` for pages. */
-export function createSecondAnswers({ version }: { readonly version: string }): Answers {
+export function createSecondAnswers({ version }: { readonly version: string }): RestAnswers {
   const fold = createSecondFold()
   const lists = new Map(
     Object.entries({ message: fold.messages, permission: fold.permissions, form: fold.forms, pending: fold.pending }),
@@ -94,8 +100,8 @@ export function createSecondAnswers({ version }: { readonly version: string }): 
   return {
     greeting: '{"id":"evt_0","type":"server.connected","data":{}}',
     isStream: (pathname) => pathname === '/api/event',
-    apply: fold.apply,
-    read,
+    applyFrame: fold.applyFrame,
+    get,
     post: (pathname) => {
       if (pathname === '/api/session') return json({ data: fold.sessions()[0] })
       return pathname.endsWith('/prompt') ? json({ data: {} }) : new Response(null, { status: 204 })
@@ -103,35 +109,35 @@ export function createSecondAnswers({ version }: { readonly version: string }): 
     isPassing: () => false,
   }
 
-  function read({ pathname, searchParams }: URL): Response {
+  function get({ pathname, searchParams }: URL): Response {
     if (pathname === '/api/health') return json({ healthy: true, version, pid: 1 })
     if (pathname === '/api/location') return json({ directory: searchParams.get('location[directory]') })
     if (pathname === '/api/model') return json({ data: [] })
     if (pathname === '/api/permission/request') return json({ data: fold.permissions() })
     if (pathname === '/api/form/request') return json({ data: fold.forms() })
     if (pathname === '/api/session/active') return json({ data: fold.active() })
-    if (pathname === '/api/session') return json({ data: listed(searchParams.get('parentID')), cursor: {} })
+    if (pathname === '/api/session') return json({ data: sessionsUnder(searchParams.get('parentID')), cursor: {} })
     const [, api, route, id = '', rest, item] = pathname.split('/')
     const session = fold.session(id)
-    if (api !== 'api' || route !== 'session' || session === undefined) return gone(pathname)
+    if (api !== 'api' || route !== 'session' || session === undefined) return secondNotFound(pathname)
     if (rest === undefined) return json({ data: session })
-    if (rest === 'message' && item === undefined) return page(fold.messages(id), searchParams)
+    if (rest === 'message' && item === undefined) return pageOf(fold.messages(id), searchParams)
     const list = lists.get(rest)?.(id)
-    if (list === undefined) return gone(pathname)
+    if (list === undefined) return secondNotFound(pathname)
     if (item === undefined) return json({ data: list })
     const found = list.find((one) => fieldsOf(one).id === item)
-    return found === undefined ? gone(pathname) : json({ data: found })
+    return found === undefined ? secondNotFound(pathname) : json({ data: found })
   }
 
   /** `null` asks for the sessions without a parent. */
-  function listed(parentID: string | null): readonly unknown[] {
+  function sessionsUnder(parentID: string | null): readonly unknown[] {
     const wanted = parentID === 'null' ? undefined : (parentID ?? undefined)
     return fold.sessions().filter((session) => parentID === null || fieldsOf(session).parentID === wanted)
   }
 }
 
 /** A page, newest first unless the query asks for another order. Its cursor is where the next page begins. */
-function page(messages: readonly unknown[], search: URLSearchParams): Response {
+function pageOf(messages: readonly unknown[], search: URLSearchParams): Response {
   const limit = Number(search.get('limit') ?? 50)
   const ordered = search.get('order') === 'asc' ? messages : messages.toReversed()
   const from = Number(search.get('cursor') ?? 0)
@@ -140,6 +146,7 @@ function page(messages: readonly unknown[], search: URLSearchParams): Response {
   return json({ data: ordered.slice(from, end), cursor: next })
 }
 
-function gone(pathname: string): Response {
+/** OpenCode 2's response for an unknown path. */
+function secondNotFound(pathname: string): Response {
   return json({ _tag: 'NotFoundError', message: `Nothing at ${pathname}.` }, 404)
 }

@@ -11,22 +11,26 @@ interface StoredMessage {
  * are not stored, so a text in progress reads as its last snapshot.
  */
 export interface Fold {
-  apply(frame: Frame): void
+  /** Applies the next frame. Ignores types that REST doesn't show. A restart forgets statuses and asks. */
+  applyFrame(frame: Frame): void
   sessions(): readonly unknown[]
   session(id: string): unknown
+  /** Undefined if there is no such session. */
   messages(id: string): readonly unknown[] | undefined
   children(id: string): readonly unknown[]
+  /** Empty if there are none. */
   todos(id: string): unknown
   statuses(): Fields
   questions(): readonly unknown[]
   permissions(): readonly unknown[]
   /** Whether a session is idle although its last message is a prompt. */
   isBeginning(): boolean
-  knows(messageID: string): boolean
+  hasMessage(messageID: string): boolean
   /** Whether a session is idle although an assistant's message is open: most ends pass through this state. */
   isEnding(): boolean
 }
 
+/** Without frames at first. */
 export function createFold(): Fold {
   const sessions = new Map<string, Fields>()
   const messages = new Map<string, Map<string, StoredMessage>>()
@@ -35,7 +39,7 @@ export function createFold(): Fold {
   const questions = new Map<string, unknown>()
   const permissions = new Map<string, unknown>()
   return {
-    apply,
+    applyFrame,
     sessions: () => [...sessions.values()],
     session: (id) => sessions.get(id),
     messages: (id) =>
@@ -47,13 +51,13 @@ export function createFold(): Fold {
     statuses: () => Object.fromEntries(statuses),
     questions: () => [...questions.values()],
     permissions: () => [...permissions.values()],
-    knows: (messageID) => [...messages.values()].some((stored) => stored.has(messageID)),
+    hasMessage: (messageID) => [...messages.values()].some((stored) => stored.has(messageID)),
     isBeginning: () =>
       [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].at(-1)?.info.role === 'user'),
     isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 
-  function apply(frame: Frame): void {
+  function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const pending of [statuses, questions, permissions]) pending.clear()
       return
@@ -104,6 +108,7 @@ export function createFold(): Fold {
     else stored.set(String(info.id), { info, parts: new Map() })
   }
 
+  /** Ignores parts of unknown messages. */
   function storePart(part: Fields): void {
     messages.get(String(part.sessionID))?.get(String(part.messageID))?.parts.set(String(part.id), part)
   }
@@ -116,6 +121,7 @@ export function createFold(): Fold {
   }
 }
 
+/** Whether a tool runs in it, or an answer has neither an end nor an error. */
 function isUnfinished({ info, parts }: StoredMessage): boolean {
   if ([...parts.values()].some((part) => fieldsOf(fieldsOf(part).state).status === 'running')) return true
   return info.role === 'assistant' && info.error === undefined && fieldsOf(info.time).completed === undefined

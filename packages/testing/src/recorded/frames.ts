@@ -10,23 +10,24 @@ export interface Frame {
   readonly created: number | undefined
 }
 
-const parsed = new WeakMap<Uint8Array, readonly Frame[]>()
+const framesByBytes = new WeakMap<Uint8Array, readonly Frame[]>()
 
 /**
  * The frames of raw recorded bytes, without heartbeats and the first `server.connected`, which every server sends
  * itself. Cached per array: one recording is played thousands of times.
  */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
-  const known = parsed.get(bytes)
+  const known = framesByBytes.get(bytes)
   if (known) return known
-  const frames = parse(bytes)
-  parsed.set(bytes, frames)
+  const frames = parseFrames(bytes)
+  framesByBytes.set(bytes, frames)
   return frames
 }
 
-function parse(bytes: Uint8Array): readonly Frame[] {
+/** Without heartbeats, `sync` copies and a first `server.connected`. */
+function parseFrames(bytes: Uint8Array): readonly Frame[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
-  const frames = lines.filter((line) => line.startsWith('data: ')).map((line) => toFrame(line.slice(6)))
+  const frames = lines.filter((line) => line.startsWith('data: ')).map((line) => readFrame(line.slice(6)))
   const start = frames[0]?.type === 'server.connected' ? 1 : 0
   return frames.slice(start).filter((frame) => frame.type !== 'server.heartbeat' && frame.type !== 'sync')
 }
@@ -36,7 +37,8 @@ export function isRestart(frame: Frame | undefined): boolean {
   return frame?.type === 'server.connected'
 }
 
-function toFrame(data: string): Frame {
+/** An event of `/event`, or of `/global/event`, which wraps it. */
+function readFrame(data: string): Frame {
   const value: unknown = JSON.parse(data)
   const frame = fieldsOf(fieldsOf(value).payload ?? value)
   const created = typeof frame.created === 'number' ? frame.created : undefined

@@ -11,7 +11,8 @@ interface StoredSession {
  * text in progress reads as "".
  */
 interface SecondFold {
-  apply(frame: Frame): void
+  /** Applies the next frame. Ignores types that REST doesn't show. A restart forgets running sessions and asks. */
+  applyFrame(frame: Frame): void
   sessions(): readonly Fields[]
   session(id: string): Fields | undefined
   messages(id: string): readonly Fields[]
@@ -24,6 +25,7 @@ interface SecondFold {
   pending(sessionID: string): readonly Fields[]
 }
 
+/** Without frames at first. */
 export function createSecondFold(): SecondFold {
   const sessions = new Map<string, StoredSession>()
   const inbox = new Map<string, Fields>()
@@ -33,7 +35,7 @@ export function createSecondFold(): SecondFold {
   const pending = (asks: ReadonlyMap<string, Fields>, sessionID: string | undefined): readonly Fields[] =>
     [...asks.values()].filter((ask) => sessionID === undefined || ask.sessionID === sessionID)
   return {
-    apply,
+    applyFrame,
     sessions: () => [...sessions.values()].map(({ info }) => info),
     session: (id) => sessions.get(id)?.info,
     messages: (id) => sessions.get(id)?.messages ?? [],
@@ -43,18 +45,18 @@ export function createSecondFold(): SecondFold {
     pending: (sessionID) => pending(inbox, sessionID),
   }
 
-  function apply(frame: Frame): void {
+  function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const passing of [active, permissions, forms]) passing.clear()
       return
     }
     const { type, properties: data, created } = frame
     const sessionID = String(data.sessionID)
-    if (type.startsWith('session.')) touch(sessionID, created)
-    if (applyAsk(type, data)) return
+    if (type.startsWith('session.')) touchSession(sessionID, created)
+    if (applyAskEvent(type, data)) return
     switch (type) {
       case 'session.created':
-        return void sessions.set(sessionID, { info: infoOf(sessionID, data, created), messages: [] })
+        return void sessions.set(sessionID, { info: sessionInfo(sessionID, data, created), messages: [] })
       case 'session.forked': {
         const origin = sessions.get(String(data.parentID))
         // The copies have ids of their own.
@@ -63,7 +65,7 @@ export function createSecondFold(): SecondFold {
         return void sessions.set(sessionID, { info, messages: copies })
       }
       case 'session.renamed':
-        return change(sessionID, { title: data.title })
+        return changeSession(sessionID, { title: data.title })
       case 'session.deleted':
         active.delete(sessionID)
         return void sessions.delete(sessionID)
@@ -75,7 +77,7 @@ export function createSecondFold(): SecondFold {
           timeCreated: created,
         })
       case 'session.input.promoted':
-        return deliver(sessionID, { inputID: String(data.inputID), created })
+        return deliverPrompt(sessionID, { inputID: String(data.inputID), created })
       case 'session.execution.started':
         return void active.add(sessionID)
       case 'session.execution.succeeded':
@@ -86,17 +88,18 @@ export function createSecondFold(): SecondFold {
         for (const [id, ask] of permissions) if (ask.sessionID === sessionID) permissions.delete(id)
         return
       case 'session.revert.staged':
-        return change(sessionID, { revert: data.revert })
+        return changeSession(sessionID, { revert: data.revert })
       case 'session.revert.cleared':
-        return change(sessionID, { revert: undefined })
+        return changeSession(sessionID, { revert: undefined })
       case 'session.revert.committed':
-        return commit(sessionID, String(data.to))
+        return commitRevert(sessionID, String(data.to))
       default:
-        return applyStep(frame)
+        return applyStepEvent(frame)
     }
   }
 
-  function applyAsk(type: string, data: Fields): boolean {
+  /** Opens or closes an ask. Returns whether the event did. */
+  function applyAskEvent(type: string, data: Fields): boolean {
     switch (type) {
       case 'permission.asked':
         permissions.set(String(data.id), data)
@@ -114,7 +117,8 @@ export function createSecondFold(): SecondFold {
     }
   }
 
-  function applyStep({ type, properties: data, created }: Frame): void {
+  /** Changes the assistant's message that the event names. Ignores events of unknown sessions and messages. */
+  function applyStepEvent({ type, properties: data, created }: Frame): void {
     const { sessionID, assistantMessageID: id } = data
     const session = sessions.get(String(sessionID))
     if (!session || id === undefined) return
@@ -127,10 +131,14 @@ export function createSecondFold(): SecondFold {
       return
     }
     const message = session.messages[at]
-    if (message) session.messages[at] = nextMessage(message, type, { data, created })
+    if (message) session.messages[at] = messageAfter(message, type, { data, created })
   }
 
-  function deliver(sessionID: string, { inputID, created }: { inputID: string; created: number | undefined }): void {
+  /** Moves a pending prompt into its session's messages. Other inputs are dropped. */
+  function deliverPrompt(
+    sessionID: string,
+    { inputID, created }: { inputID: string; created: number | undefined },
+  ): void {
     const item = inbox.get(inputID)
     inbox.delete(inputID)
     if (item?.type !== 'user' && item?.type !== 'synthetic') return
@@ -138,42 +146,46 @@ export function createSecondFold(): SecondFold {
     sessions.get(sessionID)?.messages.push(message)
   }
 
-  function commit(sessionID: string, to: string): void {
-    change(sessionID, { revert: undefined })
+  /** Removes the messages from this id on. */
+  function commitRevert(sessionID: string, to: string): void {
+    changeSession(sessionID, { revert: undefined })
     const session = sessions.get(sessionID)
     if (session) session.messages = session.messages.filter(({ id }) => String(id) < to)
   }
 
-  function change(sessionID: string, more: Fields): void {
+  /** Replaces fields of a session's info. Ignores unknown sessions. */
+  function changeSession(sessionID: string, changes: Fields): void {
     const session = sessions.get(sessionID)
-    if (session) session.info = { ...session.info, ...more }
+    if (session) session.info = { ...session.info, ...changes }
   }
 
-  function touch(sessionID: string, created: number | undefined): void {
+  /** Sets when a session was updated. */
+  function touchSession(sessionID: string, created: number | undefined): void {
     const { info } = sessions.get(sessionID) ?? {}
-    if (info) change(sessionID, { time: { ...fieldsOf(info.time), updated: created } })
+    if (info) changeSession(sessionID, { time: { ...fieldsOf(info.time), updated: created } })
   }
 }
 
-/** Preview builds nest it. */
-function infoOf(id: string, data: Fields, created: number | undefined): Fields {
+/** The info of a new session. Preview builds nest it. */
+function sessionInfo(id: string, data: Fields, created: number | undefined): Fields {
   const { info, ...flat } = data
   return { time: { created, updated: created }, ...flat, ...fieldsOf(info), id }
 }
 
-interface Happened {
+interface EventData {
   readonly data: Fields
   readonly created: number | undefined
 }
 
-function nextMessage(message: Fields, type: string, { data, created }: Happened): Fields {
+/** An assistant's message after an event of its step, its texts or its tools. The same if the event changes nothing. */
+function messageAfter(message: Fields, type: string, { data, created }: EventData): Fields {
   const content: readonly Fields[] = Array.isArray(message.content) ? message.content : []
   const [, kind, ...rest] = type.split('.')
-  const what = rest.join('.')
+  const step = rest.join('.')
   if (kind === 'step') {
     const { cost, tokens, error } = data
     // The event of a failed step has none.
-    const finish = data.finish ?? (what === 'failed' ? 'error' : undefined)
+    const finish = data.finish ?? (step === 'failed' ? 'error' : undefined)
     return {
       ...message,
       finish,
@@ -186,20 +198,25 @@ function nextMessage(message: Fields, type: string, { data, created }: Happened)
   }
   if (kind === 'retry') return { ...message, retry: { attempt: data.attempt, at: data.at, error: data.error } }
   if (kind === 'text' || kind === 'reasoning') {
-    if (what === 'started') return { ...message, content: [...content, { type: kind, text: '' }] }
-    if (what !== 'ended') return message
+    if (step === 'started') return { ...message, content: [...content, { type: kind, text: '' }] }
+    if (step !== 'ended') return message
     let ordinal = 0
     const changed = content.map((item) =>
       item.type === kind && ordinal++ === data.ordinal ? { ...item, text: data.text } : item,
     )
     return { ...message, content: changed }
   }
-  return kind === 'tool' ? { ...message, content: nextCalls(content, what, { data, created }) } : message
+  return kind === 'tool' ? { ...message, content: contentAfterToolEvent(content, step, { data, created }) } : message
 }
 
-function nextCalls(content: readonly Fields[], what: string, { data, created }: Happened): readonly Fields[] {
+/** A message's content after a tool's event. Only the call that the event names changes. */
+function contentAfterToolEvent(
+  content: readonly Fields[],
+  step: string,
+  { data, created }: EventData,
+): readonly Fields[] {
   const id = data.callID ?? data.id
-  if (what === 'input.started') {
+  if (step === 'input.started') {
     const call = { type: 'tool', id, name: data.name, executed: false }
     return [...content, { ...call, state: { status: 'streaming', input: '' }, time: { created } }]
   }
@@ -208,7 +225,7 @@ function nextCalls(content: readonly Fields[], what: string, { data, created }: 
     const state = fieldsOf(item.state)
     const time = fieldsOf(item.time)
     const { metadata, error, content: output, input, text } = data
-    switch (what) {
+    switch (step) {
       case 'input.ended':
         return { ...item, state: { ...state, input: text } }
       case 'called':

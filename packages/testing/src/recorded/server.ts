@@ -70,7 +70,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     fetch: async (input, init) => {
       answering += 1
       try {
-        return await answer(toAsked(input, init))
+        return await answer(requestFields(input, init))
       } finally {
         answering -= 1
       }
@@ -91,7 +91,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       return answering
     },
     get isPassing() {
-      foldUp()
+      foldPublished()
       const next = frames[folded]
       if (next === undefined || isRestart(next)) return false
       return answers.isPassing(next)
@@ -99,9 +99,9 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     publish,
     repeat: () => {
       const frame = frames[published - 1]
-      if (frame && !isRestart(frame) && isRepeatable(frame)) send(`data: ${frame.data}\n\n`)
+      if (frame && !isRestart(frame) && isRepeatable(frame)) sendToListeners(`data: ${frame.data}\n\n`)
     },
-    inject: (text) => send(text),
+    inject: (text) => sendToListeners(text),
     cut,
     stall: () => {
       stalled = new Set(listeners.keys())
@@ -122,15 +122,16 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
         text += `data: ${frame.data}\n\n`
         continue
       }
-      send(text)
+      sendToListeners(text)
       text = ''
       cut('error')
     }
-    send(text)
+    sendToListeners(text)
     return sent
   }
 
-  function send(text: string): void {
+  /** Sends to all listeners but the stalled ones. */
+  function sendToListeners(text: string): void {
     if (text === '') return
     const bytes = encoder.encode(text)
     for (const listener of listeners.keys()) if (!stalled.has(listener)) listener.enqueue(bytes)
@@ -146,18 +147,22 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     stalled = new Set()
   }
 
-  /** REST is never ahead of a restart: later events haven't happened yet. */
-  function foldUp(): void {
+  /**
+   * Applies the published events to REST, and those that REST is ahead. It is never ahead of a restart: later events
+   * haven't happened yet.
+   */
+  function foldPublished(): void {
     const end = Math.min(frames.length, published + ahead)
     while (folded < end) {
       const frame = frames[folded]
       if (!frame || (folded >= published && isRestart(frame))) return
-      answers.apply(frame)
+      answers.applyFrame(frame)
       folded += 1
     }
   }
 
-  async function answer({ method, url, signal }: Asked): Promise<Response> {
+  /** Fails as `fail` planned, or opens a stream, or answers REST as of now. Logs posts. */
+  async function answer({ method, url, signal }: RequestFields): Promise<Response> {
     signal?.throwIfAborted()
     const asked = new URL(url)
     const { pathname } = asked
@@ -167,24 +172,25 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
       if (failing.how === 'html') return new Response('<html></html>', { headers: { 'content-type': 'text/html' } })
       return json({ name: 'UnknownError', data: { message: 'An injected failure.' } }, 500)
     }
-    if (answers.isStream(pathname)) return listen(signal)
-    foldUp()
-    if (method === 'GET') return answers.read(asked)
+    if (answers.isStream(pathname)) return openStream(signal)
+    foldPublished()
+    if (method === 'GET') return answers.get(asked)
     posts.push(`${method} ${pathname}`)
     return answers.post(pathname)
   }
 
-  function listen(signal: AbortSignal | undefined): Response {
+  /** A stream that begins with the greeting. It ends when its request is aborted or its body is cancelled. */
+  function openStream(signal: AbortSignal | undefined): Response {
     streams += 1
-    let mine: Controller | undefined
-    const leave = (): void => {
-      if (!mine) return
-      listeners.delete(mine)
-      stalled.delete(mine)
+    let own: Controller | undefined
+    const stopListening = (): void => {
+      if (!own) return
+      listeners.delete(own)
+      stalled.delete(own)
     }
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        mine = controller
+        own = controller
         listeners.set(controller, signal)
         controller.enqueue(encoder.encode(`data: ${answers.greeting}\n\n`))
         signal?.addEventListener('abort', () => {
@@ -193,25 +199,26 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
           controller.error(signal?.reason)
         })
       },
-      cancel: leave,
+      cancel: stopListening,
     })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 }
 
+/** Whether a second copy of the event can be told from a new event. */
 function isRepeatable({ type, data }: Frame): boolean {
   return type !== 'message.part.delta' || data.includes('"id":"evt_')
 }
 
 /** The relevant fields of a request. */
-interface Asked {
+interface RequestFields {
   readonly method: string
   readonly url: string
   readonly signal?: AbortSignal | undefined
 }
 
 /** Reads them without a `Request`: building one would cost more than everything else. */
-function toAsked(input: string | URL | Request, init: RequestInit = {}): Asked {
+function requestFields(input: string | URL | Request, init: RequestInit = {}): RequestFields {
   const request = input instanceof Request ? input : undefined
   const method = init.method ?? request?.method ?? 'GET'
   return { method, url: request?.url ?? String(input), signal: init.signal ?? request?.signal }

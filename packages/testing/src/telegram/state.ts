@@ -112,7 +112,7 @@ export function spendTyping({ budget }: TelegramState, chat: Chat): void {
 }
 
 /**
- * The message that a call replies to. Undefined if the call is no reply, or if the reference is optional and its
+ * The message that a call replies to. Undefined if the call isn't a reply, or if the reference is optional and its
  * message doesn't exist.
  */
 export function repliedIn(payload: Fields, chat: Chat): number | undefined {

@@ -130,7 +130,7 @@ function readTemplate({ name, language, components }: Fields): CloudContent {
   return { kind: 'template', source: [requireText(name, 'template.name', 512), ...texts].join('\n'), buttons }
 }
 
-/** Throws a `CloudRefusal` if it is no text, blank or too long. `what` names it. */
+/** Throws a `CloudRefusal` if it isn't a text, is blank or too long. `what` names it. */
 function requireText(value: unknown, what: string, most: number): string {
   if (typeof value !== 'string' || value.trim() === '') throw invalid(`${what} is required`)
   if (value.length > most) throw invalid(`${what} length invalid, max length: ${most}`)

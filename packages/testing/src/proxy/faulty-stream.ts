@@ -12,7 +12,7 @@ export interface Timer {
   after(delayMs: number, run: () => void): () => void
 }
 
-export interface CarriedFrame {
+export interface StreamedFrame {
   /** The number of this event on the connection, from 1. Uncounted frames have the previous event's number. */
   readonly event: number
   readonly type: string
@@ -20,25 +20,28 @@ export interface CarriedFrame {
   readonly data: string
 }
 
-export interface Carrier {
-  /** Bytes from the server. */
-  push(chunk: Uint8Array): void
-  /** The server's end. */
+export interface FaultyStream {
+  /** Takes bytes from the server. */
+  receive(chunk: Uint8Array): void
+  /** Takes the server's end, which follows the frames that are delayed. */
   end(how: 'break' | 'end'): void
   /** Adds a fault. Its place counts from here. */
   inject(fault: StreamFault): void
+  /** Ends the output now. What is held back never arrives. */
   cut(how: 'break' | 'end'): void
+  /** Holds everything back from now on. */
   stall(): void
+  /** Writes what was held back, in order. */
   resume(): void
-  /** Drops everything that is held back. */
-  drop(): void
+  /** Ends without a word to the client, which has disconnected. */
+  discard(): void
 }
 
-interface CarrierOptions {
+interface FaultyStreamOptions {
   readonly outlet: Outlet
   readonly timer: Timer
   /** Called with each frame after it was written. */
-  readonly onFrame: (frame: CarriedFrame) => void
+  readonly onFrame: (frame: StreamedFrame) => void
 }
 
 interface Mark {
@@ -48,22 +51,23 @@ interface Mark {
 }
 
 /** Forwards one event stream, frame by frame, and applies its faults. */
-export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carrier {
+export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptions): FaultyStream {
   const marks = new Set<Mark>()
-  const dropping = new Map<string, number>()
+  const dropsLeft = new Map<string, number>()
   const repeated = new Set<number>()
   const delayed: (() => void)[] = []
   const stops = new Set<() => void>()
-  let held: (() => void)[] = []
-  let rest: Uint8Array = new Uint8Array()
+  let heldBack: (() => void)[] = []
+  let partialFrame: Uint8Array = new Uint8Array()
   let delayMs = 0
   let bytes = 0
   let events = 0
-  let doubles = false
+  let doublesAll = false
   let isStalled = false
-  let isOver = false
-  return { push, end, inject, cut, stall, resume, drop }
+  let hasEnded = false
+  return { receive, end, inject, cut, stall, resume, discard }
 
+  /** Applies it at once if its place is reached. */
   function inject(fault: StreamFault): void {
     switch (fault.type) {
       case 'cut':
@@ -71,16 +75,16 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
         const unit = 'bytes' in fault.at ? 'bytes' : 'events'
         const from = 'bytes' in fault.at ? bytes + fault.at.bytes : events + fault.at.events
         marks.add({ fault, unit, at: from })
-        return reach()
+        return applyDueFaults()
       }
       case 'drop':
-        dropping.set(fault.event ?? 'server.heartbeat', fault.times ?? Number.POSITIVE_INFINITY)
+        dropsLeft.set(fault.event ?? 'server.heartbeat', fault.times ?? Number.POSITIVE_INFINITY)
         return
       case 'delay':
         delayMs = fault.delayMs
         return
       case 'duplicate':
-        if (fault.event === undefined) doubles = true
+        if (fault.event === undefined) doublesAll = true
         else repeated.add(events + fault.event)
         return
       default:
@@ -88,35 +92,35 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     }
   }
 
-  function push(chunk: Uint8Array): void {
-    const all = Buffer.concat([rest, chunk])
+  function receive(chunk: Uint8Array): void {
+    const all = Buffer.concat([partialFrame, chunk])
     let start = 0
     for (let at = all.indexOf('\n\n'); at !== -1; at = all.indexOf('\n\n', start)) {
       const frame = all.subarray(start, at + 2)
       start = at + 2
-      later(() => carry(frame))
+      afterDelay(() => passFrame(frame))
     }
-    rest = all.subarray(start)
+    partialFrame = all.subarray(start)
   }
 
   function end(how: 'break' | 'end'): void {
-    const half = rest
-    later(() => finish(half, how))
+    const partial = partialFrame
+    afterDelay(() => writeAndEnd(partial, how))
   }
 
   /** An end behind a stall is held back too. */
-  function finish(half: Uint8Array, how: 'break' | 'end'): void {
+  function writeAndEnd(partial: Uint8Array, how: 'break' | 'end'): void {
     if (isStalled) {
-      held.push(() => finish(half, how))
+      heldBack.push(() => writeAndEnd(partial, how))
       return
     }
-    write(half)
+    write(partial)
     cut(how)
   }
 
   /** Keeps delayed frames in order, whatever the timers do. */
-  function later(run: () => void): void {
-    if (isOver) return
+  function afterDelay(run: () => void): void {
+    if (hasEnded) return
     if (delayMs === 0 && delayed.length === 0) return run()
     delayed.push(run)
     const stop = timer.after(delayMs, () => {
@@ -126,48 +130,50 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
     stops.add(stop)
   }
 
-  function carry(frame: Uint8Array): void {
-    if (isOver) return
+  /** Writes a frame, twice or not at all if a fault demands it, and counts it. Holds it back while stalled. */
+  function passFrame(frame: Uint8Array): void {
+    if (hasEnded) return
     if (isStalled) {
-      held.push(() => carry(frame))
+      heldBack.push(() => passFrame(frame))
       return
     }
-    const { type, data } = read(frame)
-    if (isDropped(type)) return
+    const { type, data } = readEvent(frame)
+    if (takeDrop(type)) return
     const isCounted = type !== 'server.heartbeat' && type !== 'sync'
-    const isTwice = isCounted && (doubles || repeated.has(events + 1))
+    const isTwice = isCounted && (doublesAll || repeated.has(events + 1))
     write(frame)
     if (isCounted) events += 1
-    if (!isOver) onFrame({ event: events, type, data })
-    reach()
+    if (!hasEnded) onFrame({ event: events, type, data })
+    applyDueFaults()
     if (isTwice) write(frame)
   }
 
-  function isDropped(type: string): boolean {
-    const left = dropping.get(type) ?? 0
-    dropping.set(type, left - 1)
+  /** Whether a frame of this type is dropped. Uses up one of its times. */
+  function takeDrop(type: string): boolean {
+    const left = dropsLeft.get(type) ?? 0
+    dropsLeft.set(type, left - 1)
     return left > 0
   }
 
   /** Writes up to the next byte where a fault applies. */
   function write(chunk: Uint8Array): void {
-    if (isOver || chunk.length === 0) return
+    if (hasEnded || chunk.length === 0) return
     if (isStalled) {
-      held.push(() => write(chunk))
+      heldBack.push(() => write(chunk))
       return
     }
     const ends = [...marks].flatMap((mark) => (mark.unit === 'bytes' ? [mark.at] : []))
     const length = Math.min(chunk.length, ...ends.map((at) => at - bytes).filter((left) => left > 0))
     bytes += length
     outlet.write(chunk.subarray(0, length))
-    reach()
+    applyDueFaults()
     write(chunk.subarray(length))
   }
 
   /** Applies the faults that are due here. */
-  function reach(): void {
+  function applyDueFaults(): void {
     for (const mark of marks) {
-      if (isOver || (mark.unit === 'bytes' ? bytes : events) < mark.at) continue
+      if (hasEnded || (mark.unit === 'bytes' ? bytes : events) < mark.at) continue
       marks.delete(mark)
       if (mark.fault.type === 'stall') stall()
       else cut(mark.fault.how ?? 'break')
@@ -180,29 +186,29 @@ export function createCarrier({ outlet, timer, onFrame }: CarrierOptions): Carri
 
   function resume(): void {
     isStalled = false
-    const waiting = held
-    held = []
+    const waiting = heldBack
+    heldBack = []
     // One of them may stall the stream again. The rest is then held back again, in order.
     for (const run of waiting) run()
   }
 
   function cut(how: 'break' | 'end'): void {
-    if (isOver) return
-    drop()
+    if (hasEnded) return
+    discard()
     outlet.end(how)
   }
 
-  function drop(): void {
-    isOver = true
-    held = []
+  function discard(): void {
+    hasEnded = true
+    heldBack = []
     for (const stop of stops) stop()
     stops.clear()
     delayed.length = 0
   }
 }
 
-/** A frame that isn't JSON has no type. */
-function read(frame: Uint8Array): { readonly type: string; readonly data: string } {
+/** The type and the JSON text of a frame. A frame that isn't JSON has no type. */
+function readEvent(frame: Uint8Array): { readonly type: string; readonly data: string } {
   const lines = Buffer.from(frame).toString('utf8').split('\n')
   const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : [])).join('\n')
   try {

@@ -279,10 +279,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
   }
 
-  /** Calls `onEnd` and stops, unless the bridge is stopping already. */
+  /** Calls `onTakenOver` and stops, unless the bridge is stopping already. */
   function endTakenOver(): void {
     if (stopped) return
-    options.onEnd?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
+    options.onTakenOver?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
     void stop().catch(onError)
   }
 
@@ -362,7 +362,7 @@ export interface BridgeOptions {
   /** Called with each event, for logs, metrics and traces: see `bridgeLog`. Their errors go to `onError`. Default: none. */
   readonly observers?: readonly BridgeObserver[] | undefined
   /** Called when the bridge ends because another process took over its state, and for no other reason. */
-  readonly onEnd?: ((error: BridgeError) => void) | undefined
+  readonly onTakenOver?: ((error: BridgeError) => void) | undefined
   /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
   /**

@@ -32,11 +32,11 @@ export async function openBridge({ path, env = process.env, ...options }: OpenBr
   const stamp = await fileStampOf(path)
   const { config, secret, stateFolder, ownPaths } = loadConfig(path, env)
   const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
-  const onEnd: BridgeOptions['onEnd'] = (error) => {
+  const onTakenOver: BridgeOptions['onTakenOver'] = (error) => {
     watch.stop()
-    options.onEnd?.(error)
+    options.onTakenOver?.(error)
   }
-  const bridge = createBridge({ ...options, onEnd, config, secret, store, ownPaths })
+  const bridge = createBridge({ ...options, onTakenOver, config, secret, store, ownPaths })
   const watch = watchConfig({
     path,
     config,

@@ -33,7 +33,7 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   /** Default: Ann may do all, Bob may prompt. */
   readonly people?: object
   /** Called when the bridge ended by itself. */
-  readonly onEnd?: BridgeOptions['onEnd']
+  readonly onEnd?: BridgeOptions['onTakenOver']
 }
 
 export async function startChats(options: {
@@ -83,7 +83,7 @@ export async function startChats(options: {
         router: { messagesPerMinute: 1000, ...router },
         routes,
       }),
-      ...{ clock, connectTo, observers, onEnd },
+      ...{ clock, connectTo, observers, onTakenOver: onEnd },
       store: storeOf(createMemoryStore({ memory, clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {

@@ -4,14 +4,12 @@ import { createTaskGroups } from '../src/store/sqlite/sqlite-store.ts'
 /** Doubles numbers, and fails for a group that has a negative one. */
 function doubling(isBusy = false) {
   const groups: (readonly number[])[] = []
-  const grouped = createTaskGroups<number, number>({
-    run: (tasks) => {
-      groups.push(tasks)
-      if (tasks.some((task) => task < 0)) throw new Error('negative')
-      return tasks.map((task) => task * 2)
-    },
-    isBusy: () => isBusy,
-  })
+  const run = (tasks: readonly number[]) => {
+    groups.push(tasks)
+    if (tasks.some((task) => task < 0)) throw new Error('negative')
+    return tasks.map((task) => task * 2)
+  }
+  const grouped = createTaskGroups<number, number>(run, () => isBusy)
   return { grouped, groups }
 }
 

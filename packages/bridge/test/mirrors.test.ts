@@ -71,7 +71,7 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const registry = createRegistry({ state, mirrors, clock: systemClock })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
-  expect(await moveToMirrors({ state, registry, enqueue })).toEqual([prompt])
+  expect(await moveToMirrors(state, registry, enqueue)).toEqual([prompt])
   expect((await registry.listRecent(telegram)).map(({ id }) => id)).toEqual(['abc123'])
   expect(await registry.logOf(execution)).toEqual(log)
   for (const kind of ['execution', 'log']) expect(await store.list(`${kind}/${placeKey(slack)}/`)).toEqual([])

@@ -14,21 +14,6 @@ const mostOwn = 10_000
 /** For how many ledgers this caches which messages are remembered. Those of others are remembered again. */
 const mostKnown = 1000
 
-export interface LedgerOptions {
-  readonly state: State
-  readonly whenHeld: BridgeLease['whenHeld']
-  readonly late: NonNullable<LedgerStore['late']>
-  readonly routes: Routes
-  /** The channel's name in the config. */
-  readonly channel: string
-  /** Returns the server of a session. Undefined if none of its runs is known. */
-  readonly serverOf: (sessionID: string) => string | undefined
-  /** Called when the ledger of a reply names messages that are in the chat. */
-  readonly onShown: (place: ChatPlace, sessionID: string) => void
-  /** In ms since the epoch. */
-  readonly now: () => number
-}
-
 /**
  * Stores the ledgers of a channel in the bridge's state. Also remembers the session of each message that a ledger names, so
  * that a reply to the message continues that session.
@@ -42,7 +27,20 @@ export function ledgersOf({
   serverOf,
   onShown,
   now,
-}: LedgerOptions): LedgerStore {
+}: {
+  readonly state: State
+  readonly whenHeld: BridgeLease['whenHeld']
+  readonly late: NonNullable<LedgerStore['late']>
+  readonly routes: Routes
+  /** The channel's name in the config. */
+  readonly channel: string
+  /** Returns the server of a session. Undefined if none of its runs is known. */
+  readonly serverOf: (sessionID: string) => string | undefined
+  /** Called when the ledger of a reply names messages that are in the chat. */
+  readonly onShown: (place: ChatPlace, sessionID: string) => void
+  /** In ms since the epoch. */
+  readonly now: () => number
+}): LedgerStore {
   /** By ledger: the messages whose session is remembered. */
   const rememberedIDs = createRecent<ReadonlySet<string>>(mostKnown)
   /** Keys without the id of a prompt that this process uses. */

@@ -257,7 +257,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
         const { route } = await target()
         const [, number] = /^revoke\s+(\d+)$/i.exec(rest) ?? []
         const listed = await allowed.list(route.server)
-        if (rest === '') return listReply(route.server, listed)
+        if (rest === '') return grantsReply(route.server, listed)
         if (number === undefined) return { text: plain(texts.allowedHelp) }
         const grant = newestGrants(listed)[Number(number) - 1]
         if (!grant) throw new CommandRefusal(texts.notAllowed(plain(number)))
@@ -280,7 +280,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     return { text: texts.revoked(patternsText(grant)) }
   }
 
-  function listReply(server: string, listed: GrantList): CommandReply {
+  function grantsReply(server: string, listed: GrantList): CommandReply {
     const shown = newestGrants(listed)
     if (shown.length === 0) return { text: texts.nothingAllowed }
     const lines = shown.map((grant, index) => {

@@ -17,20 +17,6 @@ export interface ConfigWatch {
   stop(): void
 }
 
-export interface ConfigWatchOptions {
-  readonly path: string
-  /** The config that runs. */
-  readonly config: BridgeConfig
-  /** The `stampOf` the file when that config was read. */
-  readonly stamp: string
-  /** Reads and checks the whole file. Throws `BridgeError` of type `config`. */
-  readonly load: () => BridgeConfig
-  readonly setPeople: (people: PeopleConfig) => void
-  readonly onNotice: (notice: string) => void
-  readonly onError: (error: Error) => void
-  readonly clock: Clock
-}
-
 /**
  * How often the file is checked, in ms. Its path is resolved each time, so that a replaced file is noticed, for example by
  * an editor, a mounted volume or a changed link.
@@ -49,7 +35,19 @@ export async function fileStampOf(path: string): Promise<string> {
   }
 }
 
-export function watchConfig(options: ConfigWatchOptions): ConfigWatch {
+export function watchConfig(options: {
+  readonly path: string
+  /** The config that runs. */
+  readonly config: BridgeConfig
+  /** The `stampOf` the file when that config was read. */
+  readonly stamp: string
+  /** Reads and checks the whole file. Throws `BridgeError` of type `config`. */
+  readonly load: () => BridgeConfig
+  readonly setPeople: (people: PeopleConfig) => void
+  readonly onNotice: (notice: string) => void
+  readonly onError: (error: Error) => void
+  readonly clock: Clock
+}): ConfigWatch {
   const { path, config, load, setPeople, onNotice, onError, clock } = options
   let people = config.people
   let lastStamp = options.stamp

@@ -6,7 +6,7 @@ import type { BridgeEvent } from './event.ts'
 export interface BridgeLogOptions {
   /** The lowest level that is logged. Default: `info`. `debug` adds ignored messages. */
   readonly level?: LevelWithSilent | undefined
-  /** Receives the lines. Default: standard output. */
+  /** Receives the lines, for example `pino.destination('bridge.log')`. Default: standard output. */
   readonly destination?: DestinationStream | undefined
 }
 

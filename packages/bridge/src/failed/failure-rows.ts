@@ -50,6 +50,6 @@ export function unknownRunKey(place: ChatPlace, id: string): string {
 }
 
 /** Returns the write that stores the prompt of an execution until a person decides whether it runs again. */
-export function writeUnknown({ id, prompt }: Execution, now: number): PutWrite {
+export function writeUnknownRun({ id, prompt }: Execution, now: number): PutWrite {
   return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + keptMs }
 }

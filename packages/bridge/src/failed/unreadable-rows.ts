@@ -35,20 +35,23 @@ export const queueDecoders: Readonly<Record<string, (value: string) => unknown>>
   'backlog/': toQueuedPrompt,
 }
 
-export interface UnreadableOptions {
+/**
+ * Wraps a state so that a row that can't be read doesn't break reads of others. Such a row is moved to the failures,
+ * reported, and absent from then on.
+ */
+export function withoutUnreadableRows({
+  state,
+  now,
+  onPutAside,
+  onError,
+}: {
   readonly state: State
   /** In ms since the epoch. */
   readonly now: () => number
   /** Called after a row was put aside. */
   readonly onPutAside: (row: UnreadableRow) => void
   readonly onError: (error: Error) => void
-}
-
-/**
- * Wraps a state so that a row that can't be read doesn't break reads of others. Such a row is moved to the failures,
- * reported, and absent from then on.
- */
-export function withoutUnreadableRows({ state, now, onPutAside, onError }: UnreadableOptions): State {
+}): State {
   return { ...state, read: readOrPutAside, list: listOrPutAside, queue: queueOrPutAside }
 
   /** Undefined for a row that was put aside. */

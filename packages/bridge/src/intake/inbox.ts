@@ -24,18 +24,15 @@ export interface Inbox {
   idle(): Promise<void>
 }
 
-export interface InboxOptions {
-  readonly context: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>
-  /** Handles an entry and removes it from the inbox. */
-  readonly handle: (entry: QueuedPrompt, text: Text) => Promise<void>
-}
-
 const prefix = 'inbox/'
 /** How long an urgent entry, such as `/stop`, waits for those before it, in ms. */
 const urgentMs = 500
 
-export function createInbox({ context, handle }: InboxOptions): Inbox {
-  const { state, channels, clock, onError } = context
+/** `handle` must remove the entry that it handles from the inbox. */
+export function createInbox(
+  { state, channels, clock, onError }: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>,
+  handle: (entry: QueuedPrompt, text: Text) => Promise<void>,
+): Inbox {
   /** By place: resolves when its last entry is handled. */
   const lastHandled = new Map<string, Promise<void>>()
   const queueOf = (entry: QueuedPrompt): string => `${prefix}${placeKey(entry)}`

@@ -35,17 +35,6 @@ export interface Intake {
   idle(): Promise<void>
 }
 
-export interface IntakeOptions {
-  readonly context: BridgeContext
-  readonly runner: Runner
-  readonly commands: Commands
-  readonly grants: SavedGrants
-  readonly backlog: Backlog
-  readonly seen: SeenMessages
-  /** As in `ChatMigrations`. */
-  readonly withFirstID: (place: ChatPlace) => ChatPlace
-}
-
 type Text = Extract<Inbound, { type: 'text' }>
 
 /** A refusal is sent to a person at most once in this time, in ms. */
@@ -55,14 +44,23 @@ const holdMs = 3000
 /** For how many people the last refusal is remembered. */
 const mostRefused = 1000
 
-export function createIntake(options: IntakeOptions): Intake {
+export function createIntake(options: {
+  readonly context: BridgeContext
+  readonly runner: Runner
+  readonly commands: Commands
+  readonly grants: SavedGrants
+  readonly backlog: Backlog
+  readonly seen: SeenMessages
+  /** As in `ChatMigrations`. */
+  readonly withFirstID: (place: ChatPlace) => ChatPlace
+}): Intake {
   const { context, runner, commands, grants, backlog, seen } = options
   const { state, routes, channels, people, runs, clock, onError } = context
   const { router } = context.config
   const { whenHeld, isHeld } = context.lease
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
   const answerAsk = createAnswerAsk(context, runner, grants)
-  const inbox = createInbox({ context, handle })
+  const inbox = createInbox(context, handle)
   const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 

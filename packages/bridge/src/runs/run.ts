@@ -17,7 +17,7 @@ import type { BridgeConnection, Button } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
 import type { ChatMessage } from '../chats/channels.ts'
 import { BridgeError, errorTypeOf, isTakenOver, messageOf } from '../error.ts'
-import { writeUnknown } from '../failed/failure-rows.ts'
+import { writeUnknownRun } from '../failed/failure-rows.ts'
 import { placeKey } from '../place.ts'
 import type { FailedDelivery, Route } from '../state/decode.ts'
 import { type Execution, statusOf } from '../state/execution.ts'
@@ -42,22 +42,22 @@ export interface PlannedRun {
   readonly placeTitle: string | undefined
 }
 
-export interface BeginOptions extends PlannedRun {
-  readonly context: BridgeContext
-  readonly sinks: ActiveRun['sinks']
-  readonly runObservers: RunObservers
-  /** Whether the chat already shows a reply as an unprompted run. */
-  readonly isShown: (reply: Reply) => boolean
-  /** Called after the run got its reply. */
-  readonly onReply: () => void
-  /** Called when the run's session is known. */
-  readonly onSession: (sessionID: string) => void
-  /** Whether the bridge is stopping. The next process then continues from what is stored. */
-  readonly isStopping: () => boolean
-}
-
 /** Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered. */
-export function beginRun(options: BeginOptions): ActiveRun {
+export function beginRun(
+  options: PlannedRun & {
+    readonly context: BridgeContext
+    readonly sinks: ActiveRun['sinks']
+    readonly runObservers: RunObservers
+    /** Whether the chat already shows a reply as an unprompted run. */
+    readonly isShown: (reply: Reply) => boolean
+    /** Called after the run got its reply. */
+    readonly onReply: () => void
+    /** Called when the run's session is known. */
+    readonly onSession: (sessionID: string) => void
+    /** Whether the bridge is stopping. The next process then continues from what is stored. */
+    readonly isStopping: () => boolean
+  },
+): ActiveRun {
   const { context, client, sinks, placeSessionID, placeTitle, onSession, isStopping } = options
   const { state, registry, routes, channels, people, requireSafe, clock, asks, failed, onError } = context
   const { router } = context.config
@@ -239,7 +239,7 @@ export function beginRun(options: BeginOptions): ActiveRun {
         await updateExecution({ phase: 'planned', posted: undefined })
         return await postPrompt()
       case 'unknown':
-        await state.withRetries(() => state.commit([writeUnknown(execution, clock.now())]))
+        await state.withRetries(() => state.commit([writeUnknownRun(execution, clock.now())]))
         void failed.emitCounts().catch(onError)
         await closeShown(context, { ...execution, reason: texts.lostSight }, sinks)
         return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))

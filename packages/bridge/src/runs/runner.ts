@@ -241,7 +241,7 @@ export function createRunner(context: BridgeContext): Runner {
 
   /** Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. */
   async function restoreRuns(): Promise<void> {
-    const waiting = await moveToMirrors({ state, registry, enqueue })
+    const waiting = await moveToMirrors(state, registry, enqueue)
     const all = await registry.all()
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter((one) => !isOver(one) && one.startedBy === undefined)
@@ -289,17 +289,15 @@ export function createRunner(context: BridgeContext): Runner {
   }
 }
 
-interface MoveOptions {
-  readonly state: State
-  readonly registry: Pick<Registry, 'writeExecution' | 'writeLog'>
-  readonly enqueue: Runner['enqueue']
-}
-
 /**
  * Moves executions and queued prompts to the keys that this config's mirrors give them, because an earlier config may have
  * had other mirrors. Resolves with the places that have queued prompts.
  */
-export async function moveToMirrors({ state, registry, enqueue }: MoveOptions): Promise<readonly ChatPlace[]> {
+export async function moveToMirrors(
+  state: State,
+  registry: Pick<Registry, 'writeExecution' | 'writeLog'>,
+  enqueue: Runner['enqueue'],
+): Promise<readonly ChatPlace[]> {
   for (const { key, value } of await state.list('execution/')) {
     const execution = toExecution(value)
     const write = registry.writeExecution(execution)

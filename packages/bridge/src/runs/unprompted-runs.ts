@@ -31,13 +31,6 @@ export interface UnpromptedRuns {
   stop(): void
 }
 
-export interface UnpromptedRunsOptions {
-  readonly context: BridgeContext
-  readonly endedRuns: EndedRuns
-  readonly isOfPromptedRun: ActiveRuns['isOfPromptedRun']
-  readonly add: (run: ActiveRun) => void
-}
-
 /** For how many sessions the newest run is remembered, and how many sessions are checked after a restart. */
 const mostSessions = 10_000
 const mostRestored = 50
@@ -51,7 +44,12 @@ export function createUnpromptedRuns({
   endedRuns,
   isOfPromptedRun,
   add,
-}: UnpromptedRunsOptions): UnpromptedRuns {
+}: {
+  readonly context: BridgeContext
+  readonly endedRuns: EndedRuns
+  readonly isOfPromptedRun: ActiveRuns['isOfPromptedRun']
+  readonly add: (run: ActiveRun) => void
+}): UnpromptedRuns {
   const { config, servers, channels, mirrors, clock, onError } = context
   const newest = createRecent<Execution>(mostSessions)
   /** By session: the unprompted run that an earlier process was showing. */

@@ -6,8 +6,11 @@ import { type BridgeConfig, isLoopback } from '../config/schema.ts'
 import { BridgeError } from '../error.ts'
 import { secretNamesIn } from './connect.ts'
 
-/** Options of `exposedAt`. */
-export interface ExposedOptions {
+/**
+ * Returns a non-loopback address at which a server with a loopback URL responds without a password, so that everyone on the
+ * network can use it. Undefined if there is none.
+ */
+export async function exposedAt(options: {
   /** The address of the server. Only a loopback address is checked, because the config requires a password for others. */
   readonly url: string
   readonly clock: Clock
@@ -15,13 +18,7 @@ export interface ExposedOptions {
   readonly addresses?: readonly string[] | undefined
   /** How long the check of one address may take, in ms. Default: 1000. */
   readonly timeoutMs?: number | undefined
-}
-
-/**
- * Returns a non-loopback address at which a server with a loopback URL responds without a password, so that everyone on the
- * network can use it. Undefined if there is none.
- */
-export async function exposedAt(options: ExposedOptions): Promise<string | undefined> {
+}): Promise<string | undefined> {
   const { url, clock, addresses = reachableAddresses(), timeoutMs = 1000 } = options
   const { hostname, port, protocol } = new URL(url)
   if (!isLoopback(hostname)) return undefined
@@ -87,15 +84,6 @@ async function listens(
 /** Rejects with a `BridgeError` of type `config` if it is not safe to prompt a server in a directory. */
 export type RequireSafe = (server: string, directory: string | undefined) => Promise<void>
 
-interface RequireSafeOptions {
-  readonly servers: BridgeConfig['servers']
-  /** See `LoadedConfig.ownPaths`. */
-  readonly ownPaths: readonly string[]
-  readonly clock: Clock
-  /** Default: `requireUnexposed`. */
-  readonly checkExposure?: typeof requireUnexposed | undefined
-}
-
 /**
  * Checks a server right before each prompt until the check passes once, because a server may start after the bridge. Checks
  * the directory for each prompt, because each session may work in another one.
@@ -105,7 +93,14 @@ export function createRequireSafe({
   ownPaths,
   clock,
   checkExposure = requireUnexposed,
-}: RequireSafeOptions): RequireSafe {
+}: {
+  readonly servers: BridgeConfig['servers']
+  /** See `LoadedConfig.ownPaths`. */
+  readonly ownPaths: readonly string[]
+  readonly clock: Clock
+  /** Default: `requireUnexposed`. */
+  readonly checkExposure?: typeof requireUnexposed | undefined
+}): RequireSafe {
   const safe = new Set<string>()
   return async (name, directory) => {
     const server = servers[name]

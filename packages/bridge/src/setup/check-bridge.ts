@@ -98,7 +98,10 @@ export async function checkChannel(given: {
   return account
 }
 
-/** Checks that a server responds, accepts the password and has the directory, or that an agent starts. */
+/**
+ * Checks that a server responds, accepts the password, has the directory and is not exposed, or that an agent starts.
+ * Resolves with a sentence about it. Rejects with an error for people.
+ */
 export async function checkServer(
   server: ServerConfig,
   {

@@ -225,7 +225,8 @@ export interface Choice<Value extends string> {
   readonly label: string
 }
 
-interface AskPersonOptions {
+/** Asks for the first person, who sends a code to the bot, or types an id. */
+async function askPerson(options: {
   readonly channel: BridgeChannel
   /** The channel's entry in the config. */
   readonly entry: object
@@ -233,10 +234,7 @@ interface AskPersonOptions {
   readonly secret: (source: SecretSource) => string
   readonly listen?: ListenAddress | undefined
   readonly clock: Clock
-}
-
-/** Asks for the first person, who sends a code to the bot, or types an id. */
-async function askPerson(options: AskPersonOptions): Promise<BridgeConfig['people']> {
+}): Promise<BridgeConfig['people']> {
   const { channel, entry, questions, secret, listen, clock } = options
   const { type } = channel
   const name = await questions.text('Your name in the config')

@@ -113,14 +113,14 @@ export async function removeFromState(folder: string, key: string): Promise<bool
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
   const merging = createWalMerger(database)
-  const commits = createTaskGroups<Commit, Committed>({
-    run: (group) => {
+  const commits = createTaskGroups<Commit, Committed>(
+    (group) => {
       const results = commitAll(database, requireTables(), { group, clock })
       if (results.some(({ type }) => type === 'done')) merging.addAndMerge(sizeOf(group))
       return results
     },
-    isBusy: (error) => error instanceof StoreError && error.type === 'busy',
-  })
+    (error) => error instanceof StoreError && error.type === 'busy',
+  )
   return {
     read: async (key) => tablesAfter((write) => 'key' in write && write.key === key).read(key),
     list: async (prefix) => tablesAfter((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
@@ -240,24 +240,20 @@ interface TaskGroups<Task, Result> {
   flush(): void
 }
 
-interface TaskGroupOptions<Task, Result> {
-  /** Runs all tasks in one transaction, each completely or not at all. Throws if the transaction failed. */
-  readonly run: (tasks: readonly Task[]) => readonly Result[]
-  /** Whether an error means that nothing was changed and a retry may succeed. */
-  readonly isBusy: (error: unknown) => boolean
-}
-
 interface Waiting<Task, Result> {
   readonly task: Task
   readonly resolve: (result: Result) => void
   readonly reject: (error: unknown) => void
 }
 
-/** If a group fails as a whole, its tasks are run one by one, unless the store was busy. */
-export function createTaskGroups<Task, Result>({
-  run,
-  isBusy,
-}: TaskGroupOptions<Task, Result>): TaskGroups<Task, Result> {
+/**
+ * `run` runs all tasks in one transaction, each completely or not at all, and throws if the transaction failed. Then its tasks
+ * are run one by one, unless `isBusy` says that nothing was changed and a retry may succeed.
+ */
+export function createTaskGroups<Task, Result>(
+  run: (tasks: readonly Task[]) => readonly Result[],
+  isBusy: (error: unknown) => boolean,
+): TaskGroups<Task, Result> {
   let waiting: readonly Waiting<Task, Result>[] = []
   return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 

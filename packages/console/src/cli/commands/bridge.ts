@@ -67,7 +67,7 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       clock: io.clock,
       ...outputs,
       observers: [...(outputs.observers ?? []), ...(metrics ? [metrics.observe] : [])],
-      onEnd: ({ message }) => {
+      onTakenOver: ({ message }) => {
         say(message)
         end(EXIT.failed)
       },

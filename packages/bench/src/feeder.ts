@@ -19,12 +19,12 @@ const recorded = createRecordedServer({ bytes: new TextEncoder().encode(frames.j
 const { url } = await serveFetch(async (input, init) => {
   const response = await recorded.fetch(input, init)
   // Waits until the client has finished its first requests.
-  if (response.headers.get('content-type') === 'text/event-stream') setTimeout(send, 1000)
+  if (response.headers.get('content-type') === 'text/event-stream') setTimeout(publishDueEvents, 1000)
   return response
 })
 process.stdout.write(`${url}\n`)
 
-function send(): void {
+function publishDueEvents(): void {
   const start = performance.now()
   const timer = setInterval(() => {
     const due = Math.min(recorded.length, Math.floor(((performance.now() - start) * sessions * perSecond) / 1000))

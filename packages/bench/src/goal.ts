@@ -26,7 +26,7 @@ type Bound = { readonly atMost: number } | { readonly atLeast: number }
 export type Effort = 'full' | 'quick'
 
 /** A goal's row in `--json`. */
-export interface Row {
+export interface JsonRow {
   readonly id: string
   readonly value: number
   readonly unit: string
@@ -34,7 +34,7 @@ export interface Row {
   readonly holds: boolean
 }
 
-export function keeps(value: number, bound: Bound): boolean {
+export function meetsBound(value: number, bound: Bound): boolean {
   return 'atMost' in bound ? value <= bound.atMost : value >= bound.atLeast
 }
 
@@ -42,6 +42,6 @@ export function boundText(bound: Bound): string {
   return 'atMost' in bound ? `≤ ${bound.atMost}` : `≥ ${bound.atLeast}`
 }
 
-export function rowOf({ id, unit, bound }: Goal, value: number): Row {
-  return { id, value, unit, goal: boundText(bound), holds: keeps(value, bound) }
+export function jsonRow({ id, unit, bound }: Goal, value: number): JsonRow {
+  return { id, value, unit, goal: boundText(bound), holds: meetsBound(value, bound) }
 }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, loadavg, platform, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { boundText, type Effort, type Goal, keeps, rowOf } from './goal.ts'
+import { boundText, type Effort, type Goal, jsonRow, meetsBound } from './goal.ts'
 import { goals } from './goals.ts'
 
 /** Timeout of a goal, in ms. Every goal takes less than half of it. */
@@ -30,6 +30,7 @@ const { values: options } = parseArgs({
 if (options.help) process.stdout.write(help)
 else await bench()
 
+/** Measures the wanted goals and prints the table. Exit code 2 if no goal matches, and 1 if measuring one fails. */
 async function bench(): Promise<void> {
   const wanted = goals.filter(
     ({ id }) => options.only.length === 0 || options.only.some((start) => id.startsWith(start)),
@@ -55,7 +56,7 @@ async function bench(): Promise<void> {
   process.stdout.write(`${toTable(measured)}\n\n${machine()}\n`)
   // An incomplete table would look complete.
   if (process.exitCode === 1) return
-  const rows = measured.map(({ goal, value }) => rowOf(goal, value))
+  const rows = measured.map(({ goal, value }) => jsonRow(goal, value))
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
   if (options.write) writeFigures(toTable(measured))
 }
@@ -94,19 +95,19 @@ function toTable(measured: readonly Measured[]): string {
     goal.what,
     `${rounded(value)} ${goal.unit}`,
     boundText(goal.bound),
-    holds(goal, value),
+    verdict(goal, value),
   ])
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)))
   const rule = widths.map((width) => '-'.repeat(width))
-  return [head, rule, ...lines].map((line) => toLine(line, widths)).join('\n')
+  return [head, rule, ...lines].map((line) => tableLine(line, widths)).join('\n')
 }
 
-function toLine(cells: readonly string[], widths: readonly number[]): string {
+function tableLine(cells: readonly string[], widths: readonly number[]): string {
   return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
 }
 
-function holds({ bound }: Goal, value: number): string {
-  return keeps(value, bound) ? 'yes' : '**no**'
+function verdict({ bound }: Goal, value: number): string {
+  return meetsBound(value, bound) ? 'yes' : '**no**'
 }
 
 function rounded(value: number): string {
@@ -114,17 +115,17 @@ function rounded(value: number): string {
 }
 
 const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
-const begin = '<!-- figures -->'
-const end = '<!-- /figures -->'
+const beginMarker = '<!-- figures -->'
+const endMarker = '<!-- /figures -->'
 
 /** Replaces the table and the machine between the two markers of `docs/benchmarks.md`. */
 function writeFigures(table: string): void {
   const text = readFileSync(page, 'utf8')
-  const start = text.indexOf(begin)
-  const stop = text.indexOf(end)
-  if (start === -1 || stop === -1) throw new Error(`${page} lacks the markers "${begin}" and "${end}".`)
+  const start = text.indexOf(beginMarker)
+  const stop = text.indexOf(endMarker)
+  if (start === -1 || stop === -1) throw new Error(`${page} lacks the markers "${beginMarker}" and "${endMarker}".`)
   const day = new Date().toISOString().slice(0, 10)
-  const measured = `${begin}\n\n${table}\n\nMeasured on ${day}: ${machine()}.\n\n`
+  const measured = `${beginMarker}\n\n${table}\n\nMeasured on ${day}: ${machine()}.\n\n`
   writeFileSync(page, `${text.slice(0, start)}${measured}${text.slice(stop)}`)
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@reply/core'
 import { createDecoder2 } from '@reply/core/internal'
 
-export interface Run {
+export interface ReadSetup {
   readonly observer: ReplyObserver
   /** The arrival time of chunk `index`. Default: a millisecond after the one before. */
   readonly atOf?: ((index: number) => number) | undefined
@@ -19,19 +19,22 @@ export interface Run {
 }
 
 /** Like a live stream: chunks are read, tracked and dispatched as they arrive. */
-export function readLive(chunks: readonly Uint8Array[], { observer, atOf = (index) => index, generation }: Run): void {
-  const decoder = generation === 2 ? createDecoder2({ onError: fail }) : undefined
-  const reader = createEventReader({ onError: fail, decoder })
-  const apply = follow(observer)
+export function readLive(
+  chunks: readonly Uint8Array[],
+  { observer, atOf = (index) => index, generation }: ReadSetup,
+): void {
+  const decoder = generation === 2 ? createDecoder2({ onError: rethrow }) : undefined
+  const reader = createEventReader({ onError: rethrow, decoder })
+  const apply = createApplier(observer)
   // Not `entries()`, which builds a pair for each chunk: the floor does not pay for that either.
   let index = 0
   for (const chunk of chunks) for (const event of reader.push(chunk, atOf(index++))) apply(event)
 }
 
 /** The same from already parsed events. */
-export function readParsed(events: readonly unknown[], { observer }: Run): void {
-  const decoder = createDecoder({ onError: fail })
-  const apply = follow(observer)
+export function readParsed(events: readonly unknown[], { observer }: ReadSetup): void {
+  const decoder = createDecoder({ onError: rethrow })
+  const apply = createApplier(observer)
   for (const value of events) {
     const event = decoder.decodeValue(value, 0)
     if (event) apply(event)
@@ -39,12 +42,13 @@ export function readParsed(events: readonly unknown[], { observer }: Run): void 
 }
 
 /** The public `replay`, which reads a whole recording. */
-export async function readReplay(chunks: readonly Uint8Array[], { observer }: Run): Promise<void> {
-  await replay(chunks, { onError: fail, observe: () => [observer] })
+export async function readReplay(chunks: readonly Uint8Array[], { observer }: ReadSetup): Promise<void> {
+  await replay(chunks, { onError: rethrow, observe: () => [observer] })
 }
 
-function follow(observer: ReplyObserver): (event: ReplyEvent) => void {
-  const dispatcher = createDispatcher({ onError: fail })
+/** Returns a function that tracks an event and reports the changes to the observer. */
+function createApplier(observer: ReplyObserver): (event: ReplyEvent) => void {
+  const dispatcher = createDispatcher({ onError: rethrow })
   dispatcher.observe(observer)
   let state = emptyTrack()
   return (event) => {
@@ -55,6 +59,6 @@ function follow(observer: ReplyObserver): (event: ReplyEvent) => void {
 }
 
 /** Throws if a stream was not read to its end: its figure would be worthless. */
-function fail(error: Error): never {
+function rethrow(error: Error): never {
   throw error
 }

@@ -20,12 +20,12 @@ const leastMs = 30
  */
 export async function race({ first, second, effort, rounds = 21 }: Race): Promise<number> {
   const count = effort === 'quick' ? Math.min(rounds, 5) : rounds
-  const firstTimes = await repeatsOf(first, warmUpMs[effort])
-  const secondTimes = await repeatsOf(second, warmUpMs[effort])
+  const firstTimes = await warmUpRepeats(first, warmUpMs[effort])
+  const secondTimes = await warmUpRepeats(second, warmUpMs[effort])
   const ratios: number[] = []
   for (let round = 0; round < count; round++) {
-    const before = (await time(first, firstTimes)) / firstTimes
-    const after = (await time(second, secondTimes)) / secondTimes
+    const before = (await timeRuns(first, firstTimes)) / firstTimes
+    const after = (await timeRuns(second, secondTimes)) / secondTimes
     ratios.push(after / before)
   }
   return median(ratios)
@@ -36,7 +36,7 @@ export async function race({ first, second, effort, rounds = 21 }: Race): Promis
  * collection would also discard compiled code whose objects happen to be dead at the moment, which doesn't happen in a
  * running server.
  */
-async function time(run: () => unknown, times: number): Promise<number> {
+async function timeRuns(run: () => unknown, times: number): Promise<number> {
   globalThis.gc?.({ type: 'minor' })
   const start = performance.now()
   for (let at = 0; at < times; at++) await run()
@@ -44,13 +44,14 @@ async function time(run: () => unknown, times: number): Promise<number> {
 }
 
 /** Warms up, and finds how many runs make a round. */
-async function repeatsOf(run: () => unknown, forMs: number): Promise<number> {
+async function warmUpRepeats(run: () => unknown, forMs: number): Promise<number> {
   const start = performance.now()
   let fastest = Number.POSITIVE_INFINITY
-  while (performance.now() - start < forMs) fastest = Math.min(fastest, await time(run, 1))
+  while (performance.now() - start < forMs) fastest = Math.min(fastest, await timeRuns(run, 1))
   return Math.max(1, Math.ceil(leastMs / fastest))
 }
 
+/** The mean of the two middle values if their number is even. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1

@@ -15,13 +15,13 @@ export type Answer = string | ((query: URLSearchParams) => Response)
 
 /** `rest`: responses by path. Without one for its status, no session is busy. */
 export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
-  const waiting: Iterable<Uint8Array>[] = []
+  const queued: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
   let streams = 0
-  return { fetch: answer, send, cut }
+  return { fetch: respond, send, cut }
 
   function send(chunks: Iterable<Uint8Array>): void {
-    waiting.push(chunks)
+    queued.push(chunks)
     wake()
   }
 
@@ -30,7 +30,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     wake()
   }
 
-  async function answer(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  async function respond(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
     const known = rest[pathname]
     if (typeof known === 'function') {
@@ -38,18 +38,18 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
       await new Promise((resolve) => setImmediate(resolve))
       return known(searchParams)
     }
-    if (pathname !== '/global/event') return restAnswer(known ?? answerOf(pathname))
-    const body = ReadableStream.from(stream(init?.signal ?? undefined))
+    if (pathname !== '/global/event') return jsonResponse(known ?? defaultAnswer(pathname))
+    const body = ReadableStream.from(streamChunks(init?.signal ?? undefined))
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  async function* stream(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  async function* streamChunks(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.addEventListener('abort', () => wake())
-    const mine = streams
+    const own = streams
     yield new TextEncoder().encode(connected)
-    while (!signal?.aborted && mine === streams) {
-      yield* waiting.shift() ?? []
-      if (waiting.length > 0) continue
+    while (!signal?.aborted && own === streams) {
+      yield* queued.shift() ?? []
+      if (queued.length > 0) continue
       await new Promise<void>((resolve) => {
         wake = resolve
       })
@@ -57,7 +57,8 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
   }
 }
 
-function restAnswer(text: string | undefined): Response {
+/** Status 503 without a text. */
+function jsonResponse(text: string | undefined): Response {
   return new Response(text, {
     status: text === undefined ? 503 : 200,
     headers: { 'content-type': 'application/json' },
@@ -65,7 +66,7 @@ function restAnswer(text: string | undefined): Response {
 }
 
 /** Default responses as JSON text: empty lists. Single sessions are unreadable. */
-function answerOf(pathname: string): string | undefined {
+function defaultAnswer(pathname: string): string | undefined {
   return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
 }
 

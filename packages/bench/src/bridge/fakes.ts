@@ -38,30 +38,31 @@ let latencies: number[] = []
 let firsts: number[] = []
 let endedAt = 0
 const telegram = await startTelegram({ token })
-const opencode = await startScripted({
+const server = await startScripted({
   answer: (prompt) => paragraph.repeat(paragraphs) + endOf(prompt),
   pieces,
   everyMs,
   onPrompt: (prompt) => latencies.push(performance.now() - (writtenAt.get(prompt) ?? 0)),
-  onFirst: (prompt) => whenBegun(Number(prompt.slice('chat '.length)), performance.now()),
+  onFirst: (prompt) => recordFirstShown(Number(prompt.slice('chat '.length)), performance.now()),
   onEnd: () => {
     endedAt = performance.now()
   },
 })
 
 process.on('message', (load: Load) => {
-  play(load).then(send, (error: unknown) =>
-    send({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
+  playLoad(load).then(sendToParent, (error: unknown) =>
+    sendToParent({ type: 'stuck', why: error instanceof Error ? error.message : String(error) }),
   )
 })
 process.on('disconnect', () => process.exit(0))
-send({ type: 'ready', telegram: telegram.url, opencode: opencode.url })
+sendToParent({ type: 'ready', telegram: telegram.url, opencode: server.url })
 
-async function play({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMessage> {
+/** Lets the chats write, and resolves once each shows its whole answer. */
+async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMessage> {
   latencies = []
   firsts = []
   const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
-  const shown = whenShown(waiting)
+  const shown = waitUntilShown(waiting)
   // It may reject before the last message is written.
   shown.catch(() => {})
   for (const chat of [...waiting]) {
@@ -74,8 +75,8 @@ async function play({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMess
   return { type: 'done', finalsMs, limited, latenciesMs: latencies, firstsMs: firsts }
 }
 
-/** Notes when the chat shows the beginning of its answer. */
-function whenBegun(chat: number, since: number): void {
+/** Records how long after `since` the chat shows the beginning of its answer. */
+function recordFirstShown(chat: number, since: number): void {
   const timer = setInterval(() => {
     if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
     clearInterval(timer)
@@ -84,7 +85,7 @@ function whenBegun(chat: number, since: number): void {
 }
 
 /** Resolves to the time at which the last of the chats showed its whole answer. */
-async function whenShown(waiting: Set<number>): Promise<number> {
+async function waitUntilShown(waiting: Set<number>): Promise<number> {
   for (let changedAt = performance.now(); ; ) {
     const before = waiting.size
     for (const chat of waiting) {
@@ -93,17 +94,17 @@ async function whenShown(waiting: Set<number>): Promise<number> {
     const now = performance.now()
     if (waiting.size === 0) return now
     if (waiting.size < before) changedAt = now
-    if (now - changedAt > stuckMs) throw new Error(stuckMessage([...waiting]))
+    if (now - changedAt > stuckMs) throw new Error(stuckText([...waiting]))
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }
 
-function stuckMessage(chats: readonly number[]): string {
+function stuckText(chats: readonly number[]): string {
   const [chat = 0] = chats
   const last = telegram.screen(chat).at(-1)?.text ?? ''
   return `${chats.length} chats never showed their whole answer. The last message of chat ${chat}: ${JSON.stringify(last)}.`
 }
 
-function send(message: FakesMessage): void {
+function sendToParent(message: FakesMessage): void {
   process.send?.(message)
 }

@@ -18,7 +18,7 @@ interface LoadedBridge {
 }
 
 /** Runs that ended before the start. */
-interface Ran {
+interface FinishedRuns {
   readonly runs: number
   readonly logKB: number
 }
@@ -29,13 +29,13 @@ type Done = Extract<FakesMessage, { type: 'done' }>
  * `known`: how many chats the state knows before the start. `logs`: how many finished runs it has executions of, each
  * with a log of `logKB`.
  */
-export async function startLoaded(options: {
+export async function startLoadedBridge(options: {
   readonly pieces: number
   readonly everyMs: number
   readonly chats: number
   readonly known?: number
   readonly paragraphs?: number
-  readonly ran?: Ran
+  readonly ran?: FinishedRuns
 }): Promise<LoadedBridge> {
   const { pieces, everyMs, chats, known = 0, paragraphs = 1, ran } = options
   const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [
@@ -43,16 +43,16 @@ export async function startLoaded(options: {
     String(everyMs),
     String(paragraphs),
   ])
-  const next = async (): Promise<FakesMessage> =>
+  const nextMessage = async (): Promise<FakesMessage> =>
     await new Promise((resolve, reject) => {
       fakes.once('message', resolve)
       fakes.once('exit', (code) => reject(new Error(`The fakes ended with exit code ${code}.`)))
     })
-  const ready = await next()
+  const ready = await nextMessage()
   if (ready.type !== 'ready') throw new Error('The fakes did not start.')
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
-  await fill(folder, known, ran)
-  const { store, written } = counting(await sqliteStore({ folder }))
+  await fillState(folder, known, ran)
+  const { store, written } = countCommitted(await sqliteStore({ folder }))
   const bridge = createBridge({
     config: parseConfig({
       servers: { home: { url: ready.opencode } },
@@ -69,16 +69,16 @@ export async function startLoaded(options: {
   const before = process.cpuUsage()
   await bridge.start()
   const { user, system } = process.cpuUsage(before)
-  return { play, close, written, startMs: (user + system) / 1000 }
+  return { play: playLoad, close: closeAll, written, startMs: (user + system) / 1000 }
 
-  async function play(load: Load): Promise<Done> {
+  async function playLoad(load: Load): Promise<Done> {
     fakes.send(load)
-    const message = await next()
+    const message = await nextMessage()
     if (message.type === 'done') return message
     throw new Error(message.type === 'stuck' ? message.why : 'The fakes started again.')
   }
 
-  async function close(): Promise<void> {
+  async function closeAll(): Promise<void> {
     await bridge.stop()
     fakes.kill()
     rmSync(folder, { recursive: true, force: true })
@@ -86,7 +86,7 @@ export async function startLoaded(options: {
 }
 
 /** Chats that were used before, each with its session and ten messages that replies may refer to. */
-async function fill(folder: string, known: number, ran: Ran = { runs: 0, logKB: 0 }): Promise<void> {
+async function fillState(folder: string, known: number, ran: FinishedRuns = { runs: 0, logKB: 0 }): Promise<void> {
   const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
   if (!lease) throw new Error('The state is in use.')
@@ -109,6 +109,7 @@ async function fill(folder: string, known: number, ran: Ran = { runs: 0, logKB: 
   await store.close()
 }
 
+/** A finished execution, and its log of that many kB. */
 function writesOfRun(run: number, logKB: number): readonly Write[] {
   const at = Date.now()
   const id = `run${run}`
@@ -141,7 +142,7 @@ function writesOfRun(run: number, logKB: number): readonly Write[] {
 }
 
 /** Counts what is committed. */
-function counting(store: Store): { readonly store: Store; readonly written: () => number } {
+function countCommitted(store: Store): { readonly store: Store; readonly written: () => number } {
   let units = 0
   const commit: Store['commit'] = async (writes, ...rest) => {
     for (const write of writes) if ('value' in write) units += write.value?.length ?? 0

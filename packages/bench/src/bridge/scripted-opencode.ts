@@ -39,9 +39,9 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-      if (pathname === '/global/event') return listen(response)
+      if (pathname === '/global/event') return addStream(response)
       const body = Buffer.concat(chunks).toString()
-      const found = request.method === 'POST' ? post(pathname, body) : get(pathname)
+      const found = request.method === 'POST' ? answerPost(pathname, body) : answerGet(pathname)
       response.writeHead(found === undefined ? 404 : 200, { 'content-type': 'application/json' })
       response.end(JSON.stringify(found ?? { name: 'NotFoundError' }))
     })
@@ -57,7 +57,8 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     },
   }
 
-  function listen(response: ServerResponse): void {
+  /** Sends the events from now on, and a heartbeat every ten seconds. */
+  function addStream(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     streams.add(response)
     const beat = setInterval(() => publish('server.heartbeat', {}), 10_000)
@@ -73,43 +74,46 @@ export async function startScripted(options: ScriptedOptions): Promise<ScriptedO
     for (const stream of streams) stream.write(frame)
   }
 
-  function sessionOf(id: string): object {
+  function sessionInfo(id: string): object {
     return { id, directory, projectID: 'bench', title: 'Bench', version: '1.18.33', time: { created: 1, updated: 1 } }
   }
 
-  function get(pathname: string): unknown {
+  /** Undefined for an unknown session. */
+  function answerGet(pathname: string): unknown {
     const [, first, id = '', rest] = pathname.split('/')
     if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
-    if (pathname === '/session/status') return Object.fromEntries([...busy].map((one) => [one, { type: 'busy' }]))
+    if (pathname === '/session/status') return Object.fromEntries([...busy].map((id) => [id, { type: 'busy' }]))
     if (pathname === '/config/providers') return { providers: [], default: {} }
     if (pathname === '/path') return { directory, worktree: directory }
     if (first !== 'session' || id === '') return []
     const messages = sessions.get(id)
     if (!messages) return undefined
-    if (rest === undefined) return sessionOf(id)
+    if (rest === undefined) return sessionInfo(id)
     return rest === 'message' ? messages : []
   }
 
-  function post(pathname: string, body: string): unknown {
+  /** Creates a session, or starts a run for a prompt. */
+  function answerPost(pathname: string, body: string): unknown {
     if (pathname === '/session') {
       const id = `ses_${String(++ids).padStart(8, '0')}`
       sessions.set(id, [])
-      publish('session.created', { sessionID: id, info: sessionOf(id) })
-      return sessionOf(id)
+      publish('session.created', { sessionID: id, info: sessionInfo(id) })
+      return sessionInfo(id)
     }
     const [, , id = '', rest] = pathname.split('/')
-    if (rest === 'prompt_async') begin(id, JSON.parse(body))
+    if (rest === 'prompt_async') startRun(id, JSON.parse(body))
     return true
   }
 
-  function begin(sessionID: string, given: { messageID?: string; parts: { text?: string }[] }): void {
-    const prompt = given.parts.map(({ text = '' }) => text).join('')
+  /** Publishes the prompt, and then the answer piece by piece. */
+  function startRun(sessionID: string, body: { messageID?: string; parts: { text?: string }[] }): void {
+    const prompt = body.parts.map(({ text = '' }) => text).join('')
     options.onPrompt(prompt)
     const messages = sessions.get(sessionID)
     if (!messages) return
     const number = String(++ids).padStart(8, '0')
     const created = Date.now()
-    const promptID = given.messageID ?? `msg_${number}a`
+    const promptID = body.messageID ?? `msg_${number}a`
     const posted: Message = {
       info: { id: promptID, sessionID, role: 'user', time: { created }, agent: 'build', model },
       parts: [{ id: `prt_${number}a`, sessionID, messageID: promptID, type: 'text', text: prompt }],

@@ -8,29 +8,29 @@ import { type Watched, watchDelivery } from './watch.ts'
  * through Chat SDK, each at a fake platform of its own, and prints what a person sees. Time is sped up. Fast replies
  * are shown one after another, so that a busy process doesn't distort their times.
  */
-export interface Row {
+export interface ChannelRow {
   readonly platform: string
   readonly name: string
   readonly ours: Watched
   readonly peer: Watched
 }
 
-const all = [slack, discord, whatsapp].flatMap((platform) => hardReplies().map((made) => ({ platform, made })))
+const all = [slack, discord, whatsapp].flatMap((platform) => hardReplies().map((reply) => ({ platform, reply })))
 const lag = watchLag()
 let before: Promise<unknown> = Promise.resolve()
 const rows = await Promise.all(
-  all.map(({ platform, made }): Promise<Row> => {
-    if (made.isLong) return rowOf(platform, made)
-    const row = before.then(() => rowOf(platform, made))
+  all.map(({ platform, reply }): Promise<ChannelRow> => {
+    if (reply.isLong) return watchBothSides(platform, reply)
+    const row = before.then(() => watchBothSides(platform, reply))
     before = row
     return row
   }),
 )
 const latestMs = lag()
-process.stdout.write(process.argv.includes('--json') ? JSON.stringify(rows) : table())
+process.stdout.write(process.argv.includes('--json') ? JSON.stringify(rows) : tableText())
 process.exit(0)
 
-async function rowOf(platform: Platform, { name, timeline, refuseLast }: HardReply): Promise<Row> {
+async function watchBothSides(platform: Platform, { name, timeline, refuseLast }: HardReply): Promise<ChannelRow> {
   const [ours, peer] = await Promise.all([
     watchDelivery({ platform, side: 'ours', timeline, refuseLast }),
     watchDelivery({ platform, side: 'peer', timeline, refuseLast }),
@@ -52,24 +52,25 @@ function watchLag(): () => number {
   }
 }
 
-function table(): string {
+/** A Markdown table: our figure, and that of Chat SDK. */
+function tableText(): string {
   const head =
     '| | | missing | twice | longest unseen | after the end | 429s | notifications |\n|---|---|---|---|---|---|---|---|'
   const lines = rows.map(({ platform, name, ours, peer }) => {
-    const both = (tell: (one: Watched) => string): string => `${tell(ours)} / ${tell(peer)}`
+    const both = (cellOf: (watched: Watched) => string): string => `${cellOf(ours)} / ${cellOf(peer)}`
     const cells = [
       both(({ missing }) => String(missing)),
       both(({ doubled }) => String(doubled)),
-      both(({ invisibleMs }) => seconds(invisibleMs)),
-      both(({ finalMs }) => seconds(finalMs ?? Number.POSITIVE_INFINITY)),
+      both(({ invisibleMs }) => secondsText(invisibleMs)),
+      both(({ finalMs }) => secondsText(finalMs ?? Number.POSITIVE_INFINITY)),
       both(({ rateLimited }) => String(rateLimited)),
       both(({ notifications }) => String(notifications)),
     ]
     return `| ${platform} | ${name} | ${cells.join(' | ')} |`
   })
-  return `${[head, ...lines].join('\n')}\n\nOurs / Chat SDK 4.41. Missing and twice count letters. Times are at the replies' own pace, measured ${factor} times as fast; timers were late by up to ${seconds(latestMs)}.\n`
+  return `${[head, ...lines].join('\n')}\n\nOurs / Chat SDK 4.41. Missing and twice count letters. Times are at the replies' own pace, measured ${factor} times as fast; timers were late by up to ${secondsText(latestMs)}.\n`
 }
 
-function seconds(ms: number | null): string {
+function secondsText(ms: number | null): string {
   return ms !== null && Number.isFinite(ms) ? `${(ms / 1000).toFixed(1)} s` : 'never'
 }

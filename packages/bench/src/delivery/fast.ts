@@ -11,13 +11,13 @@ const { setTimeout: real, setInterval: realInterval, Date: RealDate } = globalTh
 const realNow = performance.now.bind(performance)
 const startedAt = RealDate.now()
 const began = realNow()
-const passed = (): number => (realNow() - began) * factor
-const dateNow = (): number => Math.floor(startedAt + passed())
+const fastNow = (): number => (realNow() - began) * factor
+const dateNow = (): number => Math.floor(startedAt + fastNow())
 
 class FastDate extends RealDate {
-  constructor(...given: unknown[]) {
-    if (given.length === 0) super(dateNow())
-    else super(...(given as [number]))
+  constructor(...args: unknown[]) {
+    if (args.length === 0) super(dateNow())
+    else super(...(args as [number]))
   }
 
   static override now(): number {
@@ -25,12 +25,12 @@ class FastDate extends RealDate {
   }
 }
 
-const fast = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => real(run, ms / factor, ...given)
-const fastInterval = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
-  realInterval(run, ms / factor, ...given)
+const fast = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => real(run, ms / factor, ...args)
+const fastInterval = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
+  realInterval(run, ms / factor, ...args)
 const pause = (ms = 0, value?: unknown) => new Promise((resolve) => real(resolve, ms / factor, value))
 
-performance.now = passed
+performance.now = fastNow
 Object.assign(globalThis, { Date: FastDate, setTimeout: fast, setInterval: fastInterval })
 Object.assign(require('node:timers'), { setTimeout: fast, setInterval: fastInterval })
 Object.assign(require('node:timers/promises'), { setTimeout: pause })

@@ -12,21 +12,21 @@ export interface HardReply {
 }
 
 /** A fast model's pace: pieces per second, and UTF-16 units per piece. */
-const fast = { perSecond: 25, pieceUnits: 24 }
+const fastPace = { perSecond: 25, pieceUnits: 24 }
 
 /** The pace of a model that thinks in between. */
-const slow = { perSecond: 1, pieceUnits: 10 }
+const slowPace = { perSecond: 1, pieceUnits: 10 }
 
 const toolMs = 600_000
 
 export function hardReplies(): readonly HardReply[] {
   const [first, second] = halves(textOfLength(1200))
   return [
-    { name: 'a reply of 8,600 letters', timeline: timelineOf(textOfLength(8600), fast) },
-    { name: 'one of 17,000', timeline: timelineOf(textOfLength(17_000), fast) },
-    { name: 'a ten-minute tool call in mid-sentence', timeline: timelineOf(first, fast, second), isLong: true },
-    { name: 'a 429 on the last edit', timeline: timelineOf(textOfLength(2000), fast), refuseLast: true },
-    { name: 'six minutes of writing', timeline: timelineOf(textOfLength(3600), slow), isLong: true },
+    { name: 'a reply of 8,600 letters', timeline: timelineOfText(textOfLength(8600), fastPace) },
+    { name: 'one of 17,000', timeline: timelineOfText(textOfLength(17_000), fastPace) },
+    { name: 'a ten-minute tool call in mid-sentence', timeline: timelineOfText(first, fastPace, second), isLong: true },
+    { name: 'a 429 on the last edit', timeline: timelineOfText(textOfLength(2000), fastPace), refuseLast: true },
+    { name: 'six minutes of writing', timeline: timelineOfText(textOfLength(3600), slowPace), isLong: true },
   ]
 }
 
@@ -48,17 +48,17 @@ function halves(text: string): readonly [string, string] {
   return [text.slice(0, at), text.slice(at)]
 }
 
-interface Pace {
+interface WritingPace {
   readonly perSecond: number
   readonly pieceUnits: number
 }
 
 /** `after` follows a tool that runs for ten minutes. */
-function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): Timeline {
+function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, after = ''): Timeline {
   const states: { atMs: number; reply: Reply }[] = []
   let atMs = 0
   const tool: Part = {
-    ...place('prt_2'),
+    ...placeOfPart('prt_2'),
     type: 'tool',
     status: 'open',
     tool: 'bash',
@@ -68,40 +68,40 @@ function timelineOf(text: string, { perSecond, pieceUnits }: Pace, after = ''): 
   const grow = (text: string, before: readonly Part[], id: string): void => {
     for (let to = pieceUnits; to < text.length + pieceUnits; to += pieceUnits) {
       atMs += 1000 / perSecond
-      states.push({ atMs, reply: replyOf([...before, textPart(id, text.slice(0, to), 'open')]) })
+      states.push({ atMs, reply: workingReply([...before, textPart(id, text.slice(0, to), 'open')]) })
     }
   }
   grow(text, [], 'prt_1')
   if (after !== '') {
-    states.push({ atMs, reply: replyOf([textPart('prt_1', text, 'sealed'), tool]) })
+    states.push({ atMs, reply: workingReply([textPart('prt_1', text, 'sealed'), tool]) })
     atMs += toolMs
     grow(after, [textPart('prt_1', text, 'sealed'), { ...tool, status: 'sealed' }], 'prt_3')
   }
   const last = states.at(-1)?.reply ?? emptyReply('ses_1')
-  const messages = last.messages.map((message) => ({ ...message, parts: message.parts.map(sealed) }))
+  const messages = last.messages.map((message) => ({ ...message, parts: message.parts.map(sealPart) }))
   const end = { phase: 'settled', outcome: 'completed', finish: 'stop' } as const
   states.push({ atMs: atMs + 200, reply: { ...last, messages, ...end } })
-  return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: textIn(reply) })) }
+  return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: textOf(reply) })) }
 }
 
-function replyOf(parts: readonly Part[]): Reply {
+function workingReply(parts: readonly Part[]): Reply {
   const messages = [{ id: 'msg_2', parts, raw: undefined }]
   return { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'working', messages }
 }
 
-function sealed(part: Part): Part {
+function sealPart(part: Part): Part {
   return { ...part, status: 'sealed' }
 }
 
 function textPart(id: string, text: string, status: 'open' | 'sealed'): Part {
-  return { ...place(id), type: 'text', status, text }
+  return { ...placeOfPart(id), type: 'text', status, text }
 }
 
-function place(id: string): { id: string; messageID: string; raw: undefined } {
+function placeOfPart(id: string): { id: string; messageID: string; raw: undefined } {
   return { id, messageID: 'msg_2', raw: undefined }
 }
 
-function textIn({ messages }: Reply): string {
+function textOf({ messages }: Reply): string {
   return messages
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
     .join('\n\n')

@@ -43,7 +43,7 @@ export async function measurePace(platform: PacedPlatform, chats: number): Promi
   const opened = await platform.open(clock, chats)
   try {
     const watched = opened.chats.map((chat) => watchChat(chat))
-    await play(watched, clock, opened.rest)
+    await growTexts(watched, clock, opened.rest)
     return {
       platform: platform.name,
       chats,
@@ -61,14 +61,15 @@ export async function measurePace(platform: PacedPlatform, chats: number): Promi
 interface WatchedChat {
   readonly sink: Sink
   /** Records what is new on the screen. */
-  look(now: number): void
-  arrived(count: number, now: number): void
+  recordSeen(now: number): void
+  recordArrived(count: number, now: number): void
   isWhole(): boolean
   freezeMs(): number
   lateMs(): readonly number[]
   finalMs(): number
 }
 
+/** Follows when each piece arrived, and when it was on the screen. */
 function watchChat({ sink, screen }: PacedChat): WatchedChat {
   const arrivedAt: number[] = []
   const seenAt: number[] = []
@@ -76,7 +77,7 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
   let changedAt: number | undefined
   return {
     sink,
-    look: (now) => {
+    recordSeen: (now) => {
       const text = screen()
       const before = seenAt.length
       while (seenAt.length < arrivedAt.length && text.includes(`n${seenAt.length}e`)) seenAt.push(now)
@@ -85,7 +86,7 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
       gaps.push(until - (changedAt ?? until))
       changedAt = now
     },
-    arrived: (count, now) => {
+    recordArrived: (count, now) => {
       changedAt ??= now
       while (arrivedAt.length < count) arrivedAt.push(now)
     },
@@ -96,28 +97,29 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
   }
 }
 
-async function play(chats: readonly WatchedChat[], clock: HandClock, rest: () => Promise<void>): Promise<void> {
+/** Grows all texts at once. Then waits until each is shown whole, for at most `patienceMs`. */
+async function growTexts(chats: readonly WatchedChat[], clock: HandClock, rest: () => Promise<void>): Promise<void> {
   const startedAt = clock.now()
-  const look = (): void => {
-    for (const chat of chats) chat.look(clock.now())
+  const recordAllSeen = (): void => {
+    for (const chat of chats) chat.recordSeen(clock.now())
   }
-  const settle = async (): Promise<void> => {
+  const restAndRecord = async (): Promise<void> => {
     await rest()
-    look()
+    recordAllSeen()
   }
   for (let count = 1; count <= pieces + 1; count++) {
-    await clock.advance(pieceMs, settle)
+    await clock.advance(pieceMs, restAndRecord)
     for (const [index, chat] of chats.entries()) {
-      chat.arrived(Math.min(count, pieces), clock.now())
-      show(chat.sink, replyAt(index, count, { startedAt, now: clock.now() }), count === 1)
+      chat.recordArrived(Math.min(count, pieces), clock.now())
+      showState(chat.sink, replyAt(index, count, { startedAt, now: clock.now() }), count === 1)
     }
-    await settle()
+    await restAndRecord()
   }
   for (let waited = 0; waited < patienceMs && !chats.every((chat) => chat.isWhole()); waited += pieceMs)
-    await clock.advance(pieceMs, settle)
+    await clock.advance(pieceMs, restAndRecord)
 }
 
-function show(sink: Sink, reply: Reply, isNew: boolean): void {
+function showState(sink: Sink, reply: Reply, isNew: boolean): void {
   if (isNew) sink.replyStarted?.({ type: 'replyStarted', reply })
   else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
 }

@@ -44,9 +44,9 @@ const token = '1:bench'
 /** Counts calls in flight. */
 function createTracker() {
   let inFlight = 0
-  return { track, rest }
+  return { track: trackCall, rest }
 
-  async function track<T>(called: Promise<T>): Promise<T> {
+  async function trackCall<T>(called: Promise<T>): Promise<T> {
     inFlight += 1
     try {
       return await called
@@ -106,10 +106,10 @@ const discord: PacedPlatform = {
     const options = { ...discordRestOptions, api: fake.url, globalRequestsPerSecond: Number.POSITIVE_INFINITY }
     const real = new REST(options).setToken(token)
     const api = {
-      post: (...given: Parameters<REST['post']>) => track(real.post(...given)),
-      put: (...given: Parameters<REST['put']>) => track(real.put(...given)),
-      patch: (...given: Parameters<REST['patch']>) => track(real.patch(...given)),
-      delete: (...given: Parameters<REST['delete']>) => track(real.delete(...given)),
+      post: (...args: Parameters<REST['post']>) => track(real.post(...args)),
+      put: (...args: Parameters<REST['put']>) => track(real.put(...args)),
+      patch: (...args: Parameters<REST['patch']>) => track(real.patch(...args)),
+      delete: (...args: Parameters<REST['delete']>) => track(real.delete(...args)),
       on: real.on.bind(real),
     }
     const idOf = (index: number): string => `${100_000_000_000_000_001n + BigInt(index)}`
@@ -143,7 +143,7 @@ function slack(delivery: 'native' | 'edit'): PacedPlatform {
       })
       const api = {
         token: fake.token,
-        apiCall: (...given: Parameters<WebClient['apiCall']>) => track(real.apiCall(...given)),
+        apiCall: (...args: Parameters<WebClient['apiCall']>) => track(real.apiCall(...args)),
       }
       const places = times(count, (index) => {
         const channelId = `D000000000${index}`
@@ -200,7 +200,7 @@ const cloud: PacedPlatform = {
       token,
       phoneNumberId: fake.phoneNumberId,
       apiUrl: fake.url,
-      fetch: (...given) => track(fetch(...given)),
+      fetch: (...args) => track(fetch(...args)),
     })
     const idOf = (index: number): string => `4917000000${10 + index}`
     return {

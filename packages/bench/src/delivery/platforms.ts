@@ -19,7 +19,7 @@ import { Api } from 'grammy'
 import type { Timeline } from './timeline.ts'
 
 /** A call to a fake platform. */
-export interface Call {
+export interface PlatformCall {
   readonly name: string
   readonly isRateLimited: boolean
   /** The text in the call. */
@@ -27,12 +27,12 @@ export interface Call {
 }
 
 /** A fake platform with one chat in it. */
-export interface Opened {
+export interface OpenedChat {
   /** Called after each change in the chat. Returns a function that stops it. */
   observe(look: () => void): () => void
   /** The text that a person sees there. */
   screen(): string
-  calls(): readonly Call[]
+  calls(): readonly PlatformCall[]
   /** How many messages notified. */
   notifications(): number
   /** Rate-limits the next call. */
@@ -46,7 +46,7 @@ export interface Opened {
 
 export interface Platform {
   readonly name: string
-  open(): Promise<Opened>
+  open(): Promise<OpenedChat>
 }
 
 /** The visible text of the bot's messages. */
@@ -72,7 +72,7 @@ async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<
 }
 
 /** A silent logger: failures show on the screen. */
-const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+const silentLogger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLogger }
 
 /** Vercel's Chat SDK with its own adapter and defaults, fed a reply's text over its timeline. */
 async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline, start: number): Promise<void> {
@@ -117,7 +117,7 @@ export const telegram: Platform = {
         apiBaseUrl: fake.url,
         mode: 'webhook',
         allowUnverifiedWebhooks: true,
-        logger: quiet,
+        logger: silentLogger,
       })
     return {
       observe: (look) => fake.observe(look),
@@ -126,7 +126,7 @@ export const telegram: Platform = {
         fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
           name: method,
           isRateLimited: status === 429,
-          text: typeof text === 'string' ? text : textIn(rich),
+          text: typeof text === 'string' ? text : richText(rich),
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
@@ -139,7 +139,7 @@ export const telegram: Platform = {
 }
 
 /** The text of a rich message, given as Markdown or HTML. */
-function textIn(rich: unknown): string | undefined {
+function richText(rich: unknown): string | undefined {
   if (typeof rich !== 'object' || rich === null) return undefined
   if ('html' in rich && typeof rich.html === 'string') return rich.html.replace(/<[^>]*>|&\w+;/g, ' ')
   return 'markdown' in rich && typeof rich.markdown === 'string' ? rich.markdown : undefined
@@ -153,7 +153,7 @@ export const slack: Platform = {
     const fake = await startSlack()
     const { token, url, signingSecret } = fake
     const threadTs = fake.say(channelId, 'Go on.')
-    const adapter = () => createSlackAdapter({ botToken: token, apiUrl: url, signingSecret, logger: quiet })
+    const adapter = () => createSlackAdapter({ botToken: token, apiUrl: url, signingSecret, logger: silentLogger })
     const client = () =>
       new WebClient(token, { slackApiUrl: url, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true })
     return {
@@ -181,7 +181,7 @@ export const discord: Platform = {
         apiUrl: `${fake.url}/v10`,
         applicationId: '100000000000000002',
         publicKey: fake.publicKey,
-        logger: quiet,
+        logger: silentLogger,
       })
     const rest = () => new REST({ ...discordRestOptions, api: fake.url }).setToken(token)
     return {
@@ -217,7 +217,7 @@ export const whatsapp: Platform = {
         appSecret: fake.appSecret,
         phoneNumberId,
         verifyToken: 'bench',
-        logger: quiet,
+        logger: silentLogger,
       })
     const client = () => createCloudClient({ token, phoneNumberId, apiUrl: fake.url })
     return {

@@ -14,36 +14,37 @@ const perSecond = 25
 const pieceUnits = 24
 
 /** The last reply of a recording at an even pace. Splits text that the scripted model sent at once. */
-export async function timelineOf(scenario: string): Promise<Timeline> {
+export async function recordedTimeline(scenario: string): Promise<Timeline> {
   const all: Reply[] = []
-  const note = ({ reply }: { readonly reply: Reply }): void => {
+  const keepIfNew = ({ reply }: { readonly reply: Reply }): void => {
     if (all.at(-1) !== reply) all.push(reply)
   }
-  const methods = { partAdded: note, partChanged: note, partFinalized: note, toolProgressed: note }
+  const methods = { partAdded: keepIfNew, partChanged: keepIfNew, partFinalized: keepIfNew, toolProgressed: keepIfNew }
   await replay(readRecording({ version: '1.18.33', scenario }).bytes, {
     observe: () => {
       all.length = 0
-      return [{ ...methods, phaseChanged: note, replySettled: note }]
+      return [{ ...methods, phaseChanged: keepIfNew, replySettled: keepIfNew }]
     },
   })
-  const slow = all.flatMap((reply, index) => [...growing(all[index - 1], reply), reply])
+  const slow = all.flatMap((reply, index) => [...statesBetween(all[index - 1], reply), reply])
   const states = slow.map((reply, index) => ({ atMs: Math.round((index * 1000) / perSecond), reply }))
   return { name: scenario, states, texts: states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) })) }
 }
 
 /** The states between two, where the second has more text. */
-function growing(before: Reply | undefined, after: Reply): readonly Reply[] {
+function statesBetween(before: Reply | undefined, after: Reply): readonly Reply[] {
   const part = partsOf(after).findLast(isShownText)
   if (!part) return []
   const known = before && partsOf(before).find((other) => other.id === part.id)
   const from = known && 'text' in known ? known.text.length : 0
   const states: Reply[] = []
   for (let to = from + pieceUnits; to < part.text.length; to += pieceUnits)
-    states.push(withText(after, { ...part, status: 'open', text: part.text.slice(0, to) }))
+    states.push(replacePart(after, { ...part, status: 'open', text: part.text.slice(0, to) }))
   return states
 }
 
-function withText(reply: Reply, part: Part): Reply {
+/** With another version of the part. A settled reply works again. */
+function replacePart(reply: Reply, part: Part): Reply {
   const messages = reply.messages.map((message) => ({
     ...message,
     parts: message.parts.map((other) => (other.id === part.id ? part : other)),

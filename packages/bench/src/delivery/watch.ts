@@ -1,5 +1,5 @@
-import { type Call, type Opened, type Platform, telegram } from './platforms.ts'
-import { type Timeline, timelineOf } from './timeline.ts'
+import { type OpenedChat, type Platform, type PlatformCall, telegram } from './platforms.ts'
+import { recordedTimeline, type Timeline } from './timeline.ts'
 
 /** How a person in the chat saw a reply, and the calls it took. */
 export interface Watched {
@@ -17,7 +17,7 @@ export interface Watched {
   readonly finalMs: number | undefined
 }
 
-export interface Watching {
+export interface DeliverySetup {
   readonly platform: Platform
   readonly side: 'ours' | 'peer'
   readonly timeline: Timeline
@@ -29,27 +29,27 @@ export interface Watching {
 const lookMs = 50
 
 /** Shows a timeline in a new chat and watches what a person sees of it. */
-export async function watchDelivery({ platform, side, timeline, refuseLast }: Watching): Promise<Watched> {
+export async function watchDelivery({ platform, side, timeline, refuseLast }: DeliverySetup): Promise<Watched> {
   const { texts } = timeline
   const opened = await platform.open()
   const start = performance.now()
-  const final = bare(texts.at(-1)?.text ?? '')
+  const final = lettersOf(texts.at(-1)?.text ?? '')
   const endMs = texts.at(-1)?.atMs ?? 0
   const sentences = sentencesOf(texts)
   const seenAt = sentences.map((): number | undefined => undefined)
   let wholeAt: number | undefined
-  let timerOfLook: ReturnType<typeof setTimeout> | undefined
+  let lookTimer: ReturnType<typeof setTimeout> | undefined
   const look = (): void => {
-    timerOfLook = undefined
+    lookTimer = undefined
     const now = performance.now() - start
-    const seen = bare(opened.screen())
+    const seen = lettersOf(opened.screen())
     for (const [index, { text }] of sentences.entries())
       if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
-    if (wholeAt === undefined && isWithin(final, seen)) wholeAt = now
+    if (wholeAt === undefined && isSubsequence(final, seen)) wholeAt = now
   }
   // Reading a screen takes CPU time, which would delay all sides.
   const stop = opened.observe(() => {
-    timerOfLook ??= setTimeout(look, lookMs)
+    lookTimer ??= setTimeout(look, lookMs)
   })
   // Set just before, because the reply's last state causes its last call.
   const timer = refuseLast ? setTimeout(opened.refuseNext, endMs - 100) : undefined
@@ -58,20 +58,23 @@ export async function watchDelivery({ platform, side, timeline, refuseLast }: Wa
     look()
     const late = sentences.map(({ atMs }, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - atMs)
     return {
-      ...compared(bare(opened.screen()), final),
-      ...counted(opened, final),
+      ...compareLetters(lettersOf(opened.screen()), final),
+      ...countCalls(opened, final),
       invisibleMs: Math.max(0, ...late),
       finalMs: wholeAt === undefined ? undefined : Math.max(0, wholeAt - endMs),
     }
   } finally {
     clearTimeout(timer)
     stop()
-    clearTimeout(timerOfLook)
+    clearTimeout(lookTimer)
     await opened.close()
   }
 }
 
-function counted(opened: Opened, final: string): Pick<Watched, 'calls' | 'writes' | 'rateLimited' | 'notifications'> {
+function countCalls(
+  opened: OpenedChat,
+  final: string,
+): Pick<Watched, 'calls' | 'writes' | 'rateLimited' | 'notifications'> {
   const all = opened.calls()
   const calls: Record<string, number> = {}
   for (const { name } of all) calls[name] = (calls[name] ?? 0) + 1
@@ -87,18 +90,18 @@ function counted(opened: Opened, final: string): Pick<Watched, 'calls' | 'writes
  * Whether the call writes a part of the answer and not a list or a status: its first 12 letters and digits are in the
  * final text. False for a text without letters and digits.
  */
-function isAnswer({ text }: Call, final: string): boolean {
-  const start = bare(text ?? '').slice(0, 12)
+function isAnswer({ text }: PlatformCall, final: string): boolean {
+  const start = lettersOf(text ?? '').slice(0, 12)
   return start !== '' && final.includes(start)
 }
 
 /** Only letters and digits: each side writes markup and code languages differently. */
-function bare(text: string): string {
-  return shown(text.replace(/```\w*/g, '')).replace(/[^\p{L}\p{N}]/gu, '')
+function lettersOf(text: string): string {
+  return withoutHiddenParts(text.replace(/```\w*/g, '')).replace(/[^\p{L}\p{N}]/gu, '')
 }
 
 /** A chat shows a link without its address and a checkbox without its x. */
-function shown(text: string): string {
+function withoutHiddenParts(text: string): string {
   return text.replace(/\]\([^)\s]*\)|\[[ x]\]/g, ' ')
 }
 
@@ -106,8 +109,8 @@ function shown(text: string): string {
 function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string; readonly atMs: number }[] {
   const found = new Map<string, number>()
   for (const { atMs, text } of texts) {
-    for (const [sentence] of shown(text).matchAll(/[^.!?\n]{12,}[.!?](?=\s)/g)) {
-      const key = bare(sentence)
+    for (const [sentence] of withoutHiddenParts(text).matchAll(/[^.!?\n]{12,}[.!?](?=\s)/g)) {
+      const key = lettersOf(sentence)
       if (!found.has(key)) found.set(key, atMs)
     }
   }
@@ -117,14 +120,14 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
 /** Length of the pieces that are compared to find missing and repeated text. */
 const pieceLetters = 40
 
-function compared(seen: string, final: string): { missing: number; doubled: number } {
+function compareLetters(seen: string, final: string): { missing: number; doubled: number } {
   let missing = 0
   let doubled = 0
-  const isWhole = isWithin(final, seen)
+  const isWhole = isSubsequence(final, seen)
   for (let at = 0; at < final.length; at += pieceLetters) {
     const piece = final.slice(at, at + pieceLetters)
-    const wanted = timesIn(final, piece)
-    const found = timesIn(seen, piece)
+    const wanted = countIn(final, piece)
+    const found = countIn(seen, piece)
     // A piece split by a label isn't missing.
     if (!isWhole && found === 0) missing += piece.length
     if (found > wanted) doubled += (found - wanted) * piece.length
@@ -132,12 +135,12 @@ function compared(seen: string, final: string): { missing: number; doubled: numb
   return { missing, doubled }
 }
 
-function timesIn(text: string, piece: string): number {
+function countIn(text: string, piece: string): number {
   return text.split(piece).length - 1
 }
 
 /** True if all letters of `inner` are in `outer`, in order. */
-function isWithin(inner: string, outer: string): boolean {
+function isSubsequence(inner: string, outer: string): boolean {
   let at = 0
   for (let index = 0; index < outer.length && at < inner.length; index++) if (outer[index] === inner[at]) at += 1
   return at === inner.length
@@ -153,7 +156,7 @@ const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 export function watchRecordedReplies(side: 'ours' | 'peer'): Promise<readonly Watched[]> {
   return Promise.all(
     scenarios.map(async (scenario) =>
-      watchDelivery({ platform: telegram, side, timeline: await timelineOf(scenario) }),
+      watchDelivery({ platform: telegram, side, timeline: await recordedTimeline(scenario) }),
     ),
   )
 }

@@ -1,11 +1,11 @@
-import { startLoaded } from '../bridge/load.ts'
+import { startLoadedBridge } from '../bridge/load.ts'
 import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
 
 /** Telegram lets a bot send 30 messages a second. https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this */
 const perSecond = 30
-const active = { full: 500, quick: 60 }
-const known = 10_000
+const activeChats = { full: 500, quick: 60 }
+const knownChats = 10_000
 /** How long a bridge is watched at rest, in ms. */
 const restMs = 5000
 
@@ -16,69 +16,70 @@ export const bridgeGoals: readonly Goal[] = [
     what: 'message sent on Telegram → prompt posted to the server, with SQLite, median of 300 chats in turn',
     unit: 'ms',
     bound: { atMost: 20 },
-    measure: posted,
+    measure: postLatency,
   },
   {
     id: 'bridge.burst',
     what: 'the same for 200 chats at once, median, against the median of chats in turn',
     unit: '× as long',
     bound: { atMost: 60 },
-    measure: burst,
+    measure: burstRatio,
   },
   {
     id: 'bridge.first',
     what: 'first sentence of an answer → shown on Telegram, median of chats in turn, against a message that is posted',
     unit: '× as long',
     bound: { atMost: 2 },
-    measure: first,
+    measure: firstTextRatio,
   },
   {
     id: 'bridge.written',
     what: 'what is written to the store for an answer of 50 KB, against its length',
     unit: '× as large',
     bound: { atMost: 1.6 },
-    measure: written,
+    measure: writtenRatio,
   },
   {
     id: 'bridge.start',
     what: 'start of a bridge whose chats had 500 runs with logs of 50 KB, against runs without logs, CPU time',
     unit: '× as long',
     bound: { atMost: 1.5 },
-    measure: start,
+    measure: startRatio,
   },
   {
     id: 'bridge.finals',
     what: '500 chats answered at once: end of the last answer → last answer shown whole, against 30 messages a second',
     unit: '× as long',
     bound: { atMost: 1.5 },
-    measure: async (effort) => (await atOnce(effort)).finals,
+    measure: async (effort) => (await answerAtOnce(effort)).finals,
   },
   {
     id: 'bridge.429',
     what: 'rate-limited calls for these chats',
     unit: 'calls',
     bound: { atMost: 0 },
-    measure: async (effort) => (await atOnce(effort)).limited,
+    measure: async (effort) => (await answerAtOnce(effort)).limited,
   },
   {
     id: 'bridge.memory',
     what: 'resident memory of the process with these chats, at its highest, started as by the Dockerfile',
     unit: 'kB',
     bound: { atMost: 400_000 },
-    measure: async (effort) => (await atOnce(effort)).residentKB,
+    measure: async (effort) => (await answerAtOnce(effort)).residentKB,
   },
   {
     id: 'bridge.rest',
     what: 'CPU time of a bridge at rest for 5 s that knows 10,000 chats, beyond that of one that knows none',
     unit: 'ms of CPU',
     bound: { atMost: 20 },
-    measure: async () => (await atRest(known)) - (await atRest(0)),
+    measure: async () => (await cpuMsAtRest(knownChats)) - (await cpuMsAtRest(0)),
   },
 ]
 
-async function posted(effort: Effort): Promise<number> {
+/** The median time from a message to its prompt, in ms. */
+async function postLatency(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 300 : 60
-  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: chats + 20 })
+  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: chats + 20 })
   // The first ones compile the code.
   await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
   const { latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
@@ -88,9 +89,9 @@ async function posted(effort: Effort): Promise<number> {
 }
 
 /** Prompts that arrive together are also written together. Each group of commits waits for the disk. */
-async function burst(effort: Effort): Promise<number> {
+async function burstRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 200 : 60
-  const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 60 })
+  const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 60 })
   await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
   const alone = await bridge.play({ chats: 40, everyMs: 100, first: chats + 21 })
   const together = await bridge.play({ chats, everyMs: 0, first: 1 })
@@ -99,18 +100,19 @@ async function burst(effort: Effort): Promise<number> {
 }
 
 /** How long a person waits to see the agent begin. The person's own message takes as long. */
-async function first(effort: Effort): Promise<number> {
+async function firstTextRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 60 : 20
-  const bridge = await startLoaded({ pieces: 20, everyMs: 50, chats: chats + 20 })
+  const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 20 })
   await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
   const { firstsMs, latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
   await bridge.close()
   return median(firstsMs) / median(latenciesMs)
 }
 
-async function written(): Promise<number> {
+/** What is written to the store, as a multiple of the answer's length. */
+async function writtenRatio(): Promise<number> {
   const paragraphs = 50
-  const bridge = await startLoaded({ pieces: 10, everyMs: 10, chats: 1, paragraphs })
+  const bridge = await startLoadedBridge({ pieces: 10, everyMs: 10, chats: 1, paragraphs })
   const before = bridge.written()
   await bridge.play({ chats: 1, everyMs: 0, first: 1 })
   const after = bridge.written()
@@ -119,28 +121,29 @@ async function written(): Promise<number> {
   return (after - before) / (paragraphs * 20 * 51)
 }
 
-async function start(): Promise<number> {
+/** The start after runs with logs, as a multiple of that after runs without. */
+async function startRatio(): Promise<number> {
   const ratios: number[] = []
   for (let round = 0; round < 5; round++) {
-    const plain = await startOf(0)
-    const logged = await startOf(50)
+    const plain = await startMsWithLogs(0)
+    const logged = await startMsWithLogs(50)
     ratios.push(logged / plain)
   }
   return median(ratios)
 }
 
-async function startOf(logKB: number): Promise<number> {
-  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: 1, ran: { runs: 500, logKB } })
+async function startMsWithLogs(logKB: number): Promise<number> {
+  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, ran: { runs: 500, logKB } })
   await bridge.close()
   return bridge.startMs
 }
 
 /** All chats write at once, and each answer takes ten seconds. */
-async function atOnce(
+async function answerAtOnce(
   effort: Effort,
 ): Promise<{ readonly finals: number; readonly limited: number; readonly residentKB: number }> {
-  const chats = active[effort]
-  const bridge = await startLoaded({ pieces: 20, everyMs: 500, chats })
+  const chats = activeChats[effort]
+  const bridge = await startLoadedBridge({ pieces: 20, everyMs: 500, chats })
   let resident = 0
   const timer = setInterval(() => {
     resident = Math.max(resident, process.memoryUsage.rss())
@@ -151,8 +154,9 @@ async function atOnce(
   return { finals: finalsMs / ((chats / perSecond) * 1000), limited, residentKB: resident / 1024 }
 }
 
-async function atRest(chats: number): Promise<number> {
-  const bridge = await startLoaded({ pieces: 1, everyMs: 1, chats: 1, known: chats })
+/** CPU time of `restMs` without a message. */
+async function cpuMsAtRest(chats: number): Promise<number> {
+  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, known: chats })
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const before = process.cpuUsage()
   await new Promise((resolve) => setTimeout(resolve, restMs))

@@ -14,21 +14,21 @@ export const commandGoals: readonly Goal[] = [
     what: 'CPU time of `reply --help`, against that of Node with an empty program',
     unit: '× as long',
     bound: { atMost: 2 },
-    measure: (effort) => besideNode(['--help'], effort),
+    measure: (effort) => ratioToNode(['--help'], effort),
   },
   {
     id: 'command.bridge',
     what: 'CPU time of `reply bridge` with Telegram until it serves /healthz, against that',
     unit: '× as long',
     bound: { atMost: 6 },
-    measure: bridge,
+    measure: bridgeStartRatio,
   },
 ]
 
 const command = fileURLToPath(new URL('../../../console/bin/reply.mjs', import.meta.url))
 const meter = new URL('../meter.js', import.meta.url).href
 
-function bridge(effort: Effort): number {
+function bridgeStartRatio(effort: Effort): number {
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
   const path = join(folder, 'reply.json')
   // Nothing listens at these addresses, so the bridge keeps trying.
@@ -40,21 +40,21 @@ function bridge(effort: Effort): number {
   }
   writeFileSync(path, JSON.stringify(config), { mode: 0o600 })
   try {
-    return besideNode(['bridge', '--config', path, '--listen', '127.0.0.1:0'], effort)
+    return ratioToNode(['bridge', '--config', path, '--listen', '127.0.0.1:0'], effort)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function besideNode(args: readonly string[], effort: Effort): number {
+function ratioToNode(args: readonly string[], effort: Effort): number {
   const ratios: number[] = []
   for (let round = 0; round < (effort === 'full' ? 15 : 5); round++)
-    ratios.push(cpuOf([command, ...args]) / cpuOf(['--eval', '0']))
+    ratios.push(cpuMsOf([command, ...args]) / cpuMsOf(['--eval', '0']))
   return median(ratios)
 }
 
 /** CPU time of a Node process until it ends or listens, in ms. */
-function cpuOf(args: readonly string[]): number {
+function cpuMsOf(args: readonly string[]): number {
   const { output, status } = spawnSync(process.execPath, ['--import', meter, ...args], {
     env: { ...process.env, TOKEN: '1:bench' },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -77,7 +77,7 @@ export const sizeGoals: readonly Goal[] = [
     unit: 'kB',
     // 30 % of it is zod, the small build. 18 kB are the shapes of OpenCode 2, which `replay` reads as well.
     bound: { atMost: 160 },
-    measure: () => bundled(`export { ${pure} } from '@reply/core'`),
+    measure: () => bundledKB(`export { ${pure} } from '@reply/core'`),
   },
   {
     id: 'size.all',
@@ -85,12 +85,12 @@ export const sizeGoals: readonly Goal[] = [
     unit: 'kB',
     // 60 kB are the SDK of OpenCode 1, and 32 kB the source for OpenCode 2.
     bound: { atMost: 340 },
-    measure: () => bundled("export * from '@reply/core'"),
+    measure: () => bundledKB("export * from '@reply/core'"),
   },
 ]
 
-/** In thousands of bytes. */
-async function bundled(contents: string): Promise<number> {
+/** The size of the bundle, in thousands of bytes. */
+async function bundledKB(contents: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: import.meta.dirname },
     bundle: true,

@@ -35,7 +35,7 @@ export const liveGoals: readonly Goal[] = [
     what: 'CPU time for that, including garbage collection',
     unit: '% of a core',
     bound: { atMost: 100 },
-    measure: cpuShare,
+    measure: loadCpuShare,
   },
 ]
 
@@ -71,7 +71,7 @@ async function loopDelay(effort: Effort): Promise<number> {
   return histogram.percentile(99) / 1e6
 }
 
-async function cpuShare(effort: Effort): Promise<number> {
+async function loadCpuShare(effort: Effort): Promise<number> {
   let start = 0
   let before = process.cpuUsage()
   await underLoad(
@@ -97,16 +97,16 @@ export const resyncGoals: readonly Goal[] = [
     what: 'resync of a session with 1,000 messages (median), including fetching and JSON.parse',
     unit: 'ms of CPU',
     bound: { atMost: 150 },
-    measure: resyncs,
+    measure: resyncMs,
   },
 ]
 
 /** Cuts the stream, which comes back at once. Measures from the cut until the reply is live again. */
-async function resyncs(effort: Effort): Promise<number> {
+async function resyncMs(effort: Effort): Promise<number> {
   const { sessionID, rest } = generateHistory(1000)
   const server = createServer(rest)
   let reportLive = (): void => {}
-  const opencode = connect({
+  const client = connect({
     url: 'http://127.0.0.1:4096',
     fetch: server.fetch,
     backOff: { minMs: 1, maxMs: 1 },
@@ -114,7 +114,7 @@ async function resyncs(effort: Effort): Promise<number> {
     onError: () => {},
   })
   let received = 0
-  opencode.watch(
+  client.watch(
     { sessionID },
     {
       observe: (reply) => {
@@ -123,7 +123,7 @@ async function resyncs(effort: Effort): Promise<number> {
       },
     },
   )
-  await opencode.ready
+  await client.ready
   const times: number[] = []
   // The first ones warm up.
   for (let at = -3; at < resyncRounds[effort]; at++) {
@@ -135,7 +135,7 @@ async function resyncs(effort: Effort): Promise<number> {
     const { user, system } = process.cpuUsage(before)
     if (at >= 0) times.push((user + system) / 1000)
   }
-  await opencode.close()
+  await client.close()
   if (received === 0) throw new Error('The running session was not read.')
   return median(times)
 }
@@ -150,14 +150,14 @@ export const historyGoals: readonly Goal[] = [
     what: 'longest block of the event loop while a session of 20,000 messages is prompted (median)',
     unit: 'ms',
     bound: { atMost: 50 },
-    measure: (effort) => blocks(effort, paged),
+    measure: (effort) => longestBlock(effort, paged),
   },
   {
     id: 'history.20000.limit',
     what: 'the same on a server before 1.2, which supports a limit but no paging',
     unit: 'ms',
     bound: { atMost: 50 },
-    measure: (effort) => blocks(effort, limited),
+    measure: (effort) => longestBlock(effort, unpaged),
   },
 ]
 
@@ -167,20 +167,21 @@ function paged({ messages }: History): Answer {
     const end = Number(query.get('before') ?? messages.length)
     const begin = query.has('limit') ? Math.max(0, end - Number(query.get('limit'))) : 0
     const headers = begin > 0 ? { 'x-next-cursor': String(begin) } : undefined
-    return answer(messages.slice(begin, end), headers)
+    return jsonList(messages.slice(begin, end), headers)
   }
 }
 
-function limited({ messages }: History): Answer {
-  return (query) => answer(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
+/** The newest messages up to the limit, or all of them. */
+function unpaged({ messages }: History): Answer {
+  return (query) => jsonList(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
 }
 
-function answer(some: readonly string[], headers: Record<string, string> = {}): Response {
+function jsonList(some: readonly string[], headers: Record<string, string> = {}): Response {
   return new Response(`[${some.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /** From the prompt until it is posted, with a client that doesn't know the session yet. */
-async function blocks(effort: Effort, serve: (history: History) => Answer): Promise<number> {
+async function longestBlock(effort: Effort, serve: (history: History) => Answer): Promise<number> {
   const history = generateHistory(messages)
   const { sessionID, rest } = history
   const longest: number[] = []
@@ -198,25 +199,25 @@ async function blocks(effort: Effort, serve: (history: History) => Answer): Prom
         return new Response(null, { status: 204 })
       },
     })
-    const opencode = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch })
-    await opencode.ready
+    const client = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch })
+    await client.ready
     const histogram = monitorEventLoopDelay({ resolution: 1 })
     histogram.enable()
-    await looks(histogram)
+    await waitForSamples(histogram)
     histogram.reset()
-    const stream = opencode.prompt({ sessionID, text: 'Go on.' })
+    const stream = client.prompt({ sessionID, text: 'Go on.' })
     await isPosted
-    await looks(histogram)
+    await waitForSamples(histogram)
     histogram.disable()
     longest.push(histogram.max / 1e6)
-    await opencode.close()
+    await client.close()
     await stream.result
   }
   return median(longest)
 }
 
 /** Waits for two more samples, because a block is only recorded by the sample after it. */
-async function looks(histogram: IntervalHistogram): Promise<void> {
+async function waitForSamples(histogram: IntervalHistogram): Promise<void> {
   const before = histogram.count
   while (histogram.count < before + 2) await new Promise((resolve) => setTimeout(resolve, 1))
 }
@@ -231,28 +232,29 @@ export const heapGoals: readonly Goal[] = [
     what: 'heap under watch() after 10,000 more settled replies, each in its own session',
     unit: '× as large',
     bound: { atMost: 1.05 },
-    measure: (effort) => afterReplies(effort, false),
+    measure: (effort) => heapGrowth(effort, false),
   },
   {
     id: 'heap.session',
     what: 'heap under watch() after 10,000 more settled replies in one session',
     unit: '× as large',
     bound: { atMost: 1.05 },
-    measure: (effort) => afterReplies(effort, true),
+    measure: (effort) => heapGrowth(effort, true),
   },
 ]
 
-async function afterReplies(effort: Effort, isOneSession: boolean): Promise<number> {
+/** The heap after all replies, as a multiple of that after the first ones. */
+async function heapGrowth(effort: Effort, isOneSession: boolean): Promise<number> {
   const server = createServer()
-  const opencode = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch, onError: fail })
+  const client = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch, onError: rethrowUnlessRefused })
   const { observer, count } = createCounter()
-  opencode.watch({}, { observe: () => [observer] })
-  await opencode.ready
+  client.watch({}, { observe: () => [observer] })
+  await client.ready
   const { first, all } = replies[effort]
   let before = 0
   let sent = 0
   for (let at = 0; at < all; at++) {
-    if (at === first) before = heapUsed()
+    if (at === first) before = collectedHeap()
     const turn = generateTurn({
       deltas: 40,
       partDeltas: 20,
@@ -265,12 +267,12 @@ async function afterReplies(effort: Effort, isOneSession: boolean): Promise<numb
     sent += turn.events.length
     while (count.settled <= at) await new Promise((resolve) => setImmediate(resolve))
   }
-  const after = heapUsed()
-  await opencode.close()
+  const after = collectedHeap()
+  await client.close()
   return after / before
 }
 
-function heapUsed(): number {
+function collectedHeap(): number {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
   globalThis.gc()
   globalThis.gc()
@@ -278,6 +280,6 @@ function heapUsed(): number {
 }
 
 /** Ignores `refused`. After connecting, the client reads a running reply again, and this server can't answer that. */
-function fail(error: ReplyError): void {
+function rethrowUnlessRefused(error: ReplyError): void {
   if (error.type !== 'refused') throw error
 }

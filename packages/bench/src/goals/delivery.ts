@@ -53,8 +53,8 @@ export const deliveryGoals: readonly Goal[] = [
     bound: { atMost: 20 },
     measure: (effort) => {
       let round = 0
-      const first = (): void => renderAll(markdownOf(10_000, round++))
-      return race({ first, second: () => renderAll(markdownOf(100_000, round++)), effort, rounds: 11 })
+      const first = (): void => splitAndRender(markdownOf(10_000, round++))
+      return race({ first, second: () => splitAndRender(markdownOf(100_000, round++)), effort, rounds: 11 })
     },
   },
   {
@@ -64,7 +64,7 @@ export const deliveryGoals: readonly Goal[] = [
     bound: { atMost: 2 },
     measure: () => {
       const text = markdownOf(10_000, 0)
-      return timed(60, (round) => void renderHtml(closeMarkdown(`${text} and ${round}`)))
+      return medianMs(60, (round) => void renderHtml(closeMarkdown(`${text} and ${round}`)))
     },
   },
 ]
@@ -73,7 +73,8 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-function timed(rounds: number, run: (round: number) => void): number {
+/** The median time of `rounds` runs, after a warm-up. */
+function medianMs(rounds: number, run: (round: number) => void): number {
   const times: number[] = []
   // The first ones warm up.
   for (let round = -25; round < rounds; round++) {
@@ -84,7 +85,7 @@ function timed(rounds: number, run: (round: number) => void): number {
   return median(times)
 }
 
-function renderAll(source: string): void {
+function splitAndRender(source: string): void {
   const measure = (text: string): number => renderHtml(text).length
   for (const slice of split(source, { maxLength: 4096, measure })) renderHtml(slice.source)
 }
@@ -110,15 +111,15 @@ function markdownOf(units: number, round: number): string {
 }
 
 /** A row that `delivery/channels.ts` prints. */
-interface Row {
+interface ChannelRow {
   readonly ours: { readonly missing: number; readonly doubled: number }
 }
 
-const places = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
+const scripts = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
 
 /** Runs in its own process, whose clock is sped up. */
-function shown(): Promise<readonly Row[]> {
-  const [fast = '', channels = ''] = places
+function watchChannels(): Promise<readonly ChannelRow[]> {
+  const [fast = '', channels = ''] = scripts
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ['--import', fast, channels, '--json'], { maxBuffer: 1e8 }, (error, stdout) =>
       // Slack's client logs its waits to the same stream, so only the last line is read.
@@ -135,7 +136,7 @@ export const channelGoals: readonly Goal[] = [
     unit: 'letters',
     bound: { atMost: 0 },
     measure: async () => {
-      const rows = await shown()
+      const rows = await watchChannels()
       if (rows.length !== 15) throw new Error(`Only ${rows.length} of 15 replies were shown.`)
       return rows.reduce((sum, { ours }) => sum + ours.missing + ours.doubled, 0)
     },
@@ -154,20 +155,21 @@ export const paceGoals: readonly Goal[] = pacedPlatforms
       what: `${platform.name}: longest time growing text stands still, with one chat or ten, against what the platform's budget allows`,
       unit: '× as long',
       bound: { atMost: 1.3 },
-      measure: async () => await worst(platform, ({ freezeMs, budgetMs }) => freezeMs / budgetMs),
+      measure: async () => await worstCrowd(platform, ({ freezeMs, budgetMs }) => freezeMs / budgetMs),
     },
     {
       id: `pace.${platform.id}.late`,
       what: `${platform.name}: mean time that text stays unseen, against the same`,
       unit: '× as long',
       bound: { atMost: 0.75 },
-      measure: async () => await worst(platform, ({ lateMs, budgetMs }) => lateMs / budgetMs),
+      measure: async () => await worstCrowd(platform, ({ lateMs, budgetMs }) => lateMs / budgetMs),
     },
   ])
 
 type Paced = Awaited<ReturnType<typeof measurePace>>
 
-async function worst(platform: PacedPlatform, ratio: (paced: Paced) => number): Promise<number> {
+/** The larger ratio of one chat and of ten. */
+async function worstCrowd(platform: PacedPlatform, ratio: (paced: Paced) => number): Promise<number> {
   const all: number[] = []
   for (const chats of crowds) all.push(ratio(await measurePace(platform, chats)))
   return Math.max(...all)

@@ -14,21 +14,21 @@ export const growthGoals: readonly Goal[] = [
     what: '100,000 deltas against 10,000, 16 KB chunks',
     unit: '× as long',
     bound: { atMost: 12 },
-    measure: (effort) => growth(16384, effort),
+    measure: (effort) => readRatio(16384, effort),
   },
   {
     id: 'growth.frame',
     what: '100,000 deltas against 10,000, frame by frame',
     unit: '× as long',
     bound: { atMost: 12 },
-    measure: (effort) => growth('frame', effort),
+    measure: (effort) => readRatio('frame', effort),
   },
   {
     id: 'growth.reading',
     what: 'the same, with an observer that reads the whole open text every 50 ms of a stream of 5,000 deltas/s',
     unit: '× as long',
     bound: { atMost: 20 },
-    measure: (effort) => growth('frame', effort, 5000),
+    measure: (effort) => readRatio('frame', effort, 5000),
   },
   {
     id: 'growth.parts',
@@ -36,7 +36,7 @@ export const growthGoals: readonly Goal[] = [
     unit: '× as long',
     // Eight times the parts, and each may take 1.5 times as long.
     bound: { atMost: 12 },
-    measure: (effort) => many(effort, eventsOfParts(2500), eventsOfParts(20_000)),
+    measure: (effort) => trackRatio(effort, eventsOfParts(2500), eventsOfParts(20_000)),
   },
   {
     id: 'growth.calls',
@@ -44,7 +44,7 @@ export const growthGoals: readonly Goal[] = [
     unit: '× as long',
     // Four times the calls. Each ask copies the list of asks.
     bound: { atMost: 8 },
-    measure: (effort) => many(effort, eventsOfCalls(1250), eventsOfCalls(5000)),
+    measure: (effort) => trackRatio(effort, eventsOfCalls(1250), eventsOfCalls(5000)),
   },
   {
     id: 'growth.asks',
@@ -52,18 +52,19 @@ export const growthGoals: readonly Goal[] = [
     unit: '× as long',
     // Each ask copies the list of those that wait. An event must stay cheap, however many wait.
     bound: { atMost: 5 },
-    measure: async (effort) => (await many(effort, eventsOfAsks(50), eventsOfAsks(5000))) / (5000 / 50),
+    measure: async (effort) => (await trackRatio(effort, eventsOfAsks(50), eventsOfAsks(5000))) / (5000 / 50),
   },
   {
     id: 'cpu.100',
     what: 'that observer on a stream of 100 deltas/s, in a part of 5,000 deltas',
     unit: '% of a core',
     bound: { atMost: 1 },
-    measure: () => share(100),
+    measure: () => cpuShareAt(100),
   },
 ]
 
-function many(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEvent[]): Promise<number> {
+/** The time for `more` as a multiple of that for `few`. */
+function trackRatio(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEvent[]): Promise<number> {
   return race({ first: () => trackAll(few), second: () => trackAll(more), effort, rounds: 5 })
 }
 
@@ -79,32 +80,34 @@ function trackAll(events: readonly ReplyEvent[]): void {
   }
 }
 
-function growth(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
+/** The time for 100,000 deltas as a multiple of that for 10,000. */
+function readRatio(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
   const chunks = (deltas: number) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking)
   const short = chunks(10_000)
   const long = chunks(100_000)
   return race({
-    first: () => read(short, perSecond),
-    second: () => read(long, perSecond),
+    first: () => readAll(short, perSecond),
+    second: () => readAll(long, perSecond),
     effort,
     rounds: 11,
   })
 }
 
 /** Reading time as a share of the time in which a stream with that many deltas a second arrives. */
-function share(perSecond: number): number {
+function cpuShareAt(perSecond: number): number {
   const chunks = chunksOf(framesOf(generateTurn({ deltas: 5000 }).events), 'frame')
   // Warms up once, because a real watcher has been running for a while.
-  read(chunks, perSecond)
+  readAll(chunks, perSecond)
   const before = process.cpuUsage()
   const repeats = 10
-  for (let at = 0; at < repeats; at++) read(chunks, perSecond)
+  for (let at = 0; at < repeats; at++) readAll(chunks, perSecond)
   const { user, system } = process.cpuUsage(before)
   const streamMs = (repeats * chunks.length * 1000) / perSecond
   return ((user + system) / 1000 / streamMs) * 100
 }
 
-function read(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
+/** With `perSecond`, to an observer that reads the text, at that pace of the stream. */
+function readAll(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
   if (perSecond === undefined) return readLive(chunks, { observer: createCounter().observer })
   const atOf = (index: number): number => (index * 1000) / perSecond
   // The observer uses the stream's time, the stamp of the current event, instead of a clock.

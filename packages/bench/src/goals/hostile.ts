@@ -7,8 +7,8 @@ const large = 102_400
 
 /** Texts that models could write to keep a process busy. `hostile/table.ts` shows each of them. */
 export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal[] => [
-  ratio(path, small, '8k'),
-  ratio(path, large, '100k'),
+  ratioGoal(path, small, '8k'),
+  ratioGoal(path, large, '100k'),
   {
     id: `hostile.${path.id}.flush`,
     what: `longest flush while the worst pattern grows to 100 KB, ${path.id}`,
@@ -18,7 +18,7 @@ export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal
   },
 ])
 
-function ratio(path: Path, units: number, size: string): Goal {
+function ratioGoal(path: Path, units: number, size: string): Goal {
   return {
     id: `hostile.${path.id}.${size}`,
     what: `splitting and rendering ${size.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,

@@ -14,26 +14,26 @@ export const pieceGoals: readonly Goal[] = [
     what: 'checking the shapes of all recorded events, against safeParse of zod',
     unit: '× as fast',
     bound,
-    measure: besideSafeParse,
+    measure: raceSafeParse,
   },
   {
     id: 'pieces.cells',
     what: 'changing each of 1,000 sessions in turn while older states stay, against copying a Map',
     unit: '× as fast',
     bound,
-    measure: besideMap,
+    measure: raceMap,
   },
   {
     id: 'pieces.utf8',
     what: 'decoding the text of all recordings in 1,400-byte chunks, against a streaming TextDecoder',
     unit: '× as fast',
     bound,
-    measure: besideTextDecoder,
+    measure: raceTextDecoder,
   },
 ]
 
 /** A value that the check doesn't know goes to zod, as in the decoder. */
-function besideSafeParse(effort: Effort): Promise<number> {
+function raceSafeParse(effort: Effort): Promise<number> {
   const checks = new Map<Schema, ReturnType<typeof checkOf>>()
   const shapes = recordedShapes().map(({ value, schema }) => {
     const fits = checks.get(schema) ?? checkOf(schema)
@@ -54,7 +54,7 @@ function besideSafeParse(effort: Effort): Promise<number> {
   })
 }
 
-function besideMap(effort: Effort): Promise<number> {
+function raceMap(effort: Effort): Promise<number> {
   const ids = Array.from({ length: 1000 }, (_, at) => `ses_1fd2${(at + 0x10000000).toString(16)}${at * 7919}`)
   const values = ids.map((id) => ({ id }))
   let cells = emptyCells<{ readonly id: string }>()
@@ -71,7 +71,7 @@ function besideMap(effort: Effort): Promise<number> {
   })
 }
 
-function besideTextDecoder(effort: Effort): Promise<number> {
+function raceTextDecoder(effort: Effort): Promise<number> {
   const streams = recordedStreams(1400)
   let ours = 0
   let plain = 0

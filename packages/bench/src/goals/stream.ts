@@ -2,7 +2,7 @@ import { readUIMessageStream, type UIMessageChunk } from 'ai'
 import { createCounter } from '../counter.ts'
 import { readFloor } from '../floor.ts'
 import type { Effort, Goal } from '../goal.ts'
-import { type Run, readLive, readParsed, readReplay } from '../pipeline.ts'
+import { type ReadSetup, readLive, readParsed, readReplay } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
 import { recordedStreams } from '../stream/recorded.ts'
@@ -17,9 +17,9 @@ const sources: readonly {
   readonly streams: (chunking: Chunking) => Streams
 }[] = [
   { id: 'recorded', what: 'all recordings', streams: (chunking) => recordedStreams(chunking) },
-  { id: '1k', what: '1,000 deltas', streams: (chunking) => generated(1000, chunking) },
-  { id: '10k', what: '10,000 deltas', streams: (chunking) => generated(10_000, chunking) },
-  { id: '100k', what: '100,000 deltas', streams: (chunking) => generated(100_000, chunking) },
+  { id: '1k', what: '1,000 deltas', streams: (chunking) => generatedStreams(1000, chunking) },
+  { id: '10k', what: '10,000 deltas', streams: (chunking) => generatedStreams(10_000, chunking) },
+  { id: '100k', what: '100,000 deltas', streams: (chunking) => generatedStreams(100_000, chunking) },
 ]
 
 /** The same of OpenCode 2, as its preview build writes them: one frame for each piece of the model. */
@@ -57,7 +57,7 @@ export const byteGoals: readonly Goal[] = [
         what: `bytes → one observer, ${what}, ${source.what}`,
         unit: '× the floor',
         bound: source.id === 'recorded' ? recordedBound : bound,
-        measure: (effort) => besideFloor(source.streams(chunking), readLive, effort),
+        measure: (effort) => raceFloor(source.streams(chunking), readLive, effort),
       }),
     ),
   ),
@@ -68,7 +68,7 @@ export const byteGoals: readonly Goal[] = [
         what: `bytes → one observer, ${what}, ${source.what}`,
         unit: '× the floor',
         bound: source.id === 'second.recorded' ? recordedBound : bound,
-        measure: (effort) => besideFloor(source.streams(chunking), readSecond, effort),
+        measure: (effort) => raceFloor(source.streams(chunking), readGeneration2, effort),
       }),
     ),
   ),
@@ -78,20 +78,17 @@ export const byteGoals: readonly Goal[] = [
       what: `replay() with one observer, 16 KB chunks, ${source.what}`,
       unit: '× the floor',
       bound: source.id === 'recorded' ? recordedBound : { atMost: 1.5 },
-      measure: (effort) => besideFloor(source.streams(16384), readReplay, effort),
+      measure: (effort) => raceFloor(source.streams(16384), readReplay, effort),
     }),
   ),
 ]
 
-function readSecond(chunks: readonly Uint8Array[], run: Run): void {
+function readGeneration2(chunks: readonly Uint8Array[], run: ReadSetup): void {
   readLive(chunks, { ...run, generation: 2 })
 }
 
-async function besideFloor(
-  streams: Streams,
-  read: typeof readLive | typeof readReplay,
-  effort: Effort,
-): Promise<number> {
+/** Throws if either side read nothing. */
+async function raceFloor(streams: Streams, read: typeof readLive | typeof readReplay, effort: Effort): Promise<number> {
   const { observer, count } = createCounter()
   const value = await race({
     first: () => {
@@ -111,7 +108,7 @@ async function besideFloor(
   return value
 }
 
-function generated(deltas: number, chunking: Chunking): Streams {
+function generatedStreams(deltas: number, chunking: Chunking): Streams {
   return [chunksOf(framesOf(generateTurn({ deltas }).events), chunking)]
 }
 
@@ -127,16 +124,17 @@ export const peerGoals: readonly Goal[] = sizes.map(({ id, deltas, atLeast, roun
   what: `parsed events → one observer against readUIMessageStream of the AI SDK, ${deltas.toLocaleString('en')} deltas`,
   unit: '× as fast',
   bound: { atLeast },
-  measure: (effort) => besideUIMessages(generateTurn({ deltas }), effort, rounds),
+  measure: (effort) => raceUIMessages(generateTurn({ deltas }), effort, rounds),
 }))
 
-function besideUIMessages(turn: Turn, effort: Effort, rounds: number): Promise<number> {
+function raceUIMessages(turn: Turn, effort: Effort, rounds: number): Promise<number> {
   const events: readonly unknown[] = framesOf(turn.events).map((frame) => JSON.parse(frame))
   const chunks = toUIMessageChunks(turn)
   const { observer } = createCounter()
   return race({ first: () => readParsed(events, { observer }), second: () => readUIMessages(chunks), effort, rounds })
 }
 
+/** Reads all chunks through the AI SDK. Throws if that gives no text. */
 async function readUIMessages(chunks: readonly UIMessageChunk[]): Promise<void> {
   let at = 0
   const stream = new ReadableStream<UIMessageChunk>({
@@ -186,20 +184,20 @@ export const sessionGoals: readonly Goal[] = [
     unit: '× as long',
     // The objects of 1,000 open sessions don't fit into a CPU's cache: how much that costs depends on the machine.
     bound: { atMost: 2 },
-    measure: besideOneAfterAnother,
+    measure: raceSequence,
   },
 ]
 
-function besideOneAfterAnother(effort: Effort): Promise<number> {
+function raceSequence(effort: Effort): Promise<number> {
   const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
   const longest = Math.max(...turns.map((events) => events.length))
   const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events) => events.slice(at, at + 1)))
   const waitForTurn = chunksOf(framesOf(turns.flat()), 'frame')
   const interleaved = chunksOf(framesOf(rounds.flat()), 'frame')
-  return race({ first: () => read(waitForTurn), second: () => read(interleaved), effort, rounds: 11 })
+  return race({ first: () => readSessions(waitForTurn), second: () => readSessions(interleaved), effort, rounds: 11 })
 }
 
-function read(chunks: readonly Uint8Array[]): void {
+function readSessions(chunks: readonly Uint8Array[]): void {
   const { observer, count } = createCounter()
   readLive(chunks, { observer })
   if (count.settled !== sessions) throw new Error(`${count.settled} of ${sessions} replies settled.`)

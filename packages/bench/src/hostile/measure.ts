@@ -33,7 +33,8 @@ const mostGrowths = 20
 /** How often each pattern was written. Texts repeat after so many others that no cache still has them. */
 const rounds = new Map<Pattern, number>()
 
-function write(pattern: Pattern, units: number): string {
+/** A text of the pattern that no cache still has. */
+function nextText(pattern: Pattern, units: number): string {
   const round = rounds.get(pattern) ?? 0
   rounds.set(pattern, round + 1)
   return pattern.write(units, round % roundCount)
@@ -46,12 +47,16 @@ function write(pattern: Pattern, units: number): string {
  */
 export function ratios(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   const { floor = path } = path
-  const plain = (): number => once(floor, plainText, units)
+  const plain = (): number => flushOnce(floor, plainText, units)
   for (let spent = 0; spent < 4 * warmUpMs; ) spent += plain()
-  return chosen(only).map((pattern) => ({ id: pattern.id, value: ratioOf(() => once(path, pattern, units), plain) }))
+  return selectPatterns(only).map((pattern) => ({
+    id: pattern.id,
+    value: settledRatio(() => flushOnce(path, pattern, units), plain),
+  }))
 }
 
-function ratioOf(run: () => number, plain: () => number): number {
+/** Lets both run in turn until neither gets faster. Returns the quotient of their fastest times. */
+function settledRatio(run: () => number, plain: () => number): number {
   let best = Number.POSITIVE_INFINITY
   let bestPlain = Number.POSITIVE_INFINITY
   let spent = 0
@@ -75,14 +80,14 @@ function ratioOf(run: () => number, plain: () => number): number {
  * `ratios` measures.
  */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
-  grow(path, plainText, units)
-  return [plainText, ...chosen(only)].map((pattern) => {
-    let best = grow(path, pattern, units)
+  flushGrowing(path, plainText, units)
+  return [plainText, ...selectPatterns(only)].map((pattern) => {
+    let best = flushGrowing(path, pattern, units)
     let unchanged = 0
     for (let at = 1; at < mostGrowths && unchanged < patienceOfFlushes; at++) {
       const longest = Math.max(...best)
       if (longest <= enoughMs) break
-      const again = grow(path, pattern, units)
+      const again = flushGrowing(path, pattern, units)
       best = best.map((ms, index) => Math.min(ms, again[index] ?? ms))
       unchanged = Math.max(...best) < longest * (1 - leastGain) ? 0 : unchanged + 1
     }
@@ -91,21 +96,23 @@ export function longestFlushes(path: Path, units: number, only?: readonly string
 }
 
 export function worstOf(findings: readonly Finding[]): Finding {
-  return findings.reduce((worst, one) => (one.value > worst.value ? one : worst))
+  return findings.reduce((worst, finding) => (finding.value > worst.value ? finding : worst))
 }
 
-function chosen(only: readonly string[] | undefined): readonly Pattern[] {
+function selectPatterns(only: readonly string[] | undefined): readonly Pattern[] {
   return only ? patterns.filter(({ id }) => only.includes(id)) : patterns
 }
 
-function once(path: Path, pattern: Pattern, units: number): number {
-  const text = write(pattern, units)
+/** CPU time in ms of showing a new text, complete. */
+function flushOnce(path: Path, pattern: Pattern, units: number): number {
+  const text = nextText(pattern, units)
   const flush = path.open()
   return cpuMs(() => flush(text, false))
 }
 
-function grow(path: Path, pattern: Pattern, units: number): readonly number[] {
-  const text = write(pattern, units)
+/** CPU time in ms of each flush while a new text grows. */
+function flushGrowing(path: Path, pattern: Pattern, units: number): readonly number[] {
+  const text = nextText(pattern, units)
   const flush = path.open()
   const times: number[] = []
   for (let end = step; end <= units; end += step) {

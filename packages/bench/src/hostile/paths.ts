@@ -25,7 +25,7 @@ export interface Path {
 
 const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, escapable: /@+/g, small: undefined })
 
-const html = path('telegram', renderHtml, telegram(4096), 'live')
+const html = sinkPath('telegram', renderHtml, telegram(4096), 'live')
 
 /** The usual terminal, which repaints. */
 const consolePath: Path = {
@@ -40,7 +40,7 @@ const consolePath: Path = {
     const { clock, runDue } = manualClock()
     const sink = consoleSink({ stdout, live: true, interactive: false, env: {}, clock })
     return (text, isOpen) => {
-      const reply = replyOf(text, isOpen)
+      const reply = replyWithText(text, isOpen)
       sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
       runDue()
       return () => undefined
@@ -51,15 +51,15 @@ const consolePath: Path = {
 export const paths: readonly Path[] = [
   html,
   // Telegram and Slack parse this Markdown themselves, so plain text costs next to nothing here.
-  { ...path('telegram-rich', renderRich, telegram(32_768), 'live'), floor: html },
-  { ...path('slack', renderSlack, slackLimits, 'live'), floor: html },
-  path('discord', renderDiscord, discordLimits, 'live'),
-  path('discord-append', renderDiscord, discordLimits, 'append'),
-  path('whatsapp', renderWhatsApp, cloudLimits, 'sealed'),
+  { ...sinkPath('telegram-rich', renderRich, telegram(32_768), 'live'), floor: html },
+  { ...sinkPath('slack', renderSlack, slackLimits, 'live'), floor: html },
+  sinkPath('discord', renderDiscord, discordLimits, 'live'),
+  sinkPath('discord-append', renderDiscord, discordLimits, 'append'),
+  sinkPath('whatsapp', renderWhatsApp, cloudLimits, 'sealed'),
   consolePath,
 ]
 
-function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
+function sinkPath(id: string, render: Render, limits: Limits, mode: Mode): Path {
   return {
     id,
     isEdited: mode === 'live',
@@ -69,7 +69,7 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
         const card = { type: 'answer', key: 'answer', source, isOpen } as const
         const slots = layout([card], { render, limits, mode, texts, ledger })
         return () => {
-          ledger = shownIn(ledger, slots, mode)
+          ledger = showSlots(ledger, slots, mode)
         }
       }
     },
@@ -77,7 +77,7 @@ function path(id: string, render: Render, limits: Limits, mode: Mode): Path {
 }
 
 /** Like a platform that takes everything in one message. */
-function shownIn(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
+function showSlots(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   const before = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const entries = slots
     .filter(({ isGrowing }) => mode === 'live' || !isGrowing)
@@ -102,7 +102,7 @@ function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
       after(_delayMs, run) {
         due.push(run)
         return () => {
-          due = due.filter((one) => one !== run)
+          due = due.filter((other) => other !== run)
         }
       },
     },
@@ -115,7 +115,7 @@ function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
   }
 }
 
-function replyOf(text: string, isOpen: boolean): Reply {
+function replyWithText(text: string, isOpen: boolean): Reply {
   const part = { id: 'prt_1', messageID: 'msg_2', raw: undefined, type: 'text', text } as const
   const messages = [
     { id: 'msg_2', parts: [{ ...part, status: isOpen ? ('open' as const) : ('sealed' as const) }], raw: undefined },

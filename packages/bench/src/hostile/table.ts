@@ -14,7 +14,8 @@ for (const path of paths.filter(({ id }) => wanted.length === 0 || wanted.includ
     `\n${path.id}\n\n| pattern | 8 KB, × plain | 100 KB, × plain | longest flush, ms |\n|---|---|---|---|\n`,
   )
   for (const { id, value } of flushes) {
-    const of = (findings: typeof short): string => findings.find((one) => one.id === id)?.value.toFixed(1) ?? '1'
+    const of = (findings: typeof short): string =>
+      findings.find((finding) => finding.id === id)?.value.toFixed(1) ?? '1'
     process.stdout.write(`| ${id} | ${of(short)} | ${of(long)} | ${value.toFixed(1)} |\n`)
   }
 }

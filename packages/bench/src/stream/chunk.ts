@@ -7,20 +7,20 @@ const utf8 = new TextEncoder()
 export function chunksOf(frames: readonly string[], chunking: Chunking): readonly Uint8Array[] {
   const texts = frames.map((frame) => `data: ${frame}\n\n`)
   if (chunking === 'frame') return texts.map((text) => utf8.encode(text))
-  return cut(utf8.encode(texts.join('')), chunking)
+  return splitEvenly(utf8.encode(texts.join('')), chunking)
 }
 
 /** The same for a recording's bytes. */
 export function chunksOfBytes(bytes: Uint8Array, chunking: Chunking): readonly Uint8Array[] {
-  return chunking === 'frame' ? cutFrames(bytes) : cut(bytes, chunking)
+  return chunking === 'frame' ? splitFrames(bytes) : splitEvenly(bytes, chunking)
 }
 
 /** Copies each chunk, like the network. */
-function cut(bytes: Uint8Array, size: number): Uint8Array[] {
+function splitEvenly(bytes: Uint8Array, size: number): Uint8Array[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.slice(at * size, (at + 1) * size))
 }
 
-function cutFrames(bytes: Uint8Array): Uint8Array[] {
+function splitFrames(bytes: Uint8Array): Uint8Array[] {
   const frames: Uint8Array[] = []
   const lineEnd = 10
   let start = 0

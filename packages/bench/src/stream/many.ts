@@ -5,7 +5,8 @@ const sessionID = 'ses_many'
 const at = 1000
 const messageID = 'msg_answer'
 
-function begun(): readonly ReplyEvent[] {
+/** A session with a prompt, and the beginning of its answer. */
+function startEvents(): readonly ReplyEvent[] {
   const head = { summary: false, raw: undefined }
   return [
     { type: 'session', at, sessionID },
@@ -17,7 +18,7 @@ function begun(): readonly ReplyEvent[] {
 
 /** One message with this many parts: ends of steps, calls and texts in turn. */
 export function eventsOfParts(count: number): readonly ReplyEvent[] {
-  return [...begun(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
+  return [...startEvents(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
 }
 
 function partEvents(index: number): readonly SessionScopedEvent[] {
@@ -46,7 +47,7 @@ export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const
   const permission = { type: 'permission', permission: 'bash', always: [], title: 'bash', metadata: {} } as const
   return [
-    ...begun(),
+    ...startEvents(),
     ...ids.map((requestID): ReplyEvent => {
       return { type: 'asked', at, sessionID, ask: { ...fields, ...permission, requestID, patterns: [requestID] } }
     }),
@@ -58,7 +59,7 @@ export function eventsOfAsks(count: number): readonly ReplyEvent[] {
 
 /** One message with this many calls in sequence: announced, asked for, run, answered, done. */
 export function eventsOfCalls(count: number): readonly ReplyEvent[] {
-  return [...begun(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
+  return [...startEvents(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
 }
 
 function callEvents(index: number): readonly ReplyEvent[] {

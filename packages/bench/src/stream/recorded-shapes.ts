@@ -3,7 +3,7 @@ import { eventSchemas, partSchemas } from '@reply/core/internal'
 import { recordedStreams } from './recorded.ts'
 
 /** A value from a recording, and the schema that it has to fit. */
-interface Shaped {
+interface ShapedValue {
   readonly value: unknown
   readonly schema: Schema
 }
@@ -14,23 +14,24 @@ const schemas = { ...eventSchemas, ...partSchemas }
 const byType = new Map<string, Schema>(Object.entries(schemas))
 
 /** The properties of each recorded event that has a schema, and each part in them. */
-export function recordedShapes(): readonly Shaped[] {
-  const shapes: Shaped[] = []
-  const reader = createEventReader({ onFrame: (data) => note(JSON.parse(data)) })
+export function recordedShapes(): readonly ShapedValue[] {
+  const shapes: ShapedValue[] = []
+  const reader = createEventReader({ onFrame: (data) => collectFrame(JSON.parse(data)) })
   for (const chunks of recordedStreams(16384)) {
     for (const chunk of chunks) reader.push(chunk, 0)
     reader.reset()
   }
   return shapes
 
-  function note(frame: unknown): void {
+  function collectFrame(frame: unknown): void {
     const { type, properties } = isFields(frame) && isFields(frame.payload) ? frame.payload : fieldsOf(frame)
-    add(type, properties)
+    addShape(type, properties)
     const { part } = fieldsOf(properties)
-    if (type === 'message.part.updated') add(fieldsOf(part).type, part)
+    if (type === 'message.part.updated') addShape(fieldsOf(part).type, part)
   }
 
-  function add(type: unknown, value: unknown): void {
+  /** Ignores a type without a schema. */
+  function addShape(type: unknown, value: unknown): void {
     const schema = typeof type === 'string' ? byType.get(type) : undefined
     if (schema) shapes.push({ value, schema })
   }

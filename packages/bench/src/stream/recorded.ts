@@ -1,7 +1,7 @@
 import { listRecordings, readRecording } from '@reply/testing'
 import { type Chunking, chunksOfBytes } from './chunk.ts'
 
-interface Recorded {
+interface RecordingFilter {
   /** Which OpenCode. Default 1. */
   readonly generation?: 1 | 2 | undefined
   /** Default: all versions. */
@@ -11,7 +11,7 @@ interface Recorded {
 /** Every recording of a generation, one server after the other, each in its own chunks. */
 export function recordedStreams(
   chunking: Chunking,
-  { generation = 1, isWanted = () => true }: Recorded = {},
+  { generation = 1, isWanted = () => true }: RecordingFilter = {},
 ): readonly (readonly Uint8Array[])[] {
   const names = listRecordings({ generation }).filter(({ version }) => isWanted(version))
   if (names.length === 0) throw new Error('There are no recordings to measure with. Create them with npm run record.')

@@ -45,7 +45,7 @@ const commonWords = [
   'one',
   'reply.',
 ]
-const rare = ['—', 'naïve', '`code`', '\n\n', '→']
+const rareWords = ['—', 'naïve', '`code`', '\n\n', '→']
 
 /** Steps of one text part and one tool call each, until the deltas are used up. */
 export function generateTurn(options: TurnOptions): Turn {
@@ -64,18 +64,18 @@ export function generateTurn(options: TurnOptions): Turn {
     title: 'A generated session',
     time: { created: at, updated: at },
   }
-  if (isNew) send('session.created', { info })
-  send('message.updated', {
+  if (isNew) addEvent('session.created', { info })
+  addEvent('message.updated', {
     info: { id: promptID, role: 'user', sessionID, time: { created: at }, agent: 'build', model },
   })
-  sendPart(promptID, { id: newID('prt'), type: 'text', text: 'Please tell.' })
-  send('session.status', { status: { type: 'busy' } })
-  for (let left = deltas; left > 0; left -= partDeltas) sendStep(Math.min(left, partDeltas), left <= partDeltas)
-  send('session.status', { status: { type: 'idle' } })
-  send('session.idle', {})
+  addPart(promptID, { id: newID('prt'), type: 'text', text: 'Please tell.' })
+  addEvent('session.status', { status: { type: 'busy' } })
+  for (let left = deltas; left > 0; left -= partDeltas) addStep(Math.min(left, partDeltas), left <= partDeltas)
+  addEvent('session.status', { status: { type: 'idle' } })
+  addEvent('session.idle', {})
   return { sessionID, events, texts }
 
-  function sendStep(size: number, isLast: boolean): void {
+  function addStep(size: number, isLast: boolean): void {
     const id = newID('msg')
     const reason = isLast ? 'stop' : 'tool-calls'
     const spent = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }
@@ -92,30 +92,31 @@ export function generateTurn(options: TurnOptions): Turn {
       sessionID,
     }
     const created = at
-    send('message.updated', { info: { ...head, time: { created } } })
-    sendPart(id, { id: newID('prt'), type: 'step-start', snapshot: newID('tree') })
-    texts.push(sendText(id, size))
-    if (!isLast) sendTool(id)
-    sendPart(id, { id: newID('prt'), type: 'step-finish', reason, tokens: spent, cost: 0 })
-    send('message.updated', { info: { ...head, finish: reason, time: { created } } })
-    send('message.updated', { info: { ...head, finish: reason, time: { created, completed: at } } })
+    addEvent('message.updated', { info: { ...head, time: { created } } })
+    addPart(id, { id: newID('prt'), type: 'step-start', snapshot: newID('tree') })
+    texts.push(addText(id, size))
+    if (!isLast) addTool(id)
+    addPart(id, { id: newID('prt'), type: 'step-finish', reason, tokens: spent, cost: 0 })
+    addEvent('message.updated', { info: { ...head, finish: reason, time: { created } } })
+    addEvent('message.updated', { info: { ...head, finish: reason, time: { created, completed: at } } })
   }
 
-  function sendText(messageID: string, size: number): string[] {
+  /** Returns the deltas of the text. */
+  function addText(messageID: string, size: number): string[] {
     const part = { id: newID('prt'), type: 'text' }
     const time = { start: at }
-    sendPart(messageID, { ...part, text: '', time })
+    addPart(messageID, { ...part, text: '', time })
     const pieces = Array.from({ length: size }, (_, index) => pieceOf(index))
-    for (const delta of pieces) send('message.part.delta', { messageID, partID: part.id, field: 'text', delta })
-    sendPart(messageID, { ...part, text: pieces.join(''), time: { ...time, end: at } })
+    for (const delta of pieces) addEvent('message.part.delta', { messageID, partID: part.id, field: 'text', delta })
+    addPart(messageID, { ...part, text: pieces.join(''), time: { ...time, end: at } })
     return pieces
   }
 
-  function sendTool(messageID: string): void {
+  function addTool(messageID: string): void {
     const call = { id: newID('prt'), type: 'tool', tool: 'bash', callID: newID('call') }
     const input = { command: 'npm test', description: 'Runs the tests' }
-    sendPart(messageID, { ...call, state: { status: 'pending', input: {}, raw: '' } })
-    sendPart(messageID, { ...call, state: { status: 'running', input, time: { start: at } } })
+    addPart(messageID, { ...call, state: { status: 'pending', input: {}, raw: '' } })
+    addPart(messageID, { ...call, state: { status: 'running', input, time: { start: at } } })
     const state = {
       status: 'completed',
       input,
@@ -123,14 +124,14 @@ export function generateTurn(options: TurnOptions): Turn {
       title: 'Runs the tests',
       metadata: { exit: 0 },
     }
-    sendPart(messageID, { ...call, state: { ...state, time: { start: at, end: at + 40 } } })
+    addPart(messageID, { ...call, state: { ...state, time: { start: at, end: at + 40 } } })
   }
 
-  function sendPart(messageID: string, part: object): void {
-    send('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
+  function addPart(messageID: string, part: object): void {
+    addEvent('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
   }
 
-  function send(type: string, properties: object): void {
+  function addEvent(type: string, properties: object): void {
     at += 1
     events.push({ type, properties: { sessionID, ...properties } })
   }
@@ -154,6 +155,7 @@ export function idOf(prefix: string, count: number, seed: string): string {
 
 /** A word and its space, like tokens. Occasionally one that isn't plain Latin. */
 export function pieceOf(index: number): string {
-  const word = index % 41 === 40 ? rare[((index / 41) % rare.length) | 0] : commonWords[index % commonWords.length]
+  const word =
+    index % 41 === 40 ? rareWords[((index / 41) % rareWords.length) | 0] : commonWords[index % commonWords.length]
   return index % 3 === 2 ? ` ${word}, ` : ` ${word}`
 }

@@ -160,16 +160,16 @@ type Named<Value extends string> = { readonly [Name in Value]: Name }
 const schema = z.object(fields).strict()
 
 /** Fills in the defaults. Throws `invalid` with the field and the values that it accepts. */
-export function toPolicy(given: Partial<Policy> = {}): Policy {
-  const parsed = schema.safeParse(given)
+export function toPolicy(changes: Partial<Policy> = {}): Policy {
+  const parsed = schema.safeParse(changes)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
   throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
 /** Fills in the English texts. */
-export function toTexts(given: Partial<Texts> = {}): Texts {
-  const texts = { ...defaultTexts, ...given }
+export function toTexts(replacements: Partial<Texts> = {}): Texts {
+  const texts = { ...defaultTexts, ...replacements }
   // Platforms refuse an edit to an empty text.
   return texts.removed.trim() === '' ? { ...texts, removed: defaultTexts.removed } : texts
 }

@@ -45,12 +45,12 @@ const device = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])$/i
 export function safeFileName(name: string): string {
   const seen = escapeInvisible(name)
   const dot = seen.lastIndexOf('.')
-  const given = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
-  const isInert = inertExtensions.has(given)
+  const extension = dot < 0 ? '' : seen.slice(dot + 1).toLowerCase()
+  const isInert = inertExtensions.has(extension)
   const parts = (isInert ? seen.slice(0, dot) : seen)
     .replace(/[^\p{L}\p{M}\p{N}_]|\p{Default_Ignorable_Code_Point}/gu, '-')
     .replace(/-{2,}/g, '-')
     .replace(/^-|-$/g, '')
   const stem = clip(parts, stemLength).replace(/[-…]+$/, '') || 'file'
-  return `${device.test(stem) ? `${stem}_` : stem}.${isInert ? given : 'txt'}`
+  return `${device.test(stem) ? `${stem}_` : stem}.${isInert ? extension : 'txt'}`
 }

@@ -196,6 +196,7 @@ export function createSink(options: SinkOptions): Sink {
     total = addDeliveries(total, delivery)
   }
 
+  /** Waits for the first reply or the stop, then for all replies that are not settled. Sums up their deliveries. */
   async function settled(): Promise<Delivery> {
     await begun.promise
     await Promise.all(open.values())
@@ -216,6 +217,7 @@ export function createSink(options: SinkOptions): Sink {
     return takeBestMatch(await findAsks(input, actor), texts)
   }
 
+  /** Names the actor on the asks of all known replies. The returned function undoes it. */
   function stoppedBy(actor: Actor): () => void {
     const undos = [...knownDeliverers()].map((deliverer) => deliverer.stoppedBy(actor))
     return () => {
@@ -223,6 +225,7 @@ export function createSink(options: SinkOptions): Sink {
     }
   }
 
+  /** Ignores all later replies. */
   async function stop(): Promise<void> {
     isStopped = true
     begun.resolve()

@@ -226,10 +226,12 @@ function readFormInput(
 }
 
 /** Adds the answer to the current question. The result is `answer` after the last question, otherwise `more`. */
-function withNextAnswer(ask: QuestionAsk, before: AskState, given: readonly string[]): AskReading {
-  const answers = [...before.answers, given]
-  const state = { ...before, answers, picked: [] }
-  return answers.length < ask.questions.length ? { type: 'more', state } : { type: 'answer', answer: answers, state }
+function withNextAnswer(ask: QuestionAsk, before: AskState, answer: readonly string[]): AskReading {
+  const allAnswers = [...before.answers, answer]
+  const state = { ...before, answers: allAnswers, picked: [] }
+  return allAnswers.length < ask.questions.length
+    ? { type: 'more', state }
+    : { type: 'answer', answer: allAnswers, state }
 }
 
 type TypedAnswer =

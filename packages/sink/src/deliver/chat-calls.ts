@@ -76,6 +76,7 @@ export function createChats(clock: Clock): Chats {
     },
   }
 
+  /** Creates the calls of a new chat. May drop idle chats first. */
   function callsIn(id: string): ChatCalls {
     const known = chats.get(id)
     if (known) return known
@@ -153,10 +154,12 @@ function createWriters(clock: Clock): Writers {
     waiting.add(owner)
   }
 
+  /** Starts the time for which the owner still counts. */
   function pauseWriting(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }
 
+  /** Drops writers whose pause was too long. Counts the owner even if it doesn't write. */
   function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {

@@ -7,7 +7,7 @@ import { isTakenOver, SinkError } from '../error.ts'
 import type { LayoutOptions, Slot } from '../layout/slot.ts'
 import type { AskState } from '../ledger/card.ts'
 import type { IntentEntry } from '../ledger/entry.ts'
-import { type GuardOptions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
+import { type AnswerRestrictions, guardFrom, withExplainedFirst, withGuard } from '../ledger/guard.ts'
 import { emptyLedger, type Ledger, type LedgerStore } from '../ledger/ledger.ts'
 import { createLedgerStorage } from '../ledger/ledger-store.ts'
 import type { CallKind } from '../port/limits.ts'
@@ -35,7 +35,7 @@ import { createTyping } from './typing.ts'
 /** How long `stop()` waits for the current call, in ms. Its response says whether the message is in the chat. */
 const stopGraceMs = 5000
 
-export interface DelivererOptions extends GuardOptions, Pick<LayoutOptions, 'mentions'> {
+export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -262,8 +262,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    * Makes no calls and gives up nothing until the port reports that the chat accepts messages again. Reports
    * `chat-closed` once.
    */
-  function waitForChat(of: Reply): void {
-    waiting = of
+  function waitForChat(shownReply: Reply): void {
+    waiting = shownReply
     order.setUrgent([], true)
     schedule.setWaitingText([])
     schedule.restartGiveUp()
@@ -302,8 +302,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     )
   }
 
-  function pictureOf(of: Reply, now: number): Picture {
-    return picture(of, ledger, now, order.isBlockedByAsk())
+  function pictureOf(shownReply: Reply, now: number): Picture {
+    return picture(shownReply, ledger, now, order.isBlockedByAsk())
   }
 
   function callKindFor(operation: Operation): CallKind {
@@ -404,6 +404,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     result.resolve(deliveryOf(ledger, { messages: missingIn(ledger, slots), type }))
   }
 
+  /**
+   * Waits for the current call, which is aborted after `stopGraceMs`. Then resolves `settled` with the missing
+   * messages.
+   */
   async function stop(): Promise<void> {
     stopWorking()
     stopped.abort()

@@ -34,6 +34,7 @@ export function createLateEdits(
   let applied: readonly ReportedEdit[] = []
   return { listen, markUnsure, confirmReports, reportIfEdit, stopListening }
 
+  /** Stops listening to the former key. Does nothing if it already listens to this one. */
   function listen(key: string): void {
     if (!late || listening?.key === key) return
     stopListening()
@@ -48,6 +49,7 @@ export function createLateEdits(
     })
   }
 
+  /** Applies the queued reports. Confirms them at once if that changes nothing. */
   function markUnsure(ledger: Ledger): Ledger {
     applied = [...applied, ...arrived]
     const next = arrived.reduce((known, { ref }) => withUnsureMessage(known, ref), ledger)
@@ -56,11 +58,13 @@ export function createLateEdits(
     return next
   }
 
+  /** Resolves the promises of the applied reports. */
   function confirmReports(): void {
     for (const { resolve } of applied) resolve()
     applied = []
   }
 
+  /** Reports an edit to the other processes. An error goes to `onError`. */
   async function reportIfEdit(key: string, operation: Operation): Promise<void> {
     if (operation.type !== 'edit') return
     try {

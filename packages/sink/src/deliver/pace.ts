@@ -99,6 +99,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const reported = createRecent<true>(mostReported)
   return { chat }
 
+  /** Returns a new pace, on the calls that all paces of this chat share. */
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
     const callsHere = (): ChatCalls => chats.callsIn(place.id)

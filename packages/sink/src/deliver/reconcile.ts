@@ -174,7 +174,10 @@ function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
   return last.tries === 1 ? last : undefined
 }
 
-/** Whether the post should notify. Of an answer's messages, only the last does. */
+/**
+ * Whether the post should notify: the message of a pending ask with the buttons, a failure, and the end of a settled
+ * reply. Of an answer's messages, only the last does.
+ */
 function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileFacts): boolean {
   // Of an ask's messages, only the one with the buttons notifies.
   if (card.type === 'ask') return card.isPending && isLast !== false

@@ -9,16 +9,6 @@ import { isRetriedWithMoreText } from './call-result.ts'
 import type { Operation } from './operation.ts'
 import { type ChatPace, pauseIfRateLimited } from './pace.ts'
 
-export interface ScheduleOptions {
-  readonly pace: ChatPace
-  readonly policy: Policy
-  readonly limits: Limits
-  readonly mode: Mode
-  readonly clock: Clock
-  /** Returns the kind of call that performs the operation. */
-  readonly callKindFor: (operation: Operation) => CallKind
-}
-
 /** When each operation of one reply may be sent. */
 export interface Schedule {
   /** Returns when the operation may be performed, in ms since the epoch. A past time means now. */
@@ -61,7 +51,22 @@ interface RefusedText {
 }
 
 /** Creates the schedule of one reply's operations. */
-export function createSchedule({ pace, policy, limits, mode, clock, callKindFor }: ScheduleOptions): Schedule {
+export function createSchedule({
+  pace,
+  policy,
+  limits,
+  mode,
+  clock,
+  callKindFor,
+}: {
+  readonly pace: ChatPace
+  readonly policy: Policy
+  readonly limits: Limits
+  readonly mode: Mode
+  readonly clock: Clock
+  /** Returns the kind of call that performs the operation. */
+  readonly callKindFor: (operation: Operation) => CallKind
+}): Schedule {
   const owner = {}
   const intervalMs = Math.max(
     policy.editIntervalMs ?? limits.editIntervalMs,
@@ -115,12 +120,17 @@ export function createSchedule({ pace, policy, limits, mode, clock, callKindFor 
     return mode !== 'append' && hasEnoughText(operation.slot) ? 0 : at
   }
 
+  /**
+   * Also notes when the reply began to wait, so it must be called at each pass. Undefined unless the reply is settled
+   * and operations remain.
+   */
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
     const isWaiting = reply.phase === 'settled' && length > 0
     if (!isWaiting || waiting?.reply !== reply) waiting = isWaiting ? { reply, since: clock.now() } : undefined
     return waiting && waiting.since + policy.giveUpMs
   }
 
+  /** False for a growing text that was refused and has not changed since. */
   function isDue(operation: Operation): boolean {
     const before = refusedTextOf(operation)
     return before === undefined || !('slot' in operation) || operation.slot.body !== before.body
@@ -192,6 +202,7 @@ export function createWake(clock: Clock, readyAt: (operation: Operation) => numb
   let stop = (): void => {}
   return { wakeAt: setTimer, stop: () => stop() }
 
+  /** Replaces the timer. If nothing is ready when it fires, sets it again. */
   function setTimer(time: number | undefined, operations: readonly Operation[]): void {
     stop()
     const dueAt = earliest(time, ...operations.map(readyAt))

@@ -47,19 +47,26 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     },
   }
 
+  /** Undefined if it is not wanted or the port has none now. */
   function appendStream(): AppendStream | undefined {
     return isWanted && port.stream?.kind === 'append' ? port.stream : undefined
   }
 
+  /** Undefined if it is not wanted or the port has none now. */
   function previewStream(): PreviewStream | undefined {
     return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
   }
 
+  /** False for a preview that shows the same text and doesn't expire yet. */
   function isDue(operation: Operation): boolean {
     if (operation.type !== 'preview' || operation.slot.whole !== previewed.whole) return true
     return clock.now() >= previewed.at + (previewStream()?.renewMs ?? 0)
   }
 
+  /**
+   * Returns when a preview has to be renewed, or an open stream reaches its maximum time. Undefined if neither will
+   * happen.
+   */
   function nextAt({ phase }: Reply, { entries }: Ledger): number | undefined {
     const drafts = previewStream()
     const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined

@@ -29,16 +29,12 @@ import { sentStateOf, withReportedTasks } from './streaming.ts'
  * - A post with an unknown result, also after a restart: `withUnsureIntent`, then `withLookUp`.
  */
 
-/** How and when a post is made. */
-export interface IntentOptions extends Pick<IntentEntry, 'kind'> {
-  /** A new id, for a post that has none yet. */
-  readonly id: string
-  readonly at: number
-  readonly canEdit: boolean
-}
-
 /** Records a post before it is made, so that a restart after a crash finds it. */
-export function withIntent(ledger: Ledger, { slot, isLoud }: Post, { id, at, canEdit, kind }: IntentOptions): Ledger {
+export function withIntent(
+  ledger: Ledger,
+  { slot, isLoud }: Post,
+  { id, at, canEdit, kind }: Pick<IntentEntry, 'id' | 'at' | 'kind'> & { readonly canEdit: boolean },
+): Ledger {
   const before = openIntentOf(ledger, slot)
   const isChanged = before !== undefined && !isShowing(before.content, slot)
   const knownID = ledger.ids[slot.key]
@@ -290,18 +286,14 @@ export function withoutLastTry(ledger: Ledger, intent: IntentEntry): Ledger {
   return withoutEntry(ledger, intent)
 }
 
-interface RecoveryOptions {
-  /** The same post can be repeated. An obsolete one stays an intent. */
-  readonly isIdempotent: boolean
-  /** The port can look for the posts. */
-  readonly canLookUp: boolean
-}
-
 /**
  * Prepares a ledger after a crash: the results of its open intents are unknown. Those without another try become
  * doubtful.
  */
-export function recoveredLedger(ledger: Ledger, { isIdempotent, canLookUp }: RecoveryOptions): Ledger {
+export function recoveredLedger(
+  ledger: Ledger,
+  { isIdempotent, canLookUp }: { readonly isIdempotent: boolean; readonly canLookUp: boolean },
+): Ledger {
   const open = ledger.entries.filter((entry) => entry.state === 'intent')
   if (open.length === 0) return ledger
   if (isIdempotent || canLookUp) return open.reduce(withUnsureIntent, ledger)

@@ -30,6 +30,7 @@ export function createTyping(
   let stopListening = (): void => {}
   return { set: setTyping }
 
+  /** Does nothing if nothing changed. A new activity is sent as soon as `minChangeMs` allows. */
   function setTyping(on: boolean, activity?: string): void {
     doing = activity
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()

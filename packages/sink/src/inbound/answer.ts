@@ -44,8 +44,8 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   return async (inbound) => {
     if (inbound.type === 'stop') {
       const session = options.session?.(inbound)
-      const known = running(inbound).map(({ stream }) => stream)
-      const targets = known.length > 0 || session === undefined ? known : [session]
+      const streams = running(inbound).map(({ stream }) => stream)
+      const targets = streams.length > 0 || session === undefined ? streams : [session]
       const stops = await Promise.allSettled(targets.map((target) => client.abort(target)))
       const failed = stops.find((stop) => stop.status === 'rejected')
       if (failed) throw failed.reason
@@ -54,17 +54,17 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     if (inbound.type === 'press' && inbound.isForeign) return false
     const input = askInputOf(inbound)
     const found = await Promise.all(running(inbound).map(({ sink }) => sink.findAsks(input, inbound.actor)))
-    const taken = takeBestMatch(found.flat(), texts)
-    if (taken?.type === 'form' && inbound.type === 'press') {
-      await inbound.open?.(taken.form)
+    const result = takeBestMatch(found.flat(), texts)
+    if (result?.type === 'form' && inbound.type === 'press') {
+      await inbound.open?.(result.form)
       return true
     }
-    if (taken) {
-      const result = await sendAnswerToServer(taken, inbound)
-      if (result.isConversation) return false
+    if (result) {
+      const outcome = await sendAnswerToServer(result, inbound)
+      if (outcome.isConversation) return false
       // The asking message shows a typed answer. Errors, and presses that are not shown as messages, need a reply.
       const isUnseen = inbound.type === 'press' && !inbound.isMessage
-      if (isUnseen || result.isError) await inbound.answer(result.text)
+      if (isUnseen || outcome.isError) await inbound.answer(outcome.text)
       return true
     }
     if (inbound.type === 'text') return false
@@ -78,29 +78,29 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
    * conversation. A failed call is undone. Rejects only if `beforeAnswer` does.
    */
   async function sendAnswerToServer(
-    taken: AskResult,
+    result: AskResult,
     inbound: Inbound,
   ): Promise<{ readonly text?: string; readonly isError?: true; readonly isConversation?: true }> {
-    if (taken.type === 'conversation') return { isConversation: true }
-    if (taken.type === 'error') return { text: taken.error, isError: true }
-    if (taken.type === 'more' || taken.type === 'form') return {}
+    if (result.type === 'conversation') return { isConversation: true }
+    if (result.type === 'error') return { text: result.error, isError: true }
+    if (result.type === 'more' || result.type === 'form') return {}
     try {
       await options.beforeAnswer?.(inbound)
     } catch (error) {
-      taken.undo()
+      result.undo()
       throw error
     }
     try {
-      if (taken.type === 'reject') {
-        await client.reject(taken.ask, taken.message)
+      if (result.type === 'reject') {
+        await client.reject(result.ask, result.message)
         return { text: texts.refused(undefined) }
       }
-      await client.answer(taken.ask, taken.answer)
-      const { answer } = taken
+      await client.answer(result.ask, result.answer)
+      const { answer } = result
       return { text: texts.answered(typeof answer === 'string' ? answer : answer.flat().join(', '), undefined) }
     } catch (error) {
-      taken.undo()
-      if (isResolved(error) && taken.mayBeConversation) return { isConversation: true }
+      result.undo()
+      if (isResolved(error) && result.mayBeConversation) return { isConversation: true }
       return { text: errorText(error), isError: true }
     }
   }

@@ -50,6 +50,10 @@ export function createInboundMonitor(options: {
   let reported: string | undefined
   return { succeeded, failed, refused }
 
+  /**
+   * Resets the failures, and reports that the channel receives. Refusals only count anew once it has received for a
+   * minute.
+   */
   function succeeded(): void {
     failures = 0
     since = undefined
@@ -57,6 +61,7 @@ export function createInboundMonitor(options: {
     reportIfNew('', { status: 'receiving' })
   }
 
+  /** Reports a failure once they have lasted for `reportAfterMs`. Returns the wait before the next attempt, in ms. */
   function failed(error: Error): number {
     since ??= clock.now()
     receivingSince = undefined
@@ -65,6 +70,9 @@ export function createInboundMonitor(options: {
     return backOffMs(failures - 1)
   }
 
+  /**
+   * Reports the refusal at once. Returns the wait before the next attempt, in ms, which is longer than after a failure.
+   */
   function refused(error: Error): number {
     since ??= clock.now()
     // Two processes with one login replace each other: each is connected for a moment only.

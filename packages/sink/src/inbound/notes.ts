@@ -47,6 +47,10 @@ export function createNotes({
 }: NotesTarget): Pick<BridgeConnection, 'post' | 'edit' | 'typing'> {
   return { post, edit, typing }
 
+  /**
+   * Posts the note in as many messages as it takes. If the platform refuses one as too long, tries pieces of half the
+   * length.
+   */
   async function post(note: Note): Promise<readonly MessageRef[]> {
     const { chat, replyTo, silent = false, signal = newSignal() } = note
     const { port, render } = writerFor(note)
@@ -73,6 +77,7 @@ export function createNotes({
     return refs
   }
 
+  /** Throws `refused` if the channel can't edit, and `too-long` if the text doesn't fit one message. */
   async function edit(ref: MessageRef, note: Note): Promise<void> {
     const { chat, signal = newSignal() } = note
     const { port, render } = writerFor(note)
@@ -88,6 +93,7 @@ export function createNotes({
     await callWithRetries(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
+  /** Does nothing while the platform has requested a pause. Ignores failures. */
   async function typing(chat: Chat): Promise<void> {
     const { port } = writerOf(chat)
     const pace = paceOf(chat, port)
@@ -112,7 +118,7 @@ export function createNotes({
    */
   async function callWithRetries<T>(
     { chat, signal, until = clock.now() + noteMs }: Note,
-    given: Bubble,
+    firstBubble: Bubble,
     make: (bubble: Bubble) => Promise<T>,
     kind: 'post' | 'edit',
   ): Promise<T> {
@@ -120,7 +126,7 @@ export function createNotes({
     const pace = paceOf(chat, port)
     const isRepeatable = kind === 'edit' || port.limits.idempotent
     const turn = { signal, until, what: `a note in chat ${chat.id}`, kind }
-    let bubble = given
+    let bubble = firstBubble
     for (let failures = 0; ; failures++) {
       try {
         return await waitForTurn(pace, clock, () => make(bubble), turn)

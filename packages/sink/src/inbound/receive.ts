@@ -113,6 +113,10 @@ export function createInboundReceiver<Failure extends Error>(
   const turns = createTurns()
   return { receive, answerFor, failureReporter, settled: open.settled }
 
+  /**
+   * Adds the id before the inbound is passed on, and removes it again after `not-taken`. Undefined for an id that is
+   * known.
+   */
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
     const added = seen.add(id)
@@ -183,6 +187,10 @@ export function createInboundReceiver<Failure extends Error>(
     }
   }
 
+  /**
+   * Returns a function that sends an answer once. It waits for the chat's budget or pause, and reports an answer that
+   * failed or expired.
+   */
   function answerFor(about: InboundPlace, { send, confirm, isMessage }: AnswerRoute): AnswerInbound {
     const arrivedAt = clock.now()
     const pace = pacerOf(client, clock).chat(about.chat, limitsOf(about.chat))
@@ -228,23 +236,25 @@ export function answerOnce(
   }
 }
 
-/** How an answer waits and expires. */
-interface SendAnswerOptions extends CallOptions {
-  /** The pace of the chat. */
-  readonly pace: ChatPace
-  /** A message waits for the chat's budget and uses it. Other answers only wait out pauses. */
-  readonly isMessage: boolean
-  /** When the answer expires, in ms since the epoch. */
-  readonly until: number
-}
-
 /**
  * Sends an answer to a person. After a rate limit the client's sinks wait as well, and the answer is sent again when the
  * pause has ended. An answer that would expire before that is dropped at once. Rejects with a `PortError`.
+ *
+ * `isMessage`: it waits for the chat's budget and uses it. Other answers only wait out pauses. `until`: when the answer
+ * expires, in ms since the epoch.
  */
 export async function sendAnswer(
   make: (signal: AbortSignal) => Promise<unknown>,
-  { pace, isMessage, until, ...call }: SendAnswerOptions,
+  {
+    pace,
+    isMessage,
+    until,
+    ...call
+  }: CallOptions & {
+    readonly pace: ChatPace
+    readonly isMessage: boolean
+    readonly until: number
+  },
 ): Promise<void> {
   const { clock, what } = call
   const inTurn = isMessage ? waitForTurn : waitForPause

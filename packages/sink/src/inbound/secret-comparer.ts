@@ -4,9 +4,9 @@ import { createHash, timingSafeEqual } from 'node:crypto'
  * Creates a function that compares a text with a secret in constant time. It compares digests, because those have equal
  * lengths.
  */
-export function secretComparer(secret: string): (given: string) => boolean {
+export function secretComparer(secret: string): (text: string) => boolean {
   const expected = sha256Of(secret)
-  return (given) => timingSafeEqual(sha256Of(given), expected)
+  return (text) => timingSafeEqual(sha256Of(text), expected)
 }
 
 function sha256Of(text: string): Buffer {

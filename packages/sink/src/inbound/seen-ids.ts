@@ -33,28 +33,31 @@ const ageMs = 172_800_000
 
 /** Creates an empty list of ids. It reads the store when the first id is added. */
 export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
-  let known = new Map<string, number>()
+  let knownIDs = new Map<string, number>()
   let storedIDs: Promise<ReadonlySet<string>> | undefined
   let lastWrite = Promise.resolve()
   let nextWrite: Promise<void> | undefined
   let isReported = false
   return { has, add, drop }
 
+  /** False for an id that is older than `ageMs`. */
   function has(id: string): boolean {
-    const at = known.get(id)
+    const at = knownIDs.get(id)
     return at !== undefined && !isOld(at)
   }
 
+  /** Adds the id to those of this process. With a store, resolves with whether it is new there, too. */
   function add(id: string): Promise<boolean> | undefined {
-    known.delete(id)
-    known.set(id, clock.now())
-    const [oldest] = known.size > most ? known.keys() : []
-    if (oldest !== undefined) known.delete(oldest)
+    knownIDs.delete(id)
+    knownIDs.set(id, clock.now())
+    const [oldest] = knownIDs.size > most ? knownIDs.keys() : []
+    if (oldest !== undefined) knownIDs.delete(oldest)
     return store && addUnlessStored(id, store)
   }
 
+  /** Removes the id, also from the store. */
   function drop(id: string): void {
-    known.delete(id)
+    knownIDs.delete(id)
     if (store) void scheduleWrite(store)
   }
 
@@ -71,7 +74,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     try {
       const text = await from.read(key)
       const ids = text === undefined ? [] : readIds(text).filter(([, at]) => !isOld(at))
-      keepNewest([...ids.filter(([id]) => !known.has(id)), ...known])
+      keepNewest([...ids.filter(([id]) => !knownIDs.has(id)), ...knownIDs])
       return new Set(ids.map(([id]) => id))
     } catch (cause) {
       onError(`The ids in ${key} could not be read. Inbounds that the platform repeats may be handled twice.`, cause)
@@ -90,7 +93,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   async function writeOrReport(to: LedgerStore): Promise<void> {
     nextWrite = undefined
     try {
-      await to.write(key, writeIds([...known].filter(([, at]) => !isOld(at))))
+      await to.write(key, writeIds([...knownIDs].filter(([, at]) => !isOld(at))))
       isReported = false
     } catch (cause) {
       if (isReported) return
@@ -100,7 +103,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   }
 
   function keepNewest(ids: InboundIds): void {
-    known = new Map(ids.filter(([, at]) => !isOld(at)).slice(-most))
+    knownIDs = new Map(ids.filter(([, at]) => !isOld(at)).slice(-most))
   }
 
   function isOld(at: number): boolean {

@@ -71,12 +71,14 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const read = createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock })
   return { refuse, take, listener, fetch }
 
+  /** Also refuses a request whose `content-length` is too large, with 413. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     const refused = options.refuse(head)
     if (refused) return refused
     return Number(head.headers['content-length'] ?? 0) > maxBytes ? { status: 413 } : undefined
   }
 
+  /** Refuses first, so that you can pass it any request. */
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const refused = refuse(request)
     if (refused) return refused
@@ -154,8 +156,8 @@ export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error
 }
 
 /** Parses JSON from a string or from UTF-8 bytes. Returns undefined if it isn't valid. */
-export function jsonOf(given: Uint8Array | string): unknown {
-  const text = typeof given === 'string' ? given : utf8Of(given)
+export function jsonOf(body: Uint8Array | string): unknown {
+  const text = typeof body === 'string' ? body : utf8Of(body)
   try {
     return text === undefined ? undefined : JSON.parse(text)
   } catch {

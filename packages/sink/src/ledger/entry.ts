@@ -160,7 +160,7 @@ export function isEditable(entry: Entry): entry is ShownEntry {
   return entry.state === 'shown' && entry.access.type !== 'fixed'
 }
 
-/** Returns the content of an open stream. Undefined for other messages. */
+/** Returns what an open stream contains so far. Undefined for other messages. */
 export function openStream(entry: Entry): Sent | undefined {
   return entry.state === 'shown' && entry.access.type === 'open-stream' ? entry.access.sent : undefined
 }

@@ -10,13 +10,13 @@ export interface Guard {
   readonly hasMayAnswer?: true | undefined
 }
 
-export interface GuardOptions {
+export interface AnswerRestrictions {
   readonly mayAnswer?: unknown
   readonly answerers?: readonly string[] | undefined
 }
 
 /** Returns the guard that a sink's options define. Undefined if they restrict no one. */
-export function guardFrom({ mayAnswer, answerers }: GuardOptions): Guard | undefined {
+export function guardFrom({ mayAnswer, answerers }: AnswerRestrictions): Guard | undefined {
   if (mayAnswer === undefined && answerers === undefined) return undefined
   return { ...(answerers && { answerers }), ...(mayAnswer !== undefined && { hasMayAnswer: true }) }
 }

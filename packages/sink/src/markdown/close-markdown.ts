@@ -75,8 +75,8 @@ function lastLeaf(source: string): Token | undefined {
 }
 
 /**
- * Closes the marks in the last text. Complete constructs have tokens of their own, so marks left in the text are open
- * or have no meaning.
+ * Closes the marks in the last text, unless more than `mostOpen` are open. Complete constructs have tokens of their
+ * own, so marks left in the text are open or have no meaning.
  */
 function withClosedSpans(source: string, leaf: Token): string {
   const spans = lastSpans('tokens' in leaf && leaf.tokens !== undefined ? knownTokens(leaf.tokens) : [])

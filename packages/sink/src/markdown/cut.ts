@@ -115,7 +115,7 @@ function cutBetweenLines(text: string, lines: readonly Line[], { first, last }: 
 function unbreakableSpans(text: string, from: number): readonly { readonly start: number; readonly end: number }[] {
   return [...text.slice(from, -1).matchAll(spanPattern)].map(({ index, 0: found }) => ({
     start: from + index,
-    // A span that reaches the end may continue behind it.
+    // A span that reaches the end may continue after it.
     end: from + index + found.length + (from + index + found.length === text.length - 1 ? 1 : 0),
   }))
 }

@@ -44,7 +44,7 @@ const mostBeyond = 12_288
 /**
  * Cuts Markdown into slices that each fit a message. Concatenated, they are the source.
  *
- * Every slice but the last is stable when text is added to the source. The last one includes all white space behind it.
+ * Every slice but the last is stable when text is added to the source. The last one includes all white space after it.
  * An empty source has no slices.
  */
 export function split(source: string, { from = 0, open, ...options }: SplitOptions): readonly Slice[] {

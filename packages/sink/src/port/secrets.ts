@@ -36,12 +36,12 @@ export function withoutSecrets(text: string): string {
     .flatMap((form) => commonRuns(form, text))
     .sort((one, other) => one.start - other.start)
   let out = ''
-  let given = 0
+  let copied = 0
   for (const { start, end } of spans) {
-    if (start >= given) out += `${text.slice(given, start)}[redacted]`
-    given = Math.max(given, end)
+    if (start >= copied) out += `${text.slice(copied, start)}[redacted]`
+    copied = Math.max(copied, end)
   }
-  return out + text.slice(given)
+  return out + text.slice(copied)
 }
 
 /** Returns the secret as it is, and as URLs, JSON and HTML write it. */

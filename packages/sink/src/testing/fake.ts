@@ -171,6 +171,7 @@ export function createFake(options: FakeOptions): Fake {
     return !lacks.includes(verb)
   }
 
+  /** Never fails, and doesn't count against the budget. */
   async function typing(on: boolean): Promise<void> {
     calls.push({ at: clock.now(), verb: 'typing', result: 'done' })
     typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
@@ -183,6 +184,7 @@ export function createFake(options: FakeOptions): Fake {
     return ref && !removed.has(ref.id) ? { type: 'there', ref } : { type: 'absent' }
   }
 
+  /** Shows the text as the preview for 30 s. */
   function showPreview({ text }: Bubble): void {
     preview = { text, until: clock.now() + 30_000 }
   }
@@ -237,7 +239,10 @@ export function createFake(options: FakeOptions): Fake {
     if (newest) removed.add(newest.id)
   }
 
-  /** Adds a message. With idempotency, returns the existing message of a key that is still remembered. */
+  /**
+   * Adds a message, which ends the preview and the typing notice. With idempotency, returns the existing message of a
+   * key that is still remembered. Throws as `mustFit` does.
+   */
   function post(bubble: Pick<Bubble, 'text' | 'buttons'>, posting: FakePost, file?: Attachment): MessageRef {
     const known = limits.idempotent ? byKey.get(posting.key) : undefined
     if (known && clock.now() - (known.postedAt ?? 0) <= (limits.keyMs ?? Number.POSITIVE_INFINITY)) return known
@@ -277,6 +282,7 @@ export function createFake(options: FakeOptions): Fake {
     messages[at] = { ...message, text: bubble.text, buttons: bubble.buttons, edits: message.edits + 1 }
   }
 
+  /** Posts a message that stays open for 5 minutes. */
   function openStream({ text, tasks }: StreamPiece, posting: PostOptions): MessageRef {
     const ref = post({ text, buttons: [] }, posting)
     changeMessage(ref, (message) => ({ ...message, tasks, openUntil: clock.now() + 300_000 }))

@@ -52,7 +52,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
     if (source === '') return
     const isWhole = isSettled || !isOpen
     const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
-    cards.push(...withFiles(card, { ...options, isWhole }))
+    cards.push(...withFiles(card, isWhole, options))
   }
 
   /**
@@ -103,18 +103,13 @@ function sealedPrefix(parts: readonly TextPart[], newest: Part | undefined): rea
   return open === -1 ? parts : parts.slice(0, open)
 }
 
-interface FileOptions extends ViewOptions {
-  /** Whether the text is complete. */
-  readonly isWhole: boolean
-}
-
 /**
  * Turns code that is too long for a message into a file below the text that announces it. With edits, the file is below the
  * answer, and a line with its name replaces the code once the file is posted. Without edits, the answer continues below the
- * file. The code of a refused file stays text.
+ * file. The code of a refused file stays text. `isWhole`: the text is complete.
  */
-function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
-  const { uploads, policy, mode, shown, isWhole } = options
+function withFiles(card: AnswerCard, isWhole: boolean, options: ViewOptions): readonly Card[] {
+  const { uploads, policy, mode, shown } = options
   const { documentLength } = policy
   // Text posted in pieces cannot be taken back.
   if (!uploads || mode === 'append' || card.source.length <= documentLength) return [card]
@@ -134,39 +129,34 @@ function withFiles(card: AnswerCard, options: FileOptions): readonly Card[] {
     const isPosted = mode !== 'live' && !isThere && (shown.ends?.get(card.key) ?? 0) > source.length
     if (shown.lost?.has(key) || isPosted) continue
     const isReady = isWhole || (mode === 'sealed' && block.isClosed)
-    if (isReady) files.push(fileCard(block, { key, name, ...options }))
+    if (isReady) files.push(fileCard(block, key, name, options))
     if (!isThere && mode !== 'live') {
       if (!isReady) continue
-      // Its own words come first, and those behind it once it is there.
+      // The text above the file is posted first, and the text below it once the file is there.
       return [...files.slice(0, -1), { ...card, source, isOpen: true, isSilent: true }, ...files.slice(-1)]
     }
     // A file between two texts names itself. Elsewhere a message below it notifies.
     const isNamed = mode === 'live' || !options.rings
-    if (!isThere) source += announcedBeginning(block, { name, ...options })
-    else if (isNamed) source += italicCaption(block, { name, ...options })
+    if (!isThere) source += announcedBeginning(block, name, options)
+    else if (isNamed) source += italicCaption(block, name, options)
     from = block.end
   }
   return [{ ...card, source: source + card.source.slice(from) }, ...files]
 }
 
-interface NamedOptions extends ViewOptions {
-  readonly name: string
-}
-
-function fileCard({ code, ...block }: CodeBlock, options: NamedOptions & { readonly key: string }): Card {
-  const { name, key, texts } = options
-  const caption = texts.file(name, lineCount({ code, ...block }))
-  return { type: 'file', key, source: caption, file: { name, text: `${code}\n`, caption } }
+function fileCard(block: CodeBlock, key: string, name: string, { texts }: ViewOptions): Card {
+  const caption = texts.file(name, lineCount(block))
+  return { type: 'file', key, source: caption, file: { name, text: `${block.code}\n`, caption } }
 }
 
 /** Empty if the host's caption is blank. */
-function italicCaption(block: CodeBlock, { name, texts }: NamedOptions): string {
+function italicCaption(block: CodeBlock, name: string, { texts }: ViewOptions): string {
   const caption = texts.file(name, lineCount(block))
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
 /** Returns the part of the code that a message shows until the file is posted. */
-function announcedBeginning(block: CodeBlock, { name, texts, policy }: NamedOptions): string {
+function announcedBeginning(block: CodeBlock, name: string, { texts, policy }: ViewOptions): string {
   const { opening, marker, code } = block
   const note = texts.fileFollows(name, lineCount(block))
   const shown = `${opening}\n${withoutHalf(code.slice(0, policy.documentLength))}\n${marker}`

@@ -34,7 +34,7 @@ const closingMark = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
 /** An address from its protocol to the next white space. No sign at its end could belong to the sentence. */
 const addressPattern = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
 
-/** A label that has no second one behind it, and is not an image. */
+/** A label that has no second one after it, and is not an image. */
 const labelPattern = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
 
 /** Emphasis without other spans in it. It does not begin or end inside a word. */
@@ -220,7 +220,7 @@ interface Row {
   readonly space: number
   readonly mark: string
   readonly text: string
-  /** The line feeds behind it: none, one, or two with a blank line. */
+  /** The line feeds after it: none, one, or two with a blank line. */
   readonly gap: string
 }
 

@@ -74,7 +74,7 @@ export function withFailure(ledger: Ledger, call: FailedCall): Ledger {
   }
 }
 
-/** Whether the operation is tried again with more text, because its text is still growing. */
+/** Whether a refused operation is tried again once its growing text has changed. */
 export function isRetriedWithMoreText(operation: Operation, { type }: PortError): operation is Post | Edit {
   if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
   return operation.slot.isGrowing
@@ -210,7 +210,10 @@ function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledge
   return { plain, caps: { ...caps, [key]: { most, from } } }
 }
 
-/** Records that the message can no longer be edited. An unconfirmed edit then counts as doubtful. */
+/**
+ * Records that the message can no longer be edited. If its text is uncertain, it counts as doubtful, or the text is
+ * posted again.
+ */
 export function withFixed(ledger: Ledger, entry: ShownEntry): Ledger {
   if (entry.content.type === 'newest-or-older') return withOneMoreDoubtful(withOlderText(ledger, entry))
   const next = withChanged(ledger, entry, { ...entry, access: { type: 'fixed' } })
@@ -233,7 +236,10 @@ function withOneMoreDoubtful(ledger: Ledger): Ledger {
   return { ...ledger, doubtful: ledger.doubtful + 1 }
 }
 
-/** Records which messages are too old to edit. Platforms may accept such an edit without showing it. */
+/**
+ * Records which messages are too old to edit, because platforms may accept such an edit without showing it. Returns the
+ * same object if there are none.
+ */
 export function withExpired(
   ledger: Ledger,
   { now, limits }: { readonly now: number; readonly limits: Windows },

@@ -57,7 +57,7 @@ function isPerhapsMissing(entry: Entry): boolean {
   return entry.state === 'doubtful' && isAwaited(entry) && !entry.isReplaced && !isWorthAnotherTry(entry)
 }
 
-/** Returns messages that are missing or outdated, without statuses. */
+/** Returns messages that are missing or show an outdated text, without statuses. */
 export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['messages'] {
   const known = entriesByKey(ledger)
   const missing = slots.filter((slot) => {

@@ -29,7 +29,10 @@ import { sentStateOf, withReportedTasks } from './streaming.ts'
  * - A post with an unknown result, also after a restart: `withUnsureIntent`, then `withLookUp`.
  */
 
-/** Records a post before it is made, so that a restart after a crash finds it. */
+/**
+ * Records a post before it is made, so that a restart after a crash finds it. A post that was tried before keeps its
+ * id, unless its text changed and can't be edited.
+ */
 export function withIntent(
   ledger: Ledger,
   { slot, isLoud }: Post,
@@ -65,7 +68,10 @@ export function withIntent(
   }
 }
 
-/** Records that the platform accepted the post. `keyMs`: as in `Limits`. */
+/**
+ * Records that the platform accepted the post. A stream is then open. If the platform has forgotten the key of an
+ * earlier try (`keyMs`, see `Limits`), that try may have left a copy and counts as doubtful.
+ */
 export function withPosted(
   before: Ledger,
   { slot }: Post,
@@ -102,7 +108,7 @@ export function withEditStarted(ledger: Ledger, { entry, slot }: Edit): Ledger {
   return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: oldAndNewHashes(entry, slot) })
 }
 
-/** Records an accepted edit, or more text in a stream. */
+/** Records an accepted edit, or more text in a stream. Frees the slot's key if another message had it. */
 export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   const { slot, entry, streamChange } = operation
   if (streamChange === 'end')
@@ -139,7 +145,10 @@ export function withEmptied(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, asReplaced(asGone(entry)))
 }
 
-/** Records the result of a post, its position, and the tool calls that it reports. */
+/**
+ * Replaces the intent by the result of its post. Records the card's position in the text, and the tool calls that a
+ * notice reports.
+ */
 export function withResult(
   ledger: Ledger,
   intent: IntentEntry,
@@ -244,12 +253,15 @@ function isShowing(content: Content, { whole }: Slot): boolean {
   return content.type === 'known' && content.whole === whole
 }
 
-/** Records that the result of a post is unknown. */
+/** Records that the result of a post is unknown, and since when. */
 export function withUnsureIntent(ledger: Ledger, intent: IntentEntry): Ledger {
   return withChanged(ledger, intent, { ...intent, unsureSince: intent.unsureSince ?? intent.at })
 }
 
-/** Records the result of a look-up. */
+/**
+ * Records the result of a look-up: the message is shown, can be posted again, or is doubtful. An obsolete message
+ * (`isWanted` false) is not posted again.
+ */
 export function withLookUp(ledger: Ledger, { entry, isWanted }: LookUp, found: LookedUp): Ledger {
   const { unsureSince: _, ...intent } = entry
   switch (found.type) {

@@ -51,8 +51,8 @@ const nestedReads = 2000
  * Reads Markdown (GFM) with marked, in time linear in the text. Never throws.
  *
  * marked reads some texts again for each level of nesting, or for each mark that is never closed. Beyond a limit, such
- * a piece is text, shown with its marks; everything before it is read as usual. HTML blocks are disabled: their content
- * is shown as written, and may be Markdown.
+ * a piece becomes text with its marks. Everything before it is read as usual. HTML blocks are disabled: their content is
+ * shown as written, and may be Markdown.
  */
 export function readMarkdown(source: string): readonly Token[] {
   const tokenizer = new Tokenizer()

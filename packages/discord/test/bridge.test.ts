@@ -57,7 +57,7 @@ test('requests need a public key, and only then are there requests', async () =>
   expect(connection.webhook?.refuse({ method: 'POST', headers: {} })).toEqual({ status: 401 })
 })
 
-test('frames that discord.js cannot read are reported, and the next message is heard', async () => {
+test('frames that discord.js cannot read are reported, and the next message arrives', async () => {
   const discord = await startDiscord({ token })
   const errors: Error[] = []
   const received: Inbound[] = []

@@ -7,7 +7,7 @@ import { channelId, start, until } from './bot.ts'
 
 const direct = '100000000000000009'
 
-/** A channel that has heard nothing yet, and chats in which people write meanwhile. */
+/** A channel that has received nothing yet, and chats in which people write meanwhile. */
 async function open(faults: readonly DiscordFault[] = []) {
   const { discord, rest, clock } = await start({
     channels: [{ id: channelId }, { id: direct, kind: 'direct' }],

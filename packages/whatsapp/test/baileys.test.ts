@@ -149,7 +149,7 @@ describe('the port', () => {
     },
   )
 
-  test('a late acknowledgement of an earlier try says nothing of the next', async () => {
+  test('a late acknowledgement of an earlier try does not count for the next', async () => {
     const { clock, baileys, port } = open([
       { type: 'nack', error: '500' },
       { type: 'silent', nth: 2 },

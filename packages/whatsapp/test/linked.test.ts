@@ -21,7 +21,7 @@ interface Library extends BaileysLibrary {
   readonly logins: () => number
 }
 
-/** What Baileys does, with the sockets of the fake account. */
+/** Baileys' library with sockets of the fake account. */
 function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
   let listener: LinkListener | undefined
   let logins = 0
@@ -39,10 +39,10 @@ function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
       return {
         number: () => (isLinked ? config.number : undefined),
         save: async () => {},
-        connect: (given) => {
-          listener = given
+        connect: (newest) => {
+          listener = newest
           const socket = baileys.connect()
-          socket.ev.on('connection.update', given.onUpdate)
+          socket.ev.on('connection.update', newest.onUpdate)
           return { socket, pair: async () => 'ABCD-EFGH', end: () => baileys.drop() }
         },
       }
@@ -90,7 +90,7 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
   const baileys = createFakeBaileys({ clock })
   const library = libraryOf(baileys, isLinked)
   const errors: Error[] = []
-  const told: InboundStatus[] = []
+  const statuses: InboundStatus[] = []
   const connection = await connectBaileys(
     config,
     {
@@ -100,15 +100,15 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
       clock,
       onInbound,
       onError: (error) => errors.push(error),
-      onInboundStatus: (hearing) => told.push(hearing),
+      onInboundStatus: (status) => statuses.push(status),
     },
     library,
   )
   await connection.start()
-  return { baileys, library, errors, told, connection, clock }
+  return { baileys, library, errors, statuses, connection, clock }
 }
 
-test('a device that is not linked says which code to enter where', async () => {
+test('a device that is not linked reports the pairing code and where to enter it', async () => {
   const { library, errors, connection } = await opened(false)
   library.listener()?.onUpdate({ qr: 'a picture' })
   await until(() => errors.length === 1)
@@ -126,18 +126,18 @@ test.each([
   [408, 1000, 'updates'],
   [503, 1000, 'updates'],
   [500, 1000, 'updates'],
-])('a connection that ends with %i is made again after %i ms', async (code, waitMs, type) => {
-  const { library, errors, connection, clock, told } = await opened(true)
+])('a connection that ends with %i reconnects after %i ms', async (code, waitMs, type) => {
+  const { library, errors, connection, clock, statuses } = await opened(true)
   const first = library.listener()
   first?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
   expect(errors).toMatchObject([{ type }])
   await clock.advance(waitMs)
   await until(() => library.listener() !== first)
-  expect(told.filter(({ status }) => status === 'disconnected')).toEqual([])
+  expect(statuses.filter(({ status }) => status === 'disconnected')).toEqual([])
   await connection.stop()
 })
 
-test('a restart that WhatsApp asks for is made without an error', async () => {
+test('a restart that WhatsApp requires is not reported', async () => {
   const { library, errors, connection, clock } = await opened(true)
   const first = library.listener()
   first?.onUpdate({ connection: 'close', lastDisconnect: closed(515) })
@@ -152,28 +152,25 @@ test.each([
   [403, 'has blocked this account'],
   [411, 'can have no linked devices'],
   [440, 'Another process uses the login'],
-])(
-  'what a person has to mend after %i is told, and tried again slowly with the login as it is then',
-  async (code, words) => {
-    const { library, errors, connection, clock, told } = await opened(true)
-    for (let count = 1; count <= 8; count++) {
-      const last = library.listener()
-      const logins = library.logins()
-      last?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
-      expect(errors).toHaveLength(count)
-      expect(told.at(-1)).toMatchObject({ status: 'disconnected', reason: expect.stringContaining(words) })
-      await clock.advance(300_000)
-      await until(() => library.listener() !== last)
-      expect(library.logins()).toBe(logins + 1)
-    }
-    library.listener()?.onUpdate({ connection: 'open' })
-    expect(told.at(-1)).toEqual({ status: 'receiving' })
-    await connection.stop()
-  },
-)
+])('after %i the status shows how to fix it, and the login is read again for each retry', async (code, cure) => {
+  const { library, errors, connection, clock, statuses } = await opened(true)
+  for (let count = 1; count <= 8; count++) {
+    const last = library.listener()
+    const logins = library.logins()
+    last?.onUpdate({ connection: 'close', lastDisconnect: closed(code) })
+    expect(errors).toHaveLength(count)
+    expect(statuses.at(-1)).toMatchObject({ status: 'disconnected', reason: expect.stringContaining(cure) })
+    await clock.advance(300_000)
+    await until(() => library.listener() !== last)
+    expect(library.logins()).toBe(logins + 1)
+  }
+  library.listener()?.onUpdate({ connection: 'open' })
+  expect(statuses.at(-1)).toEqual({ status: 'receiving' })
+  await connection.stop()
+})
 
 // Baileys' `messages-recv.ts` passes on what WhatsApp kept for a device that was away as `append`.
-test('what people wrote in the two days before a start is heard, with its time; what is older is reported', async () => {
+test('messages from the two days before a start arrive with their time, and older ones are reported', async () => {
   const received: Inbound[] = []
   const { baileys, errors, connection, clock } = await opened(true, (inbound) => received.push(inbound))
   await connection.stop()

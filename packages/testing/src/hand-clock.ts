@@ -45,6 +45,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     return () => timers.delete(timer)
   }
 
+  /** Runs the timers that are due, in order. Timers that they set run too if they are due by then. */
   async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
     const end = time + durationMs
     await rest?.()

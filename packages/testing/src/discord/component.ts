@@ -15,6 +15,7 @@ export function validRows(components: readonly unknown[]): readonly (readonly Di
   return rows
 }
 
+/** Throws a `Refusal` for an empty row, one with too many components, and a select beside others. */
 function validRow(row: Fields, path: string): readonly DiscordComponent[] {
   if (row.type !== 1) throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (1,).')
   const inside = listOf(row.components).map((each, index) => {
@@ -34,6 +35,7 @@ function validRow(row: Fields, path: string): readonly DiscordComponent[] {
 /** The style of a button that opens an address. */
 const linkStyle = 5
 
+/** Throws a `Refusal` for a link with a custom id, and for a button without one. */
 function validButton(fields: Fields, path: string): DiscordComponent {
   const label = requireText(fields, 'label', { path, most: limits.label })
   if (fields.style === linkStyle) {
@@ -65,6 +67,7 @@ export function validSelect(fields: Fields, path: string): Extract<DiscordCompon
   return { type: 'select', customId: requireCustomId(fields, path), options, min, max }
 }
 
+/** Throws a `Refusal` for a missing or too long text. */
 function validOption(fields: Fields, path: string): DiscordOption {
   const label = requireText(fields, 'label', { path, most: limits.option })
   const value = requireText(fields, 'value', { path, most: limits.option })
@@ -73,6 +76,7 @@ function validOption(fields: Fields, path: string): DiscordOption {
   return { label, value, description: requireText(fields, 'description', { path, most: limits.option }) }
 }
 
+/** Throws a `Refusal` if it is missing or too long. */
 export function requireCustomId(fields: Fields, path: string): string {
   return requireText(fields, 'custom_id', { path, most: limits.customId })
 }

@@ -39,6 +39,7 @@ export function createEndpoint(clock: TestClock): Endpoint {
     },
   }
 
+  /** Checks the endpoint with a PING and a forged one. Keeps the former URL if it fails. */
   async function setUrl(url: string): Promise<void> {
     const ping = JSON.stringify({ id: '1', application_id: '1', type: 1, version: 1, token: 'ping' })
     const forged = await postSigned(url, ping, { 'x-signature-ed25519': '0'.repeat(128) })

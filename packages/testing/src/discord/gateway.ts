@@ -145,6 +145,7 @@ export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOp
     return session
   }
 
+  /** Removes the content for clients without that intent, unless the message is direct or mentions the bot. */
   function dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, { isDirect }: { isDirect: boolean }) {
     for (const session of sessions.values()) {
       const { intents } = session

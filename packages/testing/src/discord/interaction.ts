@@ -56,6 +56,7 @@ export function createInteractions(clock: TestClock): Interactions {
     close: timers.close,
   }
 
+  /** Fails after 3 s without an answer. */
   function begin(id: string, token: string): OpenInteraction {
     const openedAt = clock.now()
     let status: DiscordInteraction['status'] = 'waiting'
@@ -86,6 +87,7 @@ export function createInteractions(clock: TestClock): Interactions {
     openInteractions.set(token, opened)
     return opened
 
+    /** Throws a `Refusal` for a second answer, and after 3 s. */
     function answer(body: Fields): void {
       if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
       if (status !== 'waiting') throw refusals.acknowledged()
@@ -96,6 +98,7 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
 
+    /** Throws a `Refusal` before the first answer, and after 15 min. */
     function followUp(body: Fields): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
@@ -103,6 +106,7 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus('answered')
     }
 
+    /** The person only sees the failure. The reason is for the test. */
     function fail(why: string): void {
       reason = why
       setStatus('failed')

@@ -70,6 +70,7 @@ export function existingChannel(state: DiscordState, channelId: string): Channel
   return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
 
+/** An interaction goes to the endpoint if one is set, else over the gateway, as messages do. */
 export function createPeople(state: DiscordState, gateway: Gateway, endpoint: Endpoint): DiscordPeople {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
@@ -196,6 +197,7 @@ function inSubcommand(names: readonly string[], options: readonly Fields[]): rea
   )
 }
 
+/** Throws a `TestingError` if the channel has no such message. */
 function shownPostIn({ id, posts }: Channel, messageId: string): Post {
   return shownPost('discord', { id: messageId, place: `Channel ${id}`, posts })
 }
@@ -226,6 +228,7 @@ function submittedFields(
   })
 }
 
+/** Throws a `TestingError` for a missing value, an unknown option, or too many. Cuts off a text that is too long. */
 function submittedField(field: DiscordField, values: readonly string[]): Fields {
   const { customId: custom_id, label, isRequired } = field
   if (isRequired && values.length === 0) throw new TestingError('discord', `The field "${label}" must be filled in.`)

@@ -148,6 +148,7 @@ function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   return messageObject(edited, channel, state.me)
 }
 
+/** Throws a `Refusal` for another author's message. */
 function deleteMessage({ state, channelId, messageId }: Call): undefined {
   const channel = channelIn(state, channelId)
   const { id, from } = postIn(channel, messageId)
@@ -157,6 +158,7 @@ function deleteMessage({ state, channelId, messageId }: Call): undefined {
   state.changed(channel)
 }
 
+/** For 10 s, or until the bot posts. */
 function showTyping({ state, channelId }: Call): undefined {
   const channel = channelIn(state, channelId)
   channel.typingUntil = state.clock.now() + limits.typingMs
@@ -314,6 +316,7 @@ function mentionsIn(content: string, allowed: unknown): readonly string[] {
   return [...found].filter(([mark, id]) => isMentionAllowed(mark, id, allowed)).map(([mark]) => mark)
 }
 
+/** Everything is allowed if the call has no `allowed_mentions`. `id` is undefined for `@everyone` and `@here`. */
 function isMentionAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
   if (allowed === undefined || allowed === null) return true
   const fields = fieldsOf(allowed)

@@ -61,6 +61,7 @@ export function createRest(
     await answerRoute(match, new URLSearchParams(query), request, response)
   }
 
+  /** Logs a call to a known route, and answers it. */
   async function answerRoute(
     match: RouteMatch,
     query: URLSearchParams,

@@ -134,6 +134,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   }
 }
 
+/** Whether Discord counts a response with this status as invalid. */
 function countsTowardsBan(status: number | undefined): boolean {
   return status === 401 || status === 403 || status === 429
 }

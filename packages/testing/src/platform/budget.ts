@@ -103,6 +103,7 @@ export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }
 
+  /** Begins a new window if the last one has ended. */
   function take(name: string, { count, perMs }: Allowance): WindowState {
     const now = clock.now()
     const latest = windows.get(name) ?? freshWindow
@@ -115,6 +116,7 @@ export function createWindowBudget(clock: TestClock): WindowBudget {
     return { name, limit: count, remaining, resetAfterMs: frozenMs || window.until - now, isEmpty }
   }
 
+  /** Until then, `take` returns an empty window. */
   function freeze(name: string, forMs: number): void {
     windows.set(name, { ...(windows.get(name) ?? freshWindow), frozenUntil: clock.now() + forMs })
   }

@@ -52,6 +52,7 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
   const timers = createTimers(clock)
   return { calls, inject: plan.add, answer, close: timers.close }
 
+  /** Logs the call before it is done, so that a test sees calls that wait. */
   async function answer<Answer extends HttpAnswer>(
     response: ServerResponse,
     call: Call,
@@ -89,6 +90,7 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
       calls[index] = { ...logged, ...outcomeOf(result) }
     }
 
+    /** Does the call if the server accepts it, and breaks, stalls or delays the answer. */
     async function breakConnection(broken: ConnectionFault): Promise<void> {
       switch (broken.type) {
         case 'refuse':

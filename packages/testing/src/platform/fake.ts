@@ -96,6 +96,7 @@ export function shownButton<Button extends Labelled>(
   )
 }
 
+/** The names for an error, or "none". */
 function listed(names: Iterable<unknown>): string {
   return [...names].join(', ') || 'none'
 }

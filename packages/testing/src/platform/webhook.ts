@@ -58,6 +58,7 @@ export function createWebhookQueue<Event>(options: WebhookQueueOptions<Event>): 
   let abort = new AbortController()
   return { sendNext, stop }
 
+  /** Breaks the request and cancels the retry. The event stays the oldest one. */
   function stop(): void {
     stopWaiting?.()
     stopWaiting = undefined
@@ -67,6 +68,7 @@ export function createWebhookQueue<Event>(options: WebhookQueueOptions<Event>): 
     attempts = 0
   }
 
+  /** Does nothing while an event is sent or waits for its retry. */
   function sendNext(): void {
     if (isSending || stopWaiting) return
     const event = oldest()

@@ -92,6 +92,7 @@ export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptio
     }
   }
 
+  /** Passes on the frames that are complete, and keeps the rest. */
   function receive(chunk: Uint8Array): void {
     const all = Buffer.concat([partialFrame, chunk])
     let start = 0
@@ -103,6 +104,7 @@ export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptio
     partialFrame = all.subarray(start)
   }
 
+  /** Passes on an incomplete frame, too. */
   function end(how: 'break' | 'end'): void {
     const partial = partialFrame
     afterDelay(() => writeAndEnd(partial, how))
@@ -180,6 +182,7 @@ export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptio
     }
   }
 
+  /** Frames are held back until `resume`. */
   function stall(): void {
     isStalled = true
   }
@@ -192,12 +195,14 @@ export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptio
     for (const run of waiting) run()
   }
 
+  /** Does nothing if it has ended. Drops what is held back. */
   function cut(how: 'break' | 'end'): void {
     if (hasEnded) return
     discard()
     outlet.end(how)
   }
 
+  /** Drops what is held back or delayed, and ignores everything from now on. */
   function discard(): void {
     hasEnded = true
     heldBack = []

@@ -142,6 +142,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     })
   }
 
+  /** Applies to as many of the next matching requests as it says. */
   function addRequestFault(fault: RequestFault): void {
     requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
   }
@@ -230,6 +231,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   }
 }
 
+/** Whether a fault is for this event stream. */
 function appliesTo(fault: StreamFault, connection: number): boolean {
   return fault.connection === undefined || fault.connection === connection
 }
@@ -242,6 +244,7 @@ function endToEndHeaders(message: IncomingMessage): Record<string, string | stri
   return Object.fromEntries(entries)
 }
 
+/** Answers as a failing server, or as a web app that answers unknown routes. */
 function answerWithFailure(how: 500 | 'html', outgoing: ServerResponse): void {
   if (how === 'html') {
     outgoing.writeHead(200, { 'content-type': 'text/html' })

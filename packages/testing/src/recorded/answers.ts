@@ -49,6 +49,7 @@ export function createFirstAnswers({ version, frames }: FirstAnswersOptions): Re
     isPassing: (next) => fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold)),
   }
 
+  /** Not found for routes that a client doesn't need. */
   function get(pathname: string): Response {
     const [, first, id = '', rest, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
@@ -66,6 +67,7 @@ export function createFirstAnswers({ version, frames }: FirstAnswersOptions): Re
     return rest === 'children' ? json(fold.children(id)) : firstNotFound(pathname)
   }
 
+  /** Not found if the session doesn't have it. */
   function getMessage(sessionID: string, messageID: string | undefined): Response {
     const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
     return message === undefined ? firstNotFound(`/session/${sessionID}/message/${messageID}`) : json(message)
@@ -109,6 +111,7 @@ export function createSecondAnswers({ version }: { readonly version: string }): 
     isPassing: () => false,
   }
 
+  /** Not found for routes that a client doesn't need. */
   function get({ pathname, searchParams }: URL): Response {
     if (pathname === '/api/health') return json({ healthy: true, version, pid: 1 })
     if (pathname === '/api/location') return json({ directory: searchParams.get('location[directory]') })

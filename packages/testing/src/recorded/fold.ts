@@ -57,6 +57,7 @@ export function createFold(): Fold {
     isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 
+  /** A restart forgets statuses and asks. Ignores events that REST doesn't show. */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const pending of [statuses, questions, permissions]) pending.clear()

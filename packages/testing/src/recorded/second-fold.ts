@@ -45,6 +45,7 @@ export function createSecondFold(): SecondFold {
     pending: (sessionID) => pending(inbox, sessionID),
   }
 
+  /** A restart forgets running sessions and asks. Ignores events that REST doesn't show. */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const passing of [active, permissions, forms]) passing.clear()

@@ -111,6 +111,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     },
   }
 
+  /** Breaks all streams where the recorded server restarted. Returns how many events were sent, restarts included. */
   function publish(count = 1): number {
     let sent = 0
     let text = ''
@@ -137,6 +138,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     for (const listener of listeners.keys()) if (!stalled.has(listener)) listener.enqueue(bytes)
   }
 
+  /** Ends or breaks all streams. New ones may be opened. */
   function cut(how: 'end' | 'error' = 'end'): void {
     for (const listener of listeners.keys()) {
       if (how === 'end') listener.close()

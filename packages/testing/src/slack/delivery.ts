@@ -59,6 +59,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
     },
   }
 
+  /** Retries an event that is not acknowledged. Sends nothing if no app is connected. */
   async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
     if (!receiver?.isConnected()) return false
     if (await attemptOnce(type, body, 0)) {
@@ -204,6 +205,7 @@ function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
 export function createRequestReceiver({ url, ...signing }: RequestOptions): Receiver {
   return { deliver, isConnected: () => true }
 
+  /** False for another status than 200, and if the connection fails. */
   async function deliver({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const text = encodeBody(type, body)
     const headers = {

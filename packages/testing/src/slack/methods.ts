@@ -61,6 +61,7 @@ function postMessage(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
+/** Shows a message to one person alone. It is not on the screen. */
 function postEphemeral(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const { shown } = readMessage(state, payload, limits.text)
@@ -82,6 +83,7 @@ function updateMessage(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts, text: written.fallback }
 }
 
+/** Throws a `Refusal` for a message that isn't the bot's. */
 function deleteMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'cant_delete_message')
@@ -163,6 +165,7 @@ function appendStream(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts }
 }
 
+/** Ends a stream, and sets the status of its session. Blocks add their buttons to the message. */
 function stopStream(state: SlackState, payload: Fields): Fields {
   const { channel, post, stream } = ownStream(state, payload)
   const session = requireSessionStatus(textIn(payload, 'session_status') ?? 'active')
@@ -222,6 +225,7 @@ function requireSessionStatus(status: string): string {
   throw new Refusal('invalid_status')
 }
 
+/** Throws a `Refusal` if the workspace has no sessions. */
 function setSessionStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.sessions) throw new Refusal('not_authorized')
   const channel = channelIn(state, payload, 'channel_id')
@@ -242,6 +246,7 @@ function openView(state: SlackState, payload: Fields): Fields {
   return { view: { id: view.id } }
 }
 
+/** Throws a `Refusal` if the emoji is there. */
 function addReaction(state: SlackState, payload: Fields): Fields {
   return changeReactions(state, payload, (before, name) => {
     if (before.includes(name)) throw new Refusal('already_reacted')
@@ -249,6 +254,7 @@ function addReaction(state: SlackState, payload: Fields): Fields {
   })
 }
 
+/** Throws a `Refusal` if the emoji isn't there. */
 function removeReaction(state: SlackState, payload: Fields): Fields {
   return changeReactions(state, payload, (before, name) => {
     if (!before.includes(name)) throw new Refusal('no_reaction')
@@ -269,6 +275,7 @@ function changeReactions(
   return {}
 }
 
+/** Reserves an id and a URL for the bytes. */
 function getUploadUrl(state: SlackState, payload: Fields): Fields {
   const name = requiredText(payload, 'filename')
   const length = Number(requiredText(payload, 'length'))

@@ -56,10 +56,12 @@ export function existingChannel(state: SlackState, id: string): Channel {
   return shownPlace('slack', 'channel', id, state.channel(id))
 }
 
+/** Throws a `TestingError` if the channel has no such message. */
 function shownPostIn({ id, posts }: Channel, ts: string): Post {
   return shownPost('slack', { id: ts, place: `Channel ${id}`, posts })
 }
 
+/** Without a `from`, the person U1 acts. */
 export function createPeople(state: SlackState): SlackPeople {
   return {
     say,
@@ -94,6 +96,7 @@ export function createPeople(state: SlackState): SlackPeople {
     },
   }
 
+  /** Sends one event, and a second one if the bot is mentioned in a channel. */
   function say(id: string, written: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
     const channel = existingChannel(state, id)
@@ -142,6 +145,7 @@ export function createPeople(state: SlackState): SlackPeople {
     return trigger
   }
 
+  /** Closes the dialog. Throws a `TestingError` if none is open, or if an answer is not allowed. */
   async function submit(
     answers: readonly (string | readonly string[])[],
     { from = defaultPerson }: SlackFrom = {},
@@ -162,6 +166,7 @@ export function createPeople(state: SlackState): SlackPeople {
     }
   }
 
+  /** Ends the thread's live streams. Throws a `TestingError` if the agent isn't working there. */
   async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
     const channel = existingChannel(state, id)
     if (channel.sessions.get(threadTs) !== 'processing')
@@ -182,6 +187,7 @@ export function createPeople(state: SlackState): SlackPeople {
     })
   }
 
+  /** The buttons and selects below a message. */
   function controlsIn(id: string, ts: string): readonly SlackControl[] {
     return shownPostIn(existingChannel(state, id), ts).shown.rows.flat()
   }

@@ -58,6 +58,7 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
     await answerMethod(method, request, response)
   }
 
+  /** Checks the token, and logs and answers a call. A call with a wrong token is not logged. */
   async function answerMethod(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const read = await readPayload(request).catch((error: Error) => error)
     const payload = read instanceof Error ? {} : read

@@ -115,6 +115,7 @@ function readAddition(payload: Fields): Addition {
   return chunks.reduce<Addition>(withChunk, { ...none, mode: 'chunks' })
 }
 
+/** The addition with another chunk. Throws a `Refusal` for an unknown type. */
 function withChunk(before: Addition, value: unknown): Addition {
   const chunk = fieldsOf(value)
   switch (chunk.type) {
@@ -129,6 +130,7 @@ function withChunk(before: Addition, value: unknown): Addition {
   }
 }
 
+/** Throws a `Refusal` for a task without an id, a title or a known status. */
 function readTask(chunk: Fields): SlackTask {
   const { details = '', output = '' } = chunk
   return {
@@ -140,6 +142,7 @@ function readTask(chunk: Fields): SlackTask {
   }
 }
 
+/** Throws a `Refusal` if it is unknown. */
 function requireTaskStatus(status: unknown): SlackTaskStatus {
   if (status === 'pending' || status === 'in_progress' || status === 'complete' || status === 'error') return status
   throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)

@@ -94,6 +94,7 @@ function toContent(formatted: Formatted, source: string, mode: TelegramMode): Co
   return { ...formatted, ...detect(searchedText(formatted)), source, mode, rich: [], loads: [] }
 }
 
+/** An entity of a call. Fields of a wrong type are left out, and a wrong place becomes -1. */
 function readEntity(value: unknown): TelegramEntity {
   const entity = fieldsOf(value)
   const { type, url, language, user } = entity

@@ -121,6 +121,7 @@ function parseAttributes(source: string): ReadonlyMap<string, string> {
   )
 }
 
+/** Decodes Telegram's named references. Others stay as they are. */
 function decodeReferences(value: string): string {
   return value.replace(/&(lt|gt|amp|quot);/g, (_, name: string) => named[name] ?? '')
 }

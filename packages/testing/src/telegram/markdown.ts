@@ -58,6 +58,7 @@ export function parseMarkdown(source: string): Formatted {
     throw unparsable(`Character '${char}' is reserved and must be escaped with the preceding '\\'`)
   }
 
+  /** Adds a character that is displayed. `next` is returned. */
   function addChar(char: string, next: number): number {
     text += char
     return next

@@ -166,6 +166,7 @@ function sendChatAction(state: TelegramState, payload: Fields): unknown {
 const notModified =
   'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message'
 
+/** Throws a `Refusal` for a message with a file. */
 function editMessageText(state: TelegramState, payload: Fields): unknown {
   const isRich = state.features.richMessages && objectIn(payload, 'rich_message') !== undefined
   const content = isRich ? richContent(payload) : textContent(payload)
@@ -272,6 +273,7 @@ function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unkno
   return true
 }
 
+/** Pending updates stay, unless the call drops them. */
 function deleteWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   webhook.remove()
   if (flagIn(payload, 'drop_pending_updates')) updates.dropAll()

@@ -66,6 +66,7 @@ export function existingChat(state: TelegramState, chatId: number): Chat {
   return shownPlace('telegram', 'chat', chatId, state.chat(chatId))
 }
 
+/** Throws a `TestingError` if the chat has no such message. */
 function shownPostIn({ id, posts }: Chat, messageId: number): Post {
   return shownPost('telegram', { id: messageId, place: `Chat ${id}`, posts })
 }
@@ -84,6 +85,7 @@ const clientEntities = (text: string): readonly TelegramEntity[] =>
 /** Fields that only a bot's message fills. */
 const noFindings = { rich: [], loads: [], names: [], commands: [] } as const
 
+/** Each action that the bot learns of becomes an update. */
 export function createPeople(state: TelegramState): TelegramPeople {
   return {
     say: (chatId, text, options = {}) => {

@@ -48,6 +48,7 @@ export function createPresses(clock: TestClock): Presses {
     },
   }
 
+  /** The press changes when it is answered, or after 15 s. */
   function begin(data: string): TelegramPress {
     opened += 1
     const id = `${7_000_000_000 + opened}`

@@ -135,6 +135,7 @@ async function readPayload(request: IncomingMessage): Promise<Fields> {
   return payload
 }
 
+/** Throws a `Refusal` if it isn't JSON. Empty for an empty text. */
 function readJson(text: string): Fields {
   if (text === '') return {}
   const value = parseJson(text)

@@ -82,6 +82,7 @@ export function createUpdates(clock: TestClock): Updates {
     close: () => waiter?.finish(),
   }
 
+  /** Does nothing for a type that the bot didn't ask for. */
   function push(type: string, what: unknown): void {
     const isWanted = allowed.length === 0 ? !onlyIfAllowed.has(type) : allowed.includes(type)
     if (!isWanted) return
@@ -91,6 +92,7 @@ export function createUpdates(clock: TestClock): Updates {
     notify()
   }
 
+  /** Also sets the allowed types, and drops the updates before the offset. A negative one keeps the newest. */
   function poll(
     { offset, limit = limits.updates, timeoutS, allowed: types }: Poll,
     gone: AbortSignal,

@@ -118,10 +118,12 @@ function isInCode(line: string, { at, end }: { readonly at: number; readonly end
 
 const withoutJoiners = (text: string): string => text.replaceAll(joiner, '')
 
+/** Digits count as letters. */
 function endsInLetter(text: string): boolean {
   return letter.test([...text.slice(-2)].at(-1) ?? '')
 }
 
+/** Digits count as letters. */
 function beginsWithLetter(text: string): boolean {
   return letter.test([...text.slice(0, 2)][0] ?? '')
 }

@@ -50,6 +50,7 @@ export function readContent(fields: Fields, listBody: number): CloudContent {
   }
 }
 
+/** Reply buttons or a list. */
 function readInteractive(interactive: Fields, listBody: number): CloudContent {
   const action = fieldsOf(interactive.action)
   const body = fieldsOf(interactive.body).text
@@ -64,6 +65,7 @@ function readInteractive(interactive: Fields, listBody: number): CloudContent {
   return { kind: 'list', source, buttons: readRows(rows) }
 }
 
+/** 1 to 3 buttons, with different titles and ids. */
 function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
   const { most, title, id } = cloudLimits.buttons
   const buttons = listOf(value).map((one) => {
@@ -83,6 +85,7 @@ function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
   return buttons
 }
 
+/** 1 to 10 rows, with different ids. */
 function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
   const { most, title, description, id } = cloudLimits.rows
   const rows = values.map((one) => {
@@ -99,6 +102,7 @@ function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
   return rows
 }
 
+/** Needs an uploaded file. Its caption may be absent. */
 function readDocument(document: Fields): CloudContent {
   const source = document.caption === undefined ? '' : requireText(document.caption, 'caption', cloudLimits.caption)
   if (typeof document.id !== 'string') throw invalid('a document needs an id')

@@ -64,6 +64,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
   }
 
+  /** Throws a `TestingError` if the challenge isn't returned, and keeps the former URL. */
   async function setUrl(to: string, verifyToken: string): Promise<void> {
     const challenge = String(1_158_201_444)
     const query = new URLSearchParams({
@@ -78,6 +79,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     queue.sendNext()
   }
 
+  /** Queues an event in Meta's envelope. */
   function notify(value: Fields): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
@@ -85,6 +87,7 @@ export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Ho
     queue.sendNext()
   }
 
+  /** With a code, the status has the error. */
   function reportStatus({ id, person, status, code, data }: CloudStatus): void {
     const title = code === undefined ? '' : (titles[code] ?? 'Error')
     const errors =

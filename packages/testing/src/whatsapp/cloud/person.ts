@@ -51,6 +51,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     },
   }
 
+  /** Sends the choice as a message. The buttons stay. */
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
     const { content } = shownPostIn(person, messageId)
     const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
@@ -92,6 +93,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     return id
   }
 
+  /** Throws a `TestingError` if the chat has no such message. */
   function shownPostIn(person: string, messageId: string): CloudPost {
     return shownPost('whatsapp', { id: messageId, place: `The chat of ${person}`, posts: state.chat(person).posts })
   }

@@ -95,11 +95,13 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
     return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
   }
 
+  /** A message, a reaction or a read receipt in JSON. Empty fields for anything else. */
   function messageCall(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
     return { fields, run: (lost) => state.sendMessage(fields, lost) }
   }
 
+  /** An upload in a form. */
   function mediaCall(request: IncomingMessage, body: Buffer): CallToDo {
     const { file, ...fields } = readForm(body, request) ?? {}
     return { fields, run: () => state.uploadMedia(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }

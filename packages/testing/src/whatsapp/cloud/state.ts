@@ -71,6 +71,7 @@ export function createState(options: CloudStateOptions): CloudState {
   let ids = 0
   return { clock, hook, inbox: new Map(), chat, nextId, sendMessage, uploadMedia, changed }
 
+  /** A new one is open for 24 h from the start of the fake. */
   function chat(person: string): CloudChat {
     const known = chats.get(person)
     if (known) return known
@@ -91,6 +92,7 @@ export function createState(options: CloudStateOptions): CloudState {
     return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
   }
 
+  /** Throws a `CloudRefusal` if no number or user id is addressed, except to mark a message as read. */
   function sendMessage(fields: Fields, lost?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return markRead(fields)
@@ -156,6 +158,7 @@ export function createState(options: CloudStateOptions): CloudState {
     return { success: true }
   }
 
+  /** Throws a `CloudRefusal` for an unknown type, and for an empty or too large file. */
   function uploadMedia(type: string, file: NamedFile | undefined): unknown {
     if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })

@@ -74,6 +74,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     return fresh
   }
 
+  /** Counts as a notification if it is the account's own. */
   function addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
     const place = chat(jid)
     const added = { ...post, at: clock.now(), editedTimes: 0 }
@@ -86,6 +87,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     return added
   }
 
+  /** Doesn't send it. Its time is the computer's. */
   function makeMessage(jid: string, content: Fields, options: Fields): Fields {
     const id = typeof options.messageId === 'string' ? options.messageId : nextMessageId()
     return {
@@ -97,6 +99,7 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     }
   }
 
+  /** Deletes, reacts, edits or posts, by the content's fields. Does nothing if a message with its id exists. */
   function applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void {
     const id = String(fieldsOf(made.key).id)
     if (content.delete !== undefined) removeMessage(jid, fieldsOf(content.delete))

@@ -156,6 +156,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
     emit('connection.update', { connection: 'close', lastDisconnect: { error: closedError(), date: new Date(now()) } })
   }
 
+  /** Resolves before the acknowledgement, as Baileys does, which is emitted later. Emits the message as history. */
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
     const made = account.makeMessage(jid, fields, fieldsOf(options))
@@ -180,6 +181,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
     emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [error] } }])
   }
 
+  /** "composing" shows for 10 s. Any other type ends it. */
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
     await runCall('typing', jid, () => {
       account.chat(jid).typingUntil = type === 'composing' ? now() + socketLimits.typingMs : 0
@@ -187,6 +189,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
     })
   }
 
+  /** Ignores unknown messages. */
   async function readMessages(keys: readonly object[]): Promise<void> {
     for (const key of keys.map(fieldsOf)) {
       const jid = String(key.remoteJid)
@@ -246,6 +249,7 @@ export function createSocket(options: SocketOptions): SocketHandle {
 /** The acknowledgement, with the error of a refusal. "nothing" if none is sent. */
 type Acknowledged = { readonly error?: string } | 'nothing'
 
+/** "text" for content without an edit, deletion, reaction or document. */
 function kindOf(content: Fields): SocketCallKind {
   const kinds = ['edit', 'delete', 'react', 'document'] as const
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'

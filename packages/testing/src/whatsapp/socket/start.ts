@@ -122,6 +122,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     },
   }
 
+  /** Closes the former socket. Emits the messages that it missed. */
   function connect(): FakeSocket {
     current?.close()
     sockets += 1
@@ -145,6 +146,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     return handle.socket
   }
 
+  /** Without an open socket, the message waits for the next one. */
   function say(jid: string, text: string, options: BaileysSay = {}): string {
     const {
       from = '111111111111111@lid',

@@ -80,7 +80,8 @@ export interface AskCall {
 export type Ask = QuestionAsk | PermissionAsk
 
 /**
- * `once`: this call only. `always`: also later calls that fit the ask's `always` patterns. `reject`: the call isn't made.
+ * `once`: this call only. `always`: also later calls that fit the ask's `always` patterns. `reject`: the call isn't
+ * made.
  */
 export type PermissionReply = 'once' | 'always' | 'reject'
 

@@ -39,9 +39,9 @@ export function steadyClock(clock: Clock): SteadyClock {
   return {
     now: () => {
       const wall = clock.now()
-      const since = monotonic()
-      aheadMs = Math.max(aheadMs, wall - since)
-      latest = Math.max(latest, wall, Math.floor(since + aheadMs))
+      const elapsed = monotonic()
+      aheadMs = Math.max(aheadMs, wall - elapsed)
+      latest = Math.max(latest, wall, Math.floor(elapsed + aheadMs))
       return latest
     },
     monotonic: () => monotonic(),
@@ -67,7 +67,7 @@ export function wallTime(clock: Clock): number {
   return clock.wall?.() ?? clock.now()
 }
 
-/** Resolves to the promise's value, or to undefined after `limitMs`. */
+/** Resolves or rejects with the promise, or resolves to undefined after `limitMs`. */
 export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = clock.after(limitMs, () => resolve(undefined))

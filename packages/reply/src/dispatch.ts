@@ -31,7 +31,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 
   function observe(observer: ReplyObserver): () => void {
     if (!isObserver(observer)) {
-      options.onError?.(notAnObserver(observer))
+      options.onError?.(notAnObserverError(observer))
       return () => {}
     }
     // Wrapped, so that stopping an observer that was added twice removes one copy at a time.
@@ -47,9 +47,9 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   function on<T extends ChangeType>(type: T, listener: Observe<T>): () => void {
     const guarded = (observation: Events[T]): void => {
       try {
-        follow(listener(observation), type)
+        reportRejection(listener(observation), type)
       } catch (cause) {
-        report(cause, type)
+        reportFailure(cause, type)
       }
     }
     emitter.on(type, guarded)
@@ -60,10 +60,11 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     // An observer that is added during dispatch has already received the whole step.
     const present = observers
     for (const change of step.changes) {
-      if (isObserved(present, change.type)) notify(present, change.type, observationOf(change, step))
+      if (isObserved(present, change.type)) notifyObservers(present, change.type, observationOf(change, step))
     }
   }
 
+  /** Whether an observer or listener receives this type of change. True if reading an observer throws. */
   function isObserved(present: readonly ReplyObserver[], type: ChangeType): boolean {
     try {
       for (const observer of present) if (observer[type]) return true
@@ -74,13 +75,18 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     return isListenedTo(type)
   }
 
-  function notify<T extends ChangeType>(present: readonly ReplyObserver[], type: T, observation: Events[T]): void {
+  /** Calls the method of each observer, then the listeners. An error is reported and stops none of them. */
+  function notifyObservers<T extends ChangeType>(
+    present: readonly ReplyObserver[],
+    type: T,
+    observation: Events[T],
+  ): void {
     for (const observer of present) {
       try {
         const methods: Methods = observer
-        follow(methods[type]?.(observation), type)
+        reportRejection(methods[type]?.(observation), type)
       } catch (cause) {
-        report(cause, type)
+        reportFailure(cause, type)
       }
     }
     if (isListenedTo(type)) emitter.emit(type, observation)
@@ -91,12 +97,13 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     return (emitter.all.get(type)?.length ?? 0) > 0
   }
 
-  /** Promises are not awaited, but rejections are reported. */
-  function follow(result: unknown, type: ChangeType): void {
-    if (isPromise(result)) result.then(undefined, (cause: unknown) => report(cause, type))
+  /** Reports a rejection of a result that is a promise. Doesn't await it. */
+  function reportRejection(result: unknown, type: ChangeType): void {
+    if (isPromise(result)) result.then(undefined, (cause: unknown) => reportFailure(cause, type))
   }
 
-  function report(cause: unknown, type: ChangeType): void {
+  /** Passes the error of an observer or listener to `onError`. */
+  function reportFailure(cause: unknown, type: ChangeType): void {
     const reason =
       cause instanceof Error
         ? cause.message
@@ -111,18 +118,21 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   }
 }
 
-/** A single literal for the most frequent change: copying takes longer than the call. */
+/**
+ * Adds the reply and the wire event to a change. Uses a literal for the most frequent type, because copying takes
+ * longer than the call of an observer.
+ */
 function observationOf(change: Change, { reply, raw }: Reduction): Observation {
   if (change.type !== 'partChanged') return Object.assign({ reply, raw }, change)
   return { type: 'partChanged', part: change.part, index: change.index, delta: change.delta, reply, raw }
 }
 
-/** JavaScript callers may pass anything. */
+/** Whether the value may be an observer. JavaScript callers may pass anything. */
 export function isObserver(value: unknown): value is ReplyObserver {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
-export function notAnObserver(value: unknown): ReplyError {
+export function notAnObserverError(value: unknown): ReplyError {
   const message = `${describeType(value)} is not an observer and was ignored. Pass an object with methods named after change types, for example partChanged.`
   return new ReplyError('observer', message)
 }
@@ -147,7 +157,7 @@ export function observersOf(
 ): readonly ReplyObserver[] {
   try {
     return [...(observe?.(reply) ?? [])].filter((given) => {
-      if (!isObserver(given)) onError(notAnObserver(given))
+      if (!isObserver(given)) onError(notAnObserverError(given))
       return isObserver(given)
     })
   } catch (cause) {

@@ -1,7 +1,7 @@
 /**
  * What went wrong:
- * - `malformed`: a frame or a known event has an unexpected shape; it was skipped.
- * - `too-large`: a frame, a response or held events exceeded their limit; they were dropped.
+ * - `malformed`: a frame or a known event has an unexpected shape. It was skipped.
+ * - `too-large`: a frame, a response or held events exceeded their limit. They were dropped.
  * - `observer`: an observer threw or rejected.
  * - `unreachable`: no server answered.
  * - `unauthorized`: the server requires other credentials.
@@ -9,7 +9,7 @@
  * - `not-opencode`: something answered, but it isn't an OpenCode server.
  * - `gone`: the server doesn't know the session or ask.
  * - `already-resolved`: the ask was answered, rejected or withdrawn before.
- * - `not-stopped`: an abort was not seen to take effect; the run may continue.
+ * - `not-stopped`: an abort was not seen to take effect. The run may continue.
  * - `unsupported`: the server can't do what was asked.
  * - `unguarded`: the prompt requires an agent that asks before it acts, and this agent doesn't.
  * - `invalid`: the caller's input is invalid.

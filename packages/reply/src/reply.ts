@@ -79,7 +79,10 @@ export interface Reply {
   readonly todos: readonly Todo[]
   /** Set if the source reports that this run wrote the checklist. Servers don't report it, so call `ownTodosOf`. */
   readonly wroteTodos?: true | undefined
-  /** The summaries that compactions wrote in this run, in order. Their calls of the model count in `usage`. Absent if there are none. */
+  /**
+   * The summaries that compactions wrote in this run, in order. Their calls of the model count in `usage`. Absent if
+   * there are none.
+   */
   readonly summaries?: readonly SummaryStep[] | undefined
   /** This session's own tokens and cost, compactions included. `totalUsage` adds the children's. */
   readonly usage: Usage
@@ -179,7 +182,7 @@ export interface Message {
   readonly createdAt?: number | undefined
   /** When the step ended, in ms since the epoch by the server's clock. Absent until then, and if the server died. */
   readonly completedAt?: number | undefined
-  /** Why the model stopped in this step, as in `Reply.finish`. Absent before; an aborted step may have none. */
+  /** Why the model stopped in this step, as in `Reply.finish`. Absent before, and possibly for an aborted step. */
   readonly finish?: string | undefined
   /** Why the step failed. An abort has the name `MessageAbortedError`. */
   readonly error?: ReplyFailure | undefined

@@ -134,6 +134,7 @@ export function isShownText(part: Part): part is TextPart {
   )
 }
 
+/** The shown texts of these messages, joined with a blank line. */
 function joinTexts(messages: readonly Message[]): string {
   const texts: string[] = []
   for (const message of messages) for (const part of message.parts) if (isShownText(part)) texts.push(part.text)

@@ -17,8 +17,8 @@ export type AlwaysOffer =
   | { readonly type: 'runs-anything'; readonly program: string }
 
 /**
- * Decides whether to offer "always" for a permission, from its `always` patterns. Agents that name no `patterns` name an
- * option there, so their command is checked instead. An unknown program counts as narrow.
+ * Decides whether to offer "always" for a permission, from its `always` patterns. Agents that name no `patterns` name
+ * an option there, so their command is checked instead. An unknown program counts as narrow.
  */
 export function alwaysOffer({ permission, patterns, always, call }: PermissionAsk): AlwaysOffer {
   if (always.length === 0) return { type: 'none' }
@@ -50,7 +50,9 @@ export type AlwaysReach =
   | { readonly type: 'same' }
   | { readonly type: 'patterns' | 'option'; readonly names: readonly string[] }
 
-/** Returns the calls that "always" would allow, for an ask that offers it. The names are escaped by `escapeDeceptive`. */
+/**
+ * Returns the calls that "always" would allow, for an ask that offers it. The names are escaped by `escapeDeceptive`.
+ */
 export function alwaysReach({ always, patterns, call }: PermissionAsk): AlwaysReach {
   const command = call?.input.command
   if (always.length > 0 && always.every((pattern) => pattern === command)) return { type: 'same' }
@@ -93,6 +95,7 @@ function unlimitedProgramIn(command: string): string | undefined {
   return programsThatRunAnything.has(program) || versionedProgram.test(program) ? program : undefined
 }
 
+/** The folder ends with its slash. It is empty for a name alone. */
 function splitPath(path: string): readonly [folder: string, name: string] {
   const at = path.lastIndexOf('/') + 1
   return [path.slice(0, at), path.slice(at)]

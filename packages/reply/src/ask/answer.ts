@@ -19,7 +19,8 @@ export type ReadPermissionAnswer =
 
 /**
  * A parsed answer to a question: the labels or the free text to answer with. For an error, `piece` is the text that
- * doesn't fit, and `reason` says why: the text is `empty`, the question takes `one-only`, or the piece is `not-an-option`.
+ * doesn't fit, and `reason` says why: the text is `empty`, the question takes `one-only`, or the piece is
+ * `not-an-option`.
  */
 export type ReadQuestionAnswer =
   | { readonly type: 'answer'; readonly answers: readonly string[] }
@@ -64,10 +65,10 @@ function rejectionReason(typed: string, word: string): string | undefined {
 }
 
 /**
- * Parses a typed answer to a question: option numbers from 1, labels, or free text if the question allows it. For several
- * options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". A number without an option is an error, even
- * where free text is allowed. Text in "double quotes" is taken literally. An option's number keeps its quotes, as
- * `checkAnswers` expects.
+ * Parses a typed answer to a question: option numbers from 1, labels, or free text if the question allows it. For
+ * several options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". A number without an option is an
+ * error, even where free text is allowed. Text in "double quotes" is taken literally. An option's number keeps its
+ * quotes, as `checkAnswers` expects.
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()
@@ -76,20 +77,20 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   const single = labelOf(question, whole) ?? quotedAnswer(question, whole)
   if (single !== undefined) return { type: 'answer', answers: [single] }
   if (options.length === 0) return { type: 'answer', answers: [whole] }
-  if (multiple && wordsForAllOptions.has(normalized(whole)))
+  if (multiple && allOptionsAnswers.has(normalized(whole)))
     return { type: 'answer', answers: options.map(({ label }) => label) }
   const pieces = piecesOf(whole, question)
   const labelsByPiece = pieces.map((piece) => labelsOf(question, piece))
   const isListed = labelsByPiece.some((labels) => labels !== undefined)
   // "as you like, but quickly" names no option: it is a single free-text answer.
-  if (custom && !isNumbers(whole) && !(multiple && isListed)) {
+  if (custom && !isNumberList(whole) && !(multiple && isListed)) {
     const isList = pieces.length > 1 && !labelsByPiece.includes(undefined)
     return isList ? { type: 'error', reason: 'one-only', piece: whole } : { type: 'answer', answers: [whole] }
   }
   if (pieces.length === 0) return { type: 'error', reason: 'empty', piece: whole }
-  const unknownPiece = pieces.find((piece, at) => labelsByPiece[at] === undefined && (!custom || isNumbers(piece)))
+  const unknownPiece = pieces.find((piece, at) => labelsByPiece[at] === undefined && (!custom || isNumberList(piece)))
   if (unknownPiece !== undefined) {
-    const isPart = isNumbers(whole) || (multiple && isListed)
+    const isPart = isNumberList(whole) || (multiple && isListed)
     return { type: 'error', reason: 'not-an-option', piece: isPart ? unknownPiece : whole }
   }
   const answers = [...new Set(pieces.flatMap((piece, at) => labelsByPiece[at] ?? [piece]))]
@@ -97,19 +98,19 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   return { type: 'answer', answers }
 }
 
-/** Words for every option of a question that takes several. */
-const wordsForAllOptions: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
+/** Answers that pick every option of a question that takes several. */
+const allOptionsAnswers: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
 
 /** Numbers and their separators. Never free text. */
-const numbers = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
+const numberList = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
 
-function isNumbers(text: string): boolean {
-  return numbers.test(text)
+function isNumberList(text: string): boolean {
+  return numberList.test(text)
 }
 
 /** The options that a text lists, as written. Other text is split at commas. */
 function piecesOf(whole: string, question: Question): readonly string[] {
-  if (isNumbers(whole)) {
+  if (isNumberList(whole)) {
     const ranges = whole.replace(/(\d)\s*(?:[–—-]|\bto\b)\s*(?=#?\d)/gi, '$1-')
     return ranges.split(/(?:[\s,;&+]|\band\b)+/i).filter((piece) => piece !== '')
   }

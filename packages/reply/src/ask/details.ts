@@ -26,20 +26,21 @@ export interface CallDetails {
 }
 
 /**
- * Title of a permission, one line of at most 120 UTF-16 units, for example `bash`, `bash in packages/web`, `edit: src/a.ts`,
- * `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. The rest is in `askDetails`.
+ * Title of a permission, one line of at most 120 UTF-16 units, for example `bash`, `bash in packages/web`, `edit:
+ * src/a.ts`, `read outside the project: /etc/*`. Paths in the ask's directory are relative to it. The rest is in
+ * `askDetails`.
  */
 export function askTitle(ask: PermissionAsk): string {
   return describeAsk(ask).title
 }
 
 /**
- * The whole call behind a permission, in reading order, to show below its `askTitle`. Undefined if the call is unknown or
- * its values are nested deeper than 256 levels: don't offer to allow it then. Empty if the title has everything.
+ * The whole call behind a permission, in reading order, to show below its `askTitle`. Undefined if the call is unknown
+ * or its values are nested deeper than 256 levels: don't offer to allow it then. Empty if the title has everything.
  *
- * Complete: title and texts contain every string of the call's input, escaped by `escapeDeceptive`, line by line. They also
- * contain every string of the metadata, except diffs that only repeat the input. A path is not repeated in another form,
- * nor are the lines of a diff that name its file. Patterns are added if no other text contains them.
+ * Complete: title and texts contain every string of the call's input, escaped by `escapeDeceptive`, line by line. They
+ * also contain every string of the metadata, except diffs that only repeat the input. A path is not repeated in another
+ * form, nor are the lines of a diff that name its file. Patterns are added if no other text contains them.
  */
 export function askDetails(ask: PermissionAsk): readonly AskDetail[] | undefined {
   return describeAsk(ask).details

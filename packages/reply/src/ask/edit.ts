@@ -74,7 +74,7 @@ function isFullyShown(edit: unknown, path: string): boolean {
   })
 }
 
-/** Whether the server's diff shows the whole edit and what its title says. */
+/** Whether the server's diff shows the whole edit. False for a patch, and for a title with further facts. */
 function showsWholeEdit(server: string, edit: Edit): boolean {
   if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit

@@ -5,7 +5,7 @@ const maxDepth = 256
 
 /**
  * Whether one answer may settle both asks: two permissions that would run the same thing. Requires equal directory,
- * permission, patterns, `always`, metadata, and tool and input of the calls; both calls must be known.
+ * permission, patterns, `always`, metadata, and tool and input of the calls. Both calls must be known.
  */
 export function isEqualAsk(a: Ask, b: Ask): boolean {
   const key = equalKey(a)

@@ -8,8 +8,8 @@ export interface EventReaderOptions extends Omit<FrameReaderOptions, 'decoder'> 
 }
 
 /**
- * Turns the bytes of an event stream into events, for programs that make their own connection: splits and decodes frames,
- * and merges consecutive deltas within a chunk.
+ * Turns the bytes of an event stream into events, for programs that make their own connection: splits and decodes
+ * frames, and merges consecutive deltas within a chunk.
  */
 export function createEventReader(options: EventReaderOptions = {}): EventReader {
   return createFrameReader({ ...options, decoder: options.decoder ?? createDecoder({ onError: options.onError }) })

@@ -15,8 +15,8 @@ export interface RecordingReader {
 }
 
 /**
- * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame); without
- * such comments, with the latest time in the server's messages and tool calls so far.
+ * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame). Without
+ * such comments, uses the latest time in the server's messages and tool calls so far.
  */
 export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
   const decoder = createAnyDecoder({ onError: options.onError })

@@ -35,7 +35,7 @@ interface Frame {
 const maxTexts = 1000
 
 /**
- * Redacts the frames of a stream. Redacts a part's deltas as one text, to find secrets that arrive in pieces; a
+ * Redacts the frames of a stream. Redacts a part's deltas as one text, to find secrets that arrive in pieces. A
  * possible beginning of a secret is held back until the next delta, the end of the run, or the whole text. Snapshots of
  * a text or output that still grows lack that end.
  */

@@ -77,6 +77,7 @@ function secretsInJson(text: string): readonly string[] {
   }
 }
 
+/** The texts of secret fields at any depth up to `maxDepth`, and the credentials in them. */
 function valuesOfSecretFields(value: unknown, depth: number): readonly string[] {
   if (depth > maxDepth) return []
   if (Array.isArray(value)) return value.flatMap((item) => valuesOfSecretFields(item, depth + 1))

@@ -318,7 +318,7 @@ function readRoot(text: string, { start, end, isEnd }: OpenerPlace): Verdict {
   return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : noSecret
 }
 
-/** The rest of a first line, after `-----BEGIN `. RFC 7468; OpenPGP adds "BLOCK". */
+/** The rest of a first line, after `-----BEGIN `. RFC 7468. OpenPGP adds "BLOCK". */
 const label = /[A-Z0-9 ]{0,64}/y
 const dashes = /-{0,5}/y
 
@@ -345,8 +345,8 @@ const header = /^[^A-Za-z\n]*[A-Za-z][A-Za-z-]{0,30}: /
 const keyStart = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
 
 /**
- * Matches a private key of any length, from its first line to its last; without a last line, up to where the text no
- * longer looks like a key. A lone first line, as in a text about keys, is not a secret.
+ * Matches a private key of any length, from its first line to its last. Without a last line, matches up to where the
+ * text no longer looks like a key. A lone first line, as in a text about keys, is not a secret.
  */
 function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict {
   const afterLabel = at + matchLength(label, text, at)

@@ -10,7 +10,7 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
   return positions.at(asks, requestID)
 }
 
-/** Replaces the ask at this position; -1 appends it. */
+/** Replaces the ask at this index, or appends it for -1. */
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
   const place = at === -1 ? reply.asks.length : at

@@ -61,6 +61,7 @@ export function longPartsOf(message: Message): LongParts | undefined {
   return isLong(message) && message[longParts].owner === message ? message[longParts].long : undefined
 }
 
+/** Whether it has the field, which may have been copied from another message. */
 function isLong(message: Message): message is LongMessage {
   return longParts in message
 }

@@ -41,12 +41,14 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     return -1
   }
 
+  /** Builds the index of a list, and remembers it for that list. */
   function buildIndex(list: readonly T[]): Map<string, number> {
     const index = new Map(list.map((item, place) => [idOf(item), place]))
     indexes.set(list, index)
     return index
   }
 
+  /** Does nothing for a short list, and for one without an index. */
   function carryIndex(list: readonly T[], next: readonly T[], from = list.length): void {
     if (next.length <= nearEnd) return
     const index = indexes.get(list)

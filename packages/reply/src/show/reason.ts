@@ -4,8 +4,8 @@ import { sentenceOf } from '../text/sentence.ts'
 const joinedStack = /\s+at\s(?:[^\s()]+\s){0,4}\([^()\s]*:\d+:\d+\)|\s+at\s[^\s()]*\/[^\s()]*:\d+:\d+/
 
 /**
- * The message of an error in one line, without a stack below or behind it and without a leading "Error: ". If the message
- * holds JSON with an error, that error's message takes its place. Empty if the message is blank.
+ * The message of an error in one line, without a stack below or behind it and without a leading "Error: ". If the
+ * message holds JSON with an error, that error's message takes its place. Empty if the message is blank.
  */
 export function reasonIn(message: string): string {
   const line = sentenceOf(message).replace(/\s+/g, ' ').trim()

@@ -94,8 +94,8 @@ const markRuns = /[\p{Mn}\p{Me}]+/gu
 const mostMarks = 4
 
 /**
- * Writes out combining marks that can't be told apart: those on ASCII signs and digits, where no language has any; the
- * second of two equal ones; a dot above an i; and those that pile up.
+ * Writes out combining marks that can't be told apart: marks on ASCII signs and digits, where no language has any, the
+ * second of two equal marks, a dot above an i, and marks beyond `mostMarks`.
  */
 function legibleMarks(run: string, before: string): string {
   const all = Array.from(run)

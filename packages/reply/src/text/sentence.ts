@@ -47,7 +47,7 @@ function messageInJson(json: string, depth: number): string | undefined {
   }
 }
 
-/** The first text in the fields `error`, `message`, `detail` or `data`, at any depth. Undefined if there is none. */
+/** The first text in the fields `error`, `message`, `detail` or `data`, at any depth. Undefined without one. */
 function firstMessageIn(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : readableMessage(value, depth + 1)
   if (typeof value !== 'object' || value === null) return undefined

@@ -187,7 +187,7 @@ async function firstFormatValue<T>(run: ReplyStream, { check }: ModelSchema<T>):
   throw noOutputError(reply, problem)
 }
 
-/** `problem` says why the last value did not fit, if there was one. */
+/** `problem` is the reason why the last value did not fit. Undefined without a value. */
 function noOutputError({ outcome, error }: Reply, problem: string | undefined): ReplyError {
   const reason = problem ?? error?.message
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`

@@ -118,6 +118,7 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
   }
 }
 
+/** Whether it is a part of this type. Text that people should not see does not count. */
 function isStreamedPart(part: Part, type: StreamedPart['type']): part is StreamedPart {
   if (part.type === 'text') return type === 'text' && part.synthetic === undefined && part.ignored === undefined
   return part.type === 'reasoning' && type === 'reasoning'

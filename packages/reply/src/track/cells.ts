@@ -9,8 +9,8 @@ interface Identified {
  * one unchanged.
  *
  * The newest version owns a `Map`. A write changes it in place, hands it to the new version, and leaves the old one
- * with what the write replaced. Reading an old version follows the writes since then; writing to it makes a copy. So
- * going from each version to the next costs as much as a plain `Map`, however many sessions take turns.
+ * with the value that the write replaced. Reading an old version follows the writes since then. Writing to it makes a
+ * copy. So going from each version to the next costs as much as a plain `Map`, however many sessions take turns.
  *
  * A class because of its private fields: a frozen state can still hand on its `Map`.
  */

@@ -43,6 +43,7 @@ function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
   for (const id of sessionsIn(reply)) forgetSession(draft, id)
 }
 
+/** Drops all data of a session, and its held events. */
 function forgetSession(draft: Draft, id: Cell['id']): void {
   dropHeldEvents(draft, id)
   changeState(draft, { cells: withoutCell(draft.state.cells, id) })

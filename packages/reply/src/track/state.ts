@@ -106,7 +106,7 @@ export interface PastReply {
 }
 
 /**
- * A step of one reply. `run` counts the root session's replies; together with `reply.sessionID` it identifies this one.
+ * A step of one reply. `run` counts the root session's replies. Together with `reply.sessionID` it identifies this one.
  */
 export interface TrackedStep extends Reduction {
   readonly run: number
@@ -116,7 +116,7 @@ export interface TrackedStep extends Reduction {
 export interface Tracked {
   /** The state after the event. */
   readonly state: TrackState
-  /** One per changed reply, in order; mostly one, none for an event that was held or changed nothing. */
+  /** One per changed reply, in order. Usually one, and none for an event that was held or changed nothing. */
   readonly steps: readonly TrackedStep[]
   /** How many held events were dropped because their limit was exceeded. */
   readonly dropped: number
@@ -194,7 +194,7 @@ export function changeState(draft: Draft, fields: Partial<TrackState>): void {
   draft.state = Object.assign(withCells(draft.state, draft.state.cells), fields)
 }
 
-/** A literal, as in `withReply`: both objects are built for every event; see `reduce/shape.ts`. */
+/** A literal, as in `withReply`, because both objects are built for every event. See `reduce/shape.ts`. */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
   const { waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits } = state
   return { cells, waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits }

@@ -39,7 +39,7 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
   await until(() => (events.some((event) => event.type === 'connected') ? true : undefined))
   return { until, stop }
 
-  /** Tracks all events until the connection ends, and checks after each list whether a wait is over. */
+  /** Tracks all events until the connection ends, and checks after each list what the waiting calls find. */
   async function readEvents(): Promise<void> {
     for await (const list of source.connect({ signal: abort.signal, directory })) {
       for (const event of list) {

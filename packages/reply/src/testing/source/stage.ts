@@ -40,7 +40,8 @@ export interface StagePrompts {
   /** The agent asks for one permission, for a call with an input, then ends. Absent if it never asks. */
   readonly permission?: string | undefined
   /**
-   * Like `permission`, but one that no other prompt needs and that can be allowed for good. Absent if there is none.
+   * Like `permission`, but for a permission that no other prompt needs and that can be allowed always. Absent if there
+   * is none.
    */
   readonly always?: string | undefined
   /** The agent edits a file, which it does without asking by default. Absent if it always asks. */

@@ -29,7 +29,7 @@ export function modelSchemaOf<T>(schema: ValueSchema<T>): ModelSchema<T> {
   }
 }
 
-/** The JSON Schema of the input. Throws `invalid` if there is none. */
+/** The JSON Schema of the input. Throws `invalid` if it can't be written as one. */
 function jsonSchemaOf(schema: $ZodType): Fields {
   try {
     // The model's input comes before defaults and transforms.

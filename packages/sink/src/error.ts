@@ -4,7 +4,7 @@ import { SafeError } from './port/secrets.ts'
  * The kind of error:
  * - `invalid`: invalid options.
  * - `store`: the ledger's store failed.
- * - `port`: a call to the platform failed; the cause is the port's own error.
+ * - `port`: a call to the platform failed. The cause is the port's own error.
  * - `given-up`: no message of a settled reply could be posted or edited for `Policy.giveUpMs`. See `Delivery.undelivered`.
  * - `chat-closed`: the chat accepts no messages until a person writes there. The sink waits for that.
  * - `may-answer`: your `mayAnswer` threw or rejected, which counts as no.
@@ -34,11 +34,11 @@ export function isTakenOver(error: unknown): boolean {
 
 /**
  * The errors that every channel may report:
- * - `invalid`: unusable options. Thrown by the call with them, never reported.
- * - `malformed`: an unreadable event was skipped.
+ * - `invalid`: invalid options. Thrown by the call with them, never reported.
+ * - `malformed`: an event could not be read and was skipped.
  * - `inbound`: your `onInbound` failed. The event is not passed on again.
  * - `answer`: sending an answer to a person failed, or it would have come too late.
- * - `store`: the ids of inbounds could not be read or written; repeats may be handled again after a restart.
+ * - `store`: the ids of inbounds could not be read or written, so repeats may be handled again after a restart.
  */
 export type ChannelErrorType = 'invalid' | 'malformed' | 'inbound' | 'answer' | 'store'
 

@@ -31,12 +31,12 @@ export interface ChannelSinkOptions {
   /** Texts to use in place of the English ones. Fields left out stay English. */
   readonly texts?: Partial<Texts> | undefined
   /**
-   * Called for each press, and for text that would be an answer. Only `true` lets the actor answer. Default: in a
-   * private chat the person there may answer; in a shared one permissions can't be allowed.
+   * Called for each press, and for text that would be an answer. Only `true` lets the actor answer. Default: the
+   * person in a private chat may answer, and permissions can't be allowed in a shared one.
    */
   readonly mayAnswer?: MayAnswer | undefined
   /**
-   * Ids of the only actors who may answer; `mayAnswer`, if given, must also agree. Default: everyone that `mayAnswer`
+   * Ids of the only actors who may answer. If you also set `mayAnswer`, both must agree. Default: everyone that `mayAnswer`
    * accepts.
    */
   readonly answerers?: readonly string[] | undefined

@@ -24,7 +24,7 @@ export interface Delivery {
 export interface Undelivered {
   /** Identifies the message within its reply. */
   readonly key: string
-  /** The content of the message. People wait for an `answer` or an `ending`; the other types are less important. */
+  /** The content of the message. People wait for an `answer` or an `ending`. The other types are less important. */
   readonly card: CardType
   /** Why it is missing. Use it in code instead of `reason`. */
   readonly type: UndeliveredType

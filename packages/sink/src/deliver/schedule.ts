@@ -151,7 +151,7 @@ export function createSchedule({
 
   function recordSuccess(operation: Operation): void {
     writtenAt = clock.now()
-    // A look-up that succeeds says nothing about posts.
+    // A successful look-up does not mean that posts work.
     if (operation.type === 'look-up') return
     failures = 0
     waiting = undefined
@@ -173,13 +173,13 @@ export function createSchedule({
 }
 
 /** A first text is shown once it has this many UTF-16 units or ends a sentence. */
-const enough = 40
-const sentenceEnd = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
+const enoughUnits = 40
+const sentenceEndPattern = /\p{L}["'”’)\]*_`]*[.!?…:]["'”’)\]*_`]*(?:\s|$)|[。！？]/u
 
-/** Whether a first text has `enough` units or ends a sentence. */
+/** Whether a first text has `enoughUnits` or ends a sentence. */
 function hasEnoughText({ card, piece }: Slot): boolean {
   const text = card.source.slice(piece?.from, piece?.to).trim()
-  return text.length >= enough || sentenceEnd.test(text)
+  return text.length >= enoughUnits || sentenceEndPattern.test(text)
 }
 
 /** Whether the operation writes text that is still growing or changing. */

@@ -73,7 +73,7 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     const stream = appendStream()
     const openedAt = entries.map(openStream).find((sent) => sent !== undefined)?.openedAt
     const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined
-    // A stream past its time is closed by an operation, which is scheduled by itself.
+    // A stream past its time is closed by an operation that has its own schedule.
     return earliest(renewAt, overAt !== undefined && overAt > clock.now() ? overAt : undefined)
   }
 }

@@ -183,7 +183,7 @@ export function openIntentOf(ledger: Ledger, { key }: Slot): IntentEntry | undef
 
 /** Whether a post whose tries all had an unknown result is tried again. */
 export function isWorthAnotherTry({ type, tries }: Pick<EntryFields, 'type' | 'tries'>): boolean {
-  return tries < mostTries[type]
+  return tries < mostTriesOf[type]
 }
 
 /** Whether people wait for the message, so that a missing one must be reported. */
@@ -199,7 +199,7 @@ export function isAwaited({ type }: Pick<EntryFields, 'type'>): boolean {
  * - An ask has no limit, because the run waits for it and all copies have the same tokens.
  * - A file is tried twice. After that its code is shown as text.
  */
-const mostTries: Readonly<Record<CardType, number>> = {
+const mostTriesOf: Readonly<Record<CardType, number>> = {
   answer: 2,
   ending: 2,
   ask: Number.POSITIVE_INFINITY,

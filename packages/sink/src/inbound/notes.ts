@@ -60,7 +60,7 @@ export function createNotes({
     do {
       const slice = note.isPlain
         ? plainSlice(note.text, most, at.to)
-        : markdownSlice(note.text, { port, render, most, at })
+        : markdownSlice(note.text, most, at, { port, render })
       const isLast = note.text.slice(slice.to).trim() === ''
       const bubble = noteBubble(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
       const posting = { chat, silent, signal, key: newKey(), ...(refs.length === 0 && { replyTo }) }
@@ -160,13 +160,13 @@ function maxLengthOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
 }
 
-interface Cutting extends NoteWriter {
-  readonly most: number
-  readonly at: Pick<Slice, 'to' | 'open'>
-}
-
 /** Returns the slice of Markdown that begins at `at`. Throws `refused` if there is no text. */
-function markdownSlice(text: string, { port, render, most, at }: Cutting): Slice {
+function markdownSlice(
+  text: string,
+  most: number,
+  at: Pick<Slice, 'to' | 'open'>,
+  { port, render }: NoteWriter,
+): Slice {
   const measure = (source: string): number => render(source).length
   const options = { maxLength: most, measure, escapable: port.limits.escapable, from: at.to, open: at.open }
   const [slice] = text.trim() === '' ? [] : split(text, options)

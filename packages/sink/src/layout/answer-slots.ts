@@ -106,7 +106,7 @@ function slotOfSlice(
 ): Slot {
   const { mode, streaming, isTail } = options
   const isGrowing = card.isOpen && isLast
-  // A stream shows text as it comes; an edited message shows valid Markdown at any time.
+  // A stream shows text as it comes. An edited message shows valid Markdown at any time.
   const isClosedEarly = isGrowing && mode === 'live' && !streaming
   const isComplete = !isLast && !isContinued
   const text = (): string => slice.source.trim()

@@ -92,7 +92,7 @@ interface RenderedPiece {
 }
 
 /** Caches the rendered sealed pieces of a long answer, which is laid out again for each added word. */
-const pieces = new WeakMap<object, RenderedPiece>()
+const renderedPieces = new WeakMap<object, RenderedPiece>()
 
 /** Returns the slot of a complete piece of an answer. `sealed` identifies the piece, for the cache of its rendering. */
 export function sealedSlot(
@@ -102,13 +102,13 @@ export function sealedSlot(
 ): Slot {
   const { render, ledger } = options
   const isPlain = ledger.plain.includes(card.key)
-  const known = pieces.get(sealed)
+  const known = renderedPieces.get(sealed)
   if (known?.render === render && known.isPlain === isPlain) {
     const { bubble, body } = known
     return { key, card, bubble, body, whole: body, isGrowing: false }
   }
   const slot = slotOf(card, key, source(), options)
-  pieces.set(sealed, { render, isPlain, bubble: slot.bubble, body: slot.body })
+  renderedPieces.set(sealed, { render, isPlain, bubble: slot.bubble, body: slot.body })
   return slot
 }
 

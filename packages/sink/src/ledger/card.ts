@@ -36,7 +36,7 @@ export type Card =
       readonly isPending: boolean
       /** Set for a permission: its content, over as many messages as it takes. */
       readonly content?: AskContent | undefined
-      /** It is outdated: its last message says so and has no buttons. */
+      /** It is outdated, so its last message loses its buttons. */
       readonly isRetired?: true | undefined
     })
   | (CardFields & { readonly type: 'notice'; readonly reported: readonly string[] })

@@ -77,7 +77,7 @@ export interface EntryFields {
   readonly content: Content
   /** Set for an answer: its slice of the text, and the hash of the text up to its end. */
   readonly piece?: Piece | undefined
-  /** Set for a permission: which of its messages this is. */
+  /** Set for a permission: the position among its messages. */
   readonly part?: Part | undefined
   /** Whether one of its buttons allows something. */
   readonly isAllowing?: true | undefined

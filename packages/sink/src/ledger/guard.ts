@@ -62,7 +62,7 @@ export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }
  * the same object if nothing changed.
  */
 export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
-  // Permissions have a digest; questions can be answered anywhere.
+  // Only permissions have a digest. Questions can be answered anywhere.
   const closed = Object.entries(ledger.asks).filter(
     ([, state]) => state.digest !== undefined && state.isExplained === undefined && !mayAllow(state, facts),
   )

@@ -1,4 +1,11 @@
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0' }
+const namedReferences: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+}
 
 /** Decodes character references, for example `&amp;`, and removes white space around line feeds. */
 export function decodeReferences(raw: string): string {
@@ -7,7 +14,7 @@ export function decodeReferences(raw: string): string {
   return text.replace(/&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|(amp|lt|gt|quot|apos|nbsp));/g, (_, decimal, hex, name) =>
     name === undefined
       ? characterOf(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal))
-      : (entities[name] ?? ''),
+      : (namedReferences[name] ?? ''),
   )
 }
 

@@ -32,7 +32,7 @@ const mostRoundsOfLong = 3
  */
 export function closeMarkdown(source: string): string {
   let closed = source
-  const isLong = (lastLeaf(source)?.raw.length ?? 0) > mostExamined
+  const isLong = (lastTextToken(source)?.raw.length ?? 0) > mostExamined
   const rounds = isLong ? mostRoundsOfLong : mostRounds
   for (let round = 0; round < rounds; round++) {
     const next = closedOnce(closed)
@@ -46,7 +46,7 @@ export function closeMarkdown(source: string): string {
 function closedOnce(source: string): string {
   const open = openBlocksOf(source)
   if (open?.fence !== undefined) return withClosedFence(source, closingFence(open), open.fence.marker)
-  const leaf = lastLeaf(source)
+  const leaf = lastTextToken(source)
   if (leaf === undefined) return source
   const half = halfLine.exec(source)
   if (half !== null) return source.slice(0, half.index)
@@ -62,7 +62,7 @@ function withClosedFence(source: string, close: string, marker: string): string 
 }
 
 /** Returns the text token at the very end. Undefined if the source doesn't end in text. */
-function lastLeaf(source: string): Token | undefined {
+function lastTextToken(source: string): Token | undefined {
   let tokens: readonly Token[] = lex(source)
   for (;;) {
     const last = tokens.at(-1)

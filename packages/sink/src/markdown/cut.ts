@@ -13,7 +13,7 @@ const mostBack = 200
 /** How far back to look for the start of a link or of code, in UTF-16 units. */
 const mostSpanBack = 1000
 
-const sentenceEnd = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
+const afterSentencePattern = /[.!?…]["'”’)\]*_`]*[ \t]+|[。！？]+[”’」』）]*/g
 const spacePattern = /[ \t]+/g
 const spanPattern =
   /(?<!`)(`+)(?!`)[^\n]*?[^`]\1(?!`)|!?\[[^\]\n]*\]\([^)\n]*\)|https?:\/\/[^\s<>]+|\*\*[^*\n]+\*\*|(?<!`)`+[^`\n]*$|!?\[[^\]\n]*(?:\](?:\([^)\n]*)?)?$|\*\*[^*\n]*$/g
@@ -46,7 +46,7 @@ export function bestCut(text: string, { first, last }: CutWindow): number {
   const near = Math.max(low, line?.start ?? 0)
   const far = Math.max(first, line?.start ?? 0, last - mostSpanBack)
   return (
-    inLine(sentenceEnd, near) ??
+    inLine(afterSentencePattern, near) ??
     inLine(spacePattern, near) ??
     lastGraphemeCut(seen, { first, low, last }, isFree) ??
     inLine(spacePattern, far) ??
@@ -56,8 +56,8 @@ export function bestCut(text: string, { first, last }: CutWindow): number {
 }
 
 /** Ends of words, also in texts without spaces. */
-const wordEnd = /\s+|[、，。！？；：]+/g
-const lineEnd = /\n+/g
+const wordEndPattern = /\s+|[、，。！？；：]+/g
+const lineEndPattern = /\n+/g
 
 /**
  * Returns the end of the last whole word of a growing text, outside of links, inline code and bold text. In a code block,
@@ -71,7 +71,7 @@ export function lastWordEnd(text: string, first: number): number {
   const spans = fence === undefined ? unbreakableSpans(seen, Math.max(start, last - mostSpanBack)) : []
   const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
   const from = Math.max(first, last - mostSpanBack)
-  const found = seen.slice(from, last).matchAll(fence === undefined ? wordEnd : lineEnd)
+  const found = seen.slice(from, last).matchAll(fence === undefined ? wordEndPattern : lineEndPattern)
   const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
   if (end === undefined)
     return last - first <= mostBack ? first : (lastGraphemeCut(seen, { first, low: first, last }, () => true) ?? first)

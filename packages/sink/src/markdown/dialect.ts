@@ -26,7 +26,7 @@ export function itemText(content: string, { ordered, number, depth, checked }: I
 }
 
 /**
- * How a platform writes each Markdown construct. Must be pure, as results are cached. `text` arguments are unescaped;
+ * How a platform writes each Markdown construct. Must be pure, because results are cached. `text` arguments are unescaped.
  * `content` was already written by the dialect.
  */
 export interface Dialect {
@@ -49,8 +49,8 @@ export interface Dialect {
    */
   link(content: string, href: string): string
   /**
-   * `text` is the alternative text. `href` is as for `link`. Write a link: a picture that the platform loads tells its
-   * server, without a press, what the model put into the address.
+   * `text` is the alternative text. `href` is as for `link`. Write a link, because a platform that loads the picture sends
+   * the address, with anything that the model put into it, to the server.
    */
   image(text: string, href: string): string
   /** `depth` is 1 for the largest, up to 6. */
@@ -76,7 +76,7 @@ export interface Dialect {
 }
 
 type Item = Extract<Token, { readonly type: 'list' }>['items'][number]
-type Row = Extract<Token, { readonly type: 'table' }>['header']
+type CellTokens = Extract<Token, { readonly type: 'table' }>['header']
 
 interface Inside {
   readonly dialect: Dialect
@@ -206,10 +206,10 @@ function itemContent(item: Item, inside: Inside): string {
   return inside.lists === 1 && inside.quotes === 0 ? cachedText(item, inside, write) : write()
 }
 
-const cells = new WeakMap<Row, readonly string[]>()
+const cells = new WeakMap<CellTokens, readonly string[]>()
 
 /** Returns the cells without markup. Cached, because the rows of a growing table are the same tokens again. */
-function cellTexts(row: Row): readonly string[] {
+function cellTexts(row: CellTokens): readonly string[] {
   if (row.every(isAsWritten)) return row.map(({ text }) => text)
   const texts = cells.get(row) ?? row.map((cell) => plainLine(knownTokens(cell.tokens)))
   cells.set(row, texts)
@@ -217,7 +217,7 @@ function cellTexts(row: Row): readonly string[] {
 }
 
 /** Returns the cells written by the dialect. */
-function writtenCells(row: Row, inside: Inside): readonly string[] {
+function writtenCells(row: CellTokens, inside: Inside): readonly string[] {
   const { dialect } = inside
   return row.map((cell) =>
     isAsWritten(cell) ? dialect.text(cell.text) : writeSpans(knownTokens(cell.tokens), inside).trim(),
@@ -270,7 +270,7 @@ function writeSpan(token: Token, inside: Inside): string {
     case 'html':
       if (/^<br\s*\/?>$/i.test(token.raw)) return dialect.br()
       return dialect.html?.(token.raw) ?? dialect.text(token.raw)
-    default: // Blocks don't occur inside a line. If the lexer ever says so, show their source.
+    default: // Blocks don't occur inside a line. If the lexer ever returns one, show its source.
       return dialect.text(token.raw)
   }
 }

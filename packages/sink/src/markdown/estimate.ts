@@ -2,6 +2,7 @@ import {
   fencePattern,
   isMarked,
   type Line,
+  lineFeed,
   listPattern,
   mayBeFence,
   mayBeNumberOrFence,
@@ -20,7 +21,6 @@ export interface Estimate {
   readonly isFull: boolean
 }
 
-const lineFeed = 0x0a
 const interruptPattern = /^ {0,3}(?:[-*+] {1,4}|#{1,6} )\S/
 /** UTF-16 units in which a number or a fence is looked for. Quotes and lists nested deeper are read as text. */
 const longestLead = 1000

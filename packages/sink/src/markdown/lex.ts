@@ -25,7 +25,7 @@ const definitionPattern = /^ {0,3}\[(?:\\[\s\S]|[^[\]\\])+\]:/m
  */
 export function lex(source: string): readonly Token[] {
   if (source.length <= mostDefined && source.includes(']:') && definitionPattern.test(source))
-    return chunks.get(source, readMarkdown)
+    return chunkCache.get(source, readMarkdown)
   const tokens: Token[] = []
   let start = 0
   while (start < source.length) {
@@ -36,15 +36,15 @@ export function lex(source: string): readonly Token[] {
   return tokens
 }
 
-const chunks = createTextCache<readonly Token[]>(mostCached)
-const pieces = createTextCache<readonly Token[]>(mostCached)
+const chunkCache = createTextCache<readonly Token[]>(mostCached)
+const pieceCache = createTextCache<readonly Token[]>(mostCached)
 
 function cachedTokens(chunk: string): readonly Token[] {
-  return chunks.get(chunk, chunk.length > longBlock ? readInPieces : readMarkdown)
+  return chunkCache.get(chunk, chunk.length > longBlock ? readInPieces : readMarkdown)
 }
 
 function readInPieces(chunk: string): readonly Token[] {
-  return readLongBlock(chunk, (piece) => pieces.get(piece, readMarkdown))
+  return readLongBlock(chunk, (piece) => pieceCache.get(piece, readMarkdown))
 }
 
 /** Reads the chunk that begins at `start`. It is long enough to be read the same way whatever follows. */

@@ -14,7 +14,7 @@ export interface Line {
 export const fencePattern = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(`{3,}|~{3,})/
 /** Matches the beginning of a list item. */
 export const listPattern = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}\S/
-const lineFeed = 0x0a
+export const lineFeed = 0x0a
 const markerPattern = /`{3}|~{3}/g
 /** UTF-16 units of a fence's marker. */
 const shortestFence = 3

@@ -18,8 +18,8 @@ const placePattern =
   /\n(?:(?=(?:[-*+]|\d{1,9}[.)])[ \t]+\S(?<![-*+][ \t]+[-*_](?=[-*_ \t]*(?:\n|$)))| {0,3}\|)|(?<heading>(?<=\n(?:#{1,6}[ \t][^\n]*|=+[ \t]*|-+[ \t]*)\n)(?=\S)))/g
 
 type Read = (text: string) => readonly Token[]
-type List = Extract<Token, { readonly type: 'list' }>
-type Table = Extract<Token, { readonly type: 'table' }>
+type ListToken = Extract<Token, { readonly type: 'list' }>
+type TableToken = Extract<Token, { readonly type: 'table' }>
 
 /**
  * Reads a long block in pieces, and joins the pieces of one list or table. `read` gets texts of bounded length, except
@@ -28,7 +28,7 @@ type Table = Extract<Token, { readonly type: 'table' }>
 export function readLongBlock(block: string, read: Read): readonly Token[] {
   const tokens: Token[] = []
   let start = 0
-  let before: Piece['goesOn']
+  let before: ReadPiece['goesOn']
   while (start < block.length) {
     const head = before?.type === 'table' ? tableHead(before) : ''
     const { end, found, goesOn } = pieceAt(block, { start, head, read })
@@ -40,11 +40,11 @@ export function readLongBlock(block: string, read: Read): readonly Token[] {
   return tokens
 }
 
-interface Piece {
+interface ReadPiece {
   readonly end: number
   readonly found: readonly Token[]
   /** The list or table that the next piece continues. */
-  readonly goesOn: List | Table | undefined
+  readonly goesOn: ListToken | TableToken | undefined
 }
 
 /**
@@ -54,7 +54,7 @@ interface Piece {
 function pieceAt(
   block: string,
   { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
-): Piece {
+): ReadPiece {
   const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
   placePattern.lastIndex = Math.max(leastPiece, Math.min(2 * head.length, mostPiece / 2))
   const next = placePattern.exec(block.slice(start, start + mostPiece + longestMark))
@@ -114,7 +114,7 @@ function isAnyLine(): boolean {
 }
 
 /** Returns the list or table at the end if the next text continues it. */
-function continuedByNext(found: readonly Token[], next: string): List | Table | undefined {
+function continuedByNext(found: readonly Token[], next: string): ListToken | TableToken | undefined {
   const last = found.findLast(({ type }) => type !== 'space')
   if (last?.type === 'table') return found.at(-1) === last && /^ {0,3}\|/.test(next) ? last : undefined
   if (last?.type !== 'list') return undefined
@@ -127,7 +127,7 @@ function itemMark(item: string): string | undefined {
 }
 
 /** Returns the table's first two lines. */
-function tableHead({ raw }: Table): string {
+function tableHead({ raw }: TableToken): string {
   return `${raw.split('\n', 2).join('\n')}\n`
 }
 

@@ -33,7 +33,7 @@ export interface SplitOptions {
 }
 
 /** How often to try to fit more in when markup leaves room. */
-const mostTries = 4
+const mostFitTries = 4
 /** The smallest expected gain that is worth another try, in UTF-16 units. */
 const leastGain = 250
 /** The most that a slice may shrink when it is rendered, as a factor. Text beyond that is not considered. */
@@ -96,7 +96,7 @@ function sliceAt(source: string, from: number, options: SliceOptions): Slice {
     if (known !== undefined) return known
     const unclosed = text.slice(0, at).trimEnd()
     let length = measure(unclosed)
-    // What is too long by itself need not be closed.
+    // A text that is already too long is not measured again with its fence closed.
     if (length <= maxLength && completeAt(at).source !== unclosed) length = measure(completeAt(at).source)
     measured.set(at, length)
     return length
@@ -145,7 +145,7 @@ function furthestFit(
   let from: Line = firstLine(text)
   let { end, block, isFull } = estimate(text, from, maxLength, escapable)
   let gained = end
-  for (let tries = 0; tries < mostTries; tries++) {
+  for (let tries = 0; tries < mostFitTries; tries++) {
     if (isFull || (enough !== undefined && end >= enough) || end >= text.length) break
     if (block === undefined || block.start <= from.start) break
     from = block

@@ -34,11 +34,11 @@ export interface Limits {
    * three above. Default: all calls count together.
    */
   readonly perKind?: Readonly<Partial<Record<CallKind, KindBudget>>> | undefined
-  /** A typing notice expires after this time, in ms; the sink renews it before that. Undefined: no typing notice. */
+  /** A typing notice expires after this time, in ms. The sink renews it before that. Undefined: no typing notice. */
   readonly typingMs?: number | undefined
-  /** The typing notice says what the agent is doing, so no status message is needed. */
+  /** The typing notice shows the agent's activity, so no status message is needed. */
   readonly typingHasStatus?: boolean | undefined
-  /** Buttons below a message. Undefined: none; people answer asks by text. */
+  /** Buttons below a message. Undefined: there are none, so people answer asks by text. */
   readonly buttons?: ButtonLimits | undefined
   /**
    * The port shows `Bubble.form` with the platform's own fields. Default: asks have buttons or are answered by text.
@@ -51,7 +51,7 @@ export interface Limits {
   readonly silent?: boolean | undefined
   /** Formats a line as Markdown that `Render` shows small: a status, a note, a tool call. Default: emphasised. */
   readonly small?: ((line: string) => string) | undefined
-  /** The platform ignores a second post with the same key, so an ambiguous post is simply repeated. */
+  /** The platform ignores a second post with the same key, so a post with an unknown result is repeated. */
   readonly idempotent: boolean
   /**
    * With `idempotent`: how long the platform remembers a key, in ms. A post that is retried later than that may be there
@@ -69,8 +69,8 @@ export interface Budget {
 }
 
 /**
- * What a call does: `ChannelPort.post` and `upload`; `edit`; `remove`; `lookUp`; a preview's `write`; a stream's `open`,
- * `append` and `close`; `react`.
+ * The kind of a call, by the method of `ChannelPort`. `post` includes `upload`. `preview` is a preview's `write`. `open`,
+ * `append` and `close` are those of a stream.
  */
 export type CallKind = 'post' | 'edit' | 'remove' | 'look-up' | 'preview' | 'open' | 'append' | 'close' | 'react'
 

@@ -23,7 +23,7 @@ const wrapped = ['cause', 'error', 'original'] as const
 
 /** A platform's error response, as the sink understands it. */
 export interface Refusal extends PortErrorOptions {
-  /** What the error means for the call. */
+  /** The type of the error for the sink. */
   readonly type: PortErrorType
   /** The platform's own explanation, for the message. Tokens are removed. */
   readonly reason: string
@@ -71,6 +71,6 @@ export function typeOfStatus(status: number): PortErrorType {
   if (status < 300) return 'ambiguous'
   if (status === 413) return 'too-long'
   if (status === 429) return 'rate-limited'
-  // A gateway that gets no answer from the server says so with a 5xx, and the server may still have acted.
+  // A gateway responds with a 5xx if the server is silent, but the server may still have acted.
   return status >= 500 ? 'ambiguous' : 'refused'
 }

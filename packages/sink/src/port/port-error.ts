@@ -2,14 +2,14 @@ import { SafeError } from './secrets.ts'
 
 /**
  * Why a call failed:
- * - `rate-limited`: nothing was done; retry after `retryAfterMs`, in the scope named.
- * - `refused`: nothing was done, and a retry will not help: not permitted, or an invalid call.
- * - `unreachable`: nothing was done; the same call may work later.
+ * - `rate-limited`: nothing was done. Retry after `retryAfterMs`, in the named scope.
+ * - `refused`: nothing was done, and a retry will not help, for example because the bot lacks a permission.
+ * - `unreachable`: nothing was done. The same call may work later.
  * - `gone`: the message, or for a post the chat, no longer exists.
  * - `fixed`: the message exists but can no longer be edited.
- * - `too-long`: nothing was done; shorter pieces may work.
- * - `unparsable`: nothing was done; the text without markup may work.
- * - `ambiguous`: unknown whether it was done.
+ * - `too-long`: nothing was done. Shorter pieces may work.
+ * - `unparsable`: nothing was done. The text without markup may work.
+ * - `ambiguous`: it is unknown whether it was done.
  */
 export type PortErrorType =
   | 'rate-limited'
@@ -21,7 +21,7 @@ export type PortErrorType =
   | 'unparsable'
   | 'ambiguous'
 
-/** The wait after a rate limit whose platform names none, in ms. */
+/** The wait after a rate limit without a time, in ms. */
 const leastWaitMs = 1000
 
 /**
@@ -30,11 +30,11 @@ const leastWaitMs = 1000
  */
 export type LimitScope = 'chat' | 'client' | 'unknown'
 
-/** When and what to try again after a failure. */
+/** How long to wait after a failure, and which calls. */
 export interface PortErrorOptions extends ErrorOptions {
   /** With `rate-limited`: how long to wait, in ms. Default, also for 0: 1,000. */
   readonly retryAfterMs?: number | undefined
-  /** What has to wait until then. Default `chat`. */
+  /** Which calls have to wait until then. Default `chat`. */
   readonly scope?: LimitScope | undefined
 }
 
@@ -45,7 +45,7 @@ export class PortError extends SafeError {
   readonly type: PortErrorType
   /** When to try again, in ms from now. Always set for `rate-limited`. */
   readonly retryAfterMs: number | undefined
-  /** What has to wait until then. */
+  /** Which calls have to wait until then. */
   readonly scope: LimitScope
 
   constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {

@@ -76,7 +76,7 @@ export interface Rendered {
 /** Converts Markdown to the platform's markup. Pure: the same source gives the same text. */
 export type Render = (source: string) => Rendered
 
-/** What one message shows. */
+/** The content of one message. */
 export interface Bubble extends Rendered {
   /**
    * The Markdown it was rendered from, valid on its own: fences and lists that span messages are reopened and closed.
@@ -247,9 +247,9 @@ export interface AppendStream {
   close(ref: MessageRef, piece: StreamPiece, options: EditOptions): Promise<void>
 }
 
-/** What is appended to a stream. */
+/** New content for a stream. */
 export interface StreamPiece {
-  /** Part of a bubble's `text`; may be cut anywhere, and may be empty. */
+  /** Part of a bubble's `text`, cut at any position. May be empty. */
   readonly text: string
   /** Tasks whose current status was not sent yet. */
   readonly tasks: readonly Task[]

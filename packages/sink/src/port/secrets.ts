@@ -52,11 +52,11 @@ function encodedForms(secret: string): readonly string[] {
     inURL,
     inURL.replace(/%../g, (byte) => byte.toLowerCase()),
     JSON.stringify(secret).slice(1, -1),
-    secret.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign),
+    secret.replace(/[&<>"']/g, (sign) => htmlEscapes[sign] ?? sign),
   ]
 }
 
-const entities: Readonly<Record<string, string>> = {
+const htmlEscapes: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -164,7 +164,7 @@ function cleanCopy(value: unknown, { clean, above, depth }: Copying): unknown {
     const isStack = isError && name === 'stack'
     const before: unknown = isStack ? value.stack : field.value
     const after = isStack ? cleanStack(value, clean) : cleanCopy(before, inner)
-    // What a getter returns can't be known: only its absence is safe.
+    // A getter may return anything, so it is left out.
     const isSame = after === before && clean(name) === name && (isStack || field.get === undefined)
     const { enumerable = false } = field
     return { isSame, name: clean(name), field: { value: after, enumerable, writable: true, configurable: true } }

@@ -24,7 +24,7 @@ export interface FakeMessage {
   readonly id: string
   /** The chat that it was posted in. */
   readonly chat: Chat
-  /** The bubble's text in its latest version; for a file, its caption. */
+  /** The bubble's text in its latest version, or the caption of a file. */
   readonly text: string
   /** Rows of buttons, from the top. Empty if it has none. */
   readonly buttons: Bubble['buttons']

@@ -8,6 +8,7 @@ import {
   createUnderlineSearch,
   markedLine,
   mayBeginEmphasis,
+  mostDepth,
   openBrackets,
   textSpan,
   undefinedLabel,
@@ -21,11 +22,8 @@ import { knownTokens, type Token } from './token.ts'
 // twice the size (42 instead of 20 kB, minified and gzipped), and its spans don't have the source that
 // `closeMarkdown` reads.
 
-/** The most quotes and lists nested in each other. Deeper ones are text. */
-const mostDepth = 12
-
 /** The most emphasis, links and the like nested in each other. Deeper ones are text. */
-const mostSpans = 8
+const mostNestedSpans = 8
 
 /** UTF-16 units that the search for closing emphasis may read: per unit of a line, and per line. */
 const readsPerUnit = 8
@@ -118,7 +116,7 @@ function limitContainers(
   function readOutermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!markedLine.test(src)) return undefined
     if (src.length <= unseen) {
-      const found = containersAt(src, mostDepth)
+      const found = containersAt(src)
       unseen = src.length - found.end
       if (found.isTooLazy || reads + found.reads > mostReads) fallback.makePlain()
     }
@@ -214,7 +212,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   lexer.inlineTokens = (src, tokens = []) => {
     if (depth === 0) left = readsPerLine + readsPerUnit * src.length
     left -= src.length
-    if (depth >= mostSpans || left < 0) {
+    if (depth >= mostNestedSpans || left < 0) {
       tokens.push(textSpan(src))
       return tokens
     }

@@ -1,7 +1,7 @@
 // Reads the constructs that most texts consist of without marked: the result is the same, but it is faster.
 
 import type { Lexer, Token, Tokens } from 'marked'
-import { textSpan } from './limits.ts'
+import { mostDepth, textSpan } from './limits.ts'
 
 type Definitions = Lexer['tokens']['links']
 
@@ -14,7 +14,7 @@ export interface LinkContext {
 }
 
 /** Spans that a line may have, and in addition one per this many UTF-16 units. What follows is one text. */
-const mostSpans = 300
+const mostSpansPerLine = 300
 const unitsPerSpan = 8
 
 const backtick = 0x60
@@ -32,7 +32,7 @@ const specialPattern = /[\\&[\]*_~\x60<@\n]|:\/\/|[wW]{3}\./
 const closingMark = /(?<=\S)(?:(?<!\*)\*|(?<!_)_|(?<!~)~)/
 
 /** An address from its protocol to the next white space. No sign at its end could belong to the sentence. */
-const addressPattern = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
+const plainAddressPattern = String.raw`(?<=^|\s)https?:\/\/[A-Za-z\d-]+(?:[A-Za-z\d\/.:?=#%-]*[A-Za-z\d\/])?(?=\s|$)`
 
 /** A label that has no second one after it, and is not an image. */
 const labelPattern = String.raw`(?<!!)\[[A-Za-z\d]{1,99}\](?!\[)`
@@ -54,18 +54,18 @@ interface Marks {
 function createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp {
   const marks = `${hasEmphasis ? '*_' : ''}${hasLabels ? '[' : ''}\x60`
   const text = hasAddresses ? String.raw`(?:[^${marks}h]|h(?!ttps?:\/\/))+` : `[^${marks}]+`
-  const links = [...(hasAddresses ? [addressPattern] : []), ...(hasLabels ? [labelPattern] : [])]
+  const links = [...(hasAddresses ? [plainAddressPattern] : []), ...(hasLabels ? [labelPattern] : [])]
   const link = links.length === 0 ? '(?!)' : links.join('|')
   return new RegExp(`${text}|(${link})|${hasEmphasis ? emphasisPattern : '((?!))((?!))'}`, 'uy')
 }
 
 const either = [false, true]
-const pieces = either.map((hasEmphasis) =>
+const piecePatterns = either.map((hasEmphasis) =>
   either.map((hasAddresses) => either.map((hasLabels) => createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }))),
 )
 
 function piecePatternFor({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | undefined {
-  return pieces[Number(hasEmphasis)]?.[Number(hasAddresses)]?.[Number(hasLabels)]
+  return piecePatterns[Number(hasEmphasis)]?.[Number(hasAddresses)]?.[Number(hasLabels)]
 }
 
 /**
@@ -90,7 +90,7 @@ export function readSimpleSpans(line: string, { definitions, isInLink }: LinkCon
   if (piece === undefined) return undefined
   const spans: Token[] = []
   const closingOf = createBacktickSearch(line)
-  const most = mostSpans + line.length / unitsPerSpan
+  const most = mostSpansPerLine + line.length / unitsPerSpan
   let textStart = 0
   let at = 0
   while (at < line.length && spans.length < most) {
@@ -204,17 +204,17 @@ function linkByLabel(raw: string, labels: Definitions | undefined): Tokens.Link 
 }
 
 /** The text of an item of one line: it begins with a letter or a span's mark, and contains no tab. */
-const itemText = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
-const itemMark = String.raw`(?:[-*+]|\d{1,9}[.)])`
-const itemLine = new RegExp(String.raw`( *)((?:${itemMark} ){0,11})(${itemMark}) (${itemText})(\n?\n?)`, 'uy')
+const itemTextPattern = String.raw`(?:\p{L}|\*\*?[\p{L}\p{N}]|_[\p{L}\p{N}]|${'`'}[^${'`'}\n]|\d+(?![\d.)]))(?:[^\n\t\r]*[^\s\\])?`
+const itemMarkPattern = String.raw`(?:[-*+]|\d{1,9}[.)])`
+const itemLinePattern = new RegExp(
+  String.raw`( *)((?:${itemMarkPattern} ){0,11})(${itemMarkPattern}) (${itemTextPattern})(\n?\n?)`,
+  'uy',
+)
 /** What may follow the last row of a list. */
 const listEnd = /(?:\n\s*)?$|\n{2,} ?(?=[^\s*+\-\d])/y
 
-/** The most lists nested in each other. */
-const mostDepth = 12
-
 /** One item without the items in it. */
-interface Row {
+interface ItemRow {
   readonly indent: number
   /** The spaces before its mark: none if it begins in the line of the item around it, which has no text then. */
   readonly space: number
@@ -234,13 +234,13 @@ export function readSimpleList(src: string, lexer: Lexer): Tokens.List | undefin
 }
 
 /** Reads the items of a list, outer and inner ones. Undefined if anything in it is not a one-line item. */
-function readRows(src: string): readonly Row[] | undefined {
-  const rows: Row[] = []
-  const open: Row[] = []
+function readRows(src: string): readonly ItemRow[] | undefined {
+  const rows: ItemRow[] = []
+  const open: ItemRow[] = []
   let end = 0
   let gap = ''
-  itemLine.lastIndex = 0
-  for (let found = itemLine.exec(src); found !== null; found = itemLine.exec(src)) {
+  itemLinePattern.lastIndex = 0
+  for (let found = itemLinePattern.exec(src); found !== null; found = itemLinePattern.exec(src)) {
     const space = found[1]?.length ?? 0
     let indent = space
     gap = found[5] ?? ''
@@ -251,7 +251,7 @@ function readRows(src: string): readonly Row[] | undefined {
     }
     const row = { indent, space: indent === space ? space : 0, mark: found[3] ?? '', text: found[4] ?? '', gap }
     if (!tryAddRow(row, rows, open)) return undefined
-    end = itemLine.lastIndex
+    end = itemLinePattern.lastIndex
     if (gap === '') break
   }
   listEnd.lastIndex = end - gap.length
@@ -262,7 +262,7 @@ function readRows(src: string): readonly Row[] | undefined {
  * Adds the row if it continues an open list, or begins one right below the text of the item above. Returns false if it
  * does neither, and the whole list must be read by marked.
  */
-function tryAddRow(row: Row, rows: Row[], open: Row[]): boolean {
+function tryAddRow(row: ItemRow, rows: ItemRow[], open: ItemRow[]): boolean {
   const above = rows.at(-1)
   rows.push(row)
   if (above === undefined || row.indent === above.indent + above.mark.length + 1) {
@@ -275,7 +275,7 @@ function tryAddRow(row: Row, rows: Row[], open: Row[]): boolean {
   return first?.indent === row.indent && first.mark.at(-1) === row.mark.at(-1)
 }
 
-interface Part {
+interface RowRange {
   /** Begins with the list, without the indentation that all of its lines have. */
   readonly source: string
   /** Its rows. */
@@ -285,7 +285,7 @@ interface Part {
 }
 
 /** Returns the list of the rows from index `from` to `to`. Deeper rows become lists in its items. */
-function listFromRows(rows: readonly Row[], { source, from, to, lexer }: Part): Tokens.List {
+function listFromRows(rows: readonly ItemRow[], { source, from, to, lexer }: RowRange): Tokens.List {
   const indent = rows[from]?.indent ?? 0
   const mark = rows[from]?.mark ?? ''
   const items: Tokens.ListItem[] = []
@@ -313,7 +313,11 @@ function listFromRows(rows: readonly Row[], { source, from, to, lexer }: Part): 
 }
 
 /** Returns the item of the first row. The other rows are its inner list. */
-function itemFromRows(rows: readonly Row[], { source: raw, from, to, lexer }: Part, isLast: boolean): Tokens.ListItem {
+function itemFromRows(
+  rows: readonly ItemRow[],
+  { source: raw, from, to, lexer }: RowRange,
+  isLast: boolean,
+): Tokens.ListItem {
   const row = rows[from]
   const width = (row?.mark.length ?? 0) + 1
   const line = row?.text ?? ''

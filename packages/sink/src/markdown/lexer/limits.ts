@@ -1,5 +1,8 @@
 import type { Tokenizer, Tokens } from 'marked'
 
+/** The most quotes and lists nested in each other. Deeper ones are text. */
+export const mostDepth = 12
+
 /**
  * Returns a function that tells whether the paragraph at the beginning of a text has an underline, which makes it a
  * heading. It is called for the same text repeatedly, each time without its first lines, so the result is cached.
@@ -38,7 +41,7 @@ const leadPattern = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])))+/
 const markPattern = />|[-*+]|\d+[.)]/g
 
 /** Returns the least that marked reads of a line for the quotes and lists that its marks nest in each other. */
-function leastReads(line: string, mostDepth: number): number {
+function leastReads(line: string): number {
   const marks = leadPattern.exec(line)?.[0]
   if (marks === undefined) return 0
   const depth = Math.min(mostDepth, marks.match(markPattern)?.length ?? 0)
@@ -55,7 +58,7 @@ interface Stretch {
 }
 
 /** Returns the lists and quotes at the beginning of a text, and how costly they are to read. */
-export function containersAt(src: string, mostDepth: number): Stretch {
+export function containersAt(src: string): Stretch {
   let start = 0
   let lazy = 0
   let reads = 0
@@ -68,7 +71,7 @@ export function containersAt(src: string, mostDepth: number): Stretch {
     else if (/^[ \t]/.test(line) || markedLine.test(line)) isBlank = false
     else if (isBlank || endingLine.test(line)) break
     else lazy++
-    reads += leastReads(line, mostDepth)
+    reads += leastReads(line)
     start = end
   }
   return { end: start, isTooLazy: lazy > mostLazyLines, reads }

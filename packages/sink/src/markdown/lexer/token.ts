@@ -1,6 +1,6 @@
 import type { Token as MarkedOrOther, MarkedToken, Tokens } from 'marked'
 
-/** A Markdown token. marked types nested tokens more widely; `knownTokens` narrows them. */
+/** A Markdown token. marked types nested tokens more widely, and `knownTokens` narrows them. */
 export type Token = MarkedToken
 
 /** Narrows the type. No marked extensions are in use, so all tokens are marked's own. */

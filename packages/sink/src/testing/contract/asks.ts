@@ -71,7 +71,7 @@ export const asking = [
           // If every message is refused, there is nothing to wait for.
           const isDone = (): boolean => isAsked(stage) || clock.now() >= end
           await until(stage, { isDone, withinMs: patienceMs, message: 'The stage clock does not advance.' })
-          must(!isOffered(stage), 'The permission can be allowed although part of it is missing.')
+          must(!isAllowOffered(stage), 'The permission can be allowed although part of it is missing.')
         },
         { answerers },
       )
@@ -127,8 +127,8 @@ async function mustBeReadable(
         withinMs: patienceMs,
         message: 'The request was not shown.',
       })
-      if (!hasRoom) return must(!isOffered(stage, from), 'The permission can be allowed although it does not fit.')
-      must(isOffered(stage, from), `The permission cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
+      if (!hasRoom) return must(!isAllowOffered(stage, from), 'The permission can be allowed although it does not fit.')
+      must(isAllowOffered(stage, from), `The permission cannot be allowed: ${textsOn(stage).slice(from).join(' | ')}`)
       const seen = compact(
         stage
           .screen()
@@ -171,7 +171,7 @@ function isAsked(stage: Stage, from = 0): boolean {
 }
 
 /** Whether a message from index `from` on offers to allow the permission. */
-function isOffered(stage: Stage, from = 0): boolean {
+function isAllowOffered(stage: Stage, from = 0): boolean {
   return stage
     .screen()
     .slice(from)
@@ -199,8 +199,8 @@ function leavesOf(value: unknown): readonly string[] {
 }
 
 /**
- * Strips white space, which platforms treat differently; the invisible characters that escape marks; and the label
- * where a line continues in the next message.
+ * Removes white space, which platforms treat differently, the invisible characters that escape marks, and the label of a
+ * line that continues in the next message.
  */
 function compact(text: string): string {
   return text

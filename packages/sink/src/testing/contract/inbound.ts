@@ -44,7 +44,7 @@ export interface InboundStage {
   close(): Promise<void>
 }
 
-/** What the channel of an `InboundStage` calls. */
+/** The callbacks of the channel of an `InboundStage`. */
 export interface InboundHost {
   /** For the channel's `onInbound`. */
   onInbound(inbound: Inbound): Promise<void>

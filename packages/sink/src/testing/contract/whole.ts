@@ -8,7 +8,7 @@ import { type Demand, must, readsAs, type Stage, type StageFault, textsOn, until
 
 const answer = 'The answer begins here, and this is how it ends.'
 
-/** What a sink does with the port: each reply is shown once, whatever fails. */
+/** Clauses about a sink on the port: it shows each reply once, whatever fails. */
 export const whole = [
   {
     name: 'shows a reply once',

@@ -149,7 +149,7 @@ function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefi
 
 /**
  * Resolves with the response to Discord's request. It is the first response to the interaction, or a status of 400 for
- * an unreadable one and for a foreign press that your handler didn't answer.
+ * one that is unreadable or isn't the channel's, and for a foreign press that your handler didn't answer.
  */
 async function answerInteraction(
   interaction: Interaction | undefined,

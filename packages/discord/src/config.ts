@@ -42,18 +42,18 @@ export const bridgeChannel: BridgeChannel<DiscordConfig> = {
   type: 'discord',
   schema: discordConfig,
   check: async (config, host) => ({
-    account: botNameIn(await readAccount(await createRest(config, host), systemClock)),
+    account: botNameIn(await readAccount(await createDiscordRest(config, host), systemClock)),
   }),
   create: async (config, host) => {
     const { updates = 'gateway', publicKey, policy, texts } = config
-    const rest = await createRest(config, host)
+    const rest = await createDiscordRest(config, host)
     const gateway = await createGatewayFor(config, host)
     return gatewayConnection({ rest, client: gateway?.client, updates, publicKey, policy, texts }, host, gateway)
   },
 }
 
 /** Loads the client's package. Makes no call. */
-async function createRest({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
+async function createDiscordRest({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
   const { REST } = await loadClient('@discordjs/rest', () => import('@discordjs/rest'))
   return new REST(restOptions(apiUrl)).setToken(host.secret(token))
 }

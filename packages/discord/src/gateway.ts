@@ -24,7 +24,7 @@ type Listener = (packet: unknown) => void
  * How long a client may take to log in or to reconnect, in ms. discord.js reconnects on its own, but waits forever for
  * the answer to a resume, and gives up after codes such as 4004.
  */
-const answerMs = 60_000
+const logInMs = 60_000
 
 /**
  * `createClient` creates a client with its intents. It is called for each attempt, because a destroyed discord.js client
@@ -102,9 +102,9 @@ export function createGateway(
         resolve(undefined)
       }
 
-      /** Gives up after `answerMs`. */
+      /** Gives up after `logInMs`. */
       function startTimeout(): void {
-        stopTimer = clock.after(answerMs, () => giveUp(reason))
+        stopTimer = clock.after(logInMs, () => giveUp(reason))
       }
 
       /** Destroys the client and reconnects, unless `start` rejects with the error. */

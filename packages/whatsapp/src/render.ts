@@ -119,8 +119,8 @@ function changeChunk(chunk: string, change: (line: string) => string): string {
 }
 
 /** Splits a line at its placeholders. */
-function piecesOf(line: string): readonly Piece[] {
-  const pieces: Piece[] = []
+function piecesOf(line: string): readonly LinePiece[] {
+  const pieces: LinePiece[] = []
   let from = 0
   for (const match of line.matchAll(anyPlaceholder)) {
     if (match.index > from) pieces.push({ type: 'text', text: line.slice(from, match.index) })
@@ -132,7 +132,7 @@ function piecesOf(line: string): readonly Piece[] {
 }
 
 /** `placeholder` is a whole match, with its content. Code with a backtick becomes a block, which can contain one. */
-function pieceOf(placeholder: string, content: string): Piece {
+function pieceOf(placeholder: string, content: string): LinePiece {
   if (placeholder === quoteMark) return { type: 'quote' }
   if (placeholder.startsWith(linkStart)) return { type: 'verbatim', text: content, plain: content, as: 'link' }
   if (placeholder.startsWith(codeStart) && !content.includes('`'))
@@ -162,7 +162,7 @@ type Mark = 'bold' | 'italic' | 'struck'
 const signs: Readonly<Record<Mark, string>> = { bold: '*', italic: '_', struck: '~' }
 
 /** A part of a line whose marks aren't written yet. `verbatim` is sent unchanged, and shows as `plain`. */
-type Piece =
+type LinePiece =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'verbatim'; readonly text: string; readonly plain: string; readonly as?: 'link' | 'block' }
   | { readonly type: 'open' | 'close'; readonly mark: Mark }
@@ -178,7 +178,7 @@ const letter = /[\p{L}\p{N}]/u
  * Writes the marks of a line where WhatsApp recognizes them: around text that doesn't begin or end with white space, and
  * not within a word. Omits all other marks. Disables literal characters that WhatsApp would read as marks.
  */
-function writeMarks(allPieces: readonly Piece[]): { readonly text: string; readonly plain: string } {
+function writeMarks(allPieces: readonly LinePiece[]): { readonly text: string; readonly plain: string } {
   const hasMarks = allPieces.some(({ type }) => type === 'open' || type === 'close')
   const pieces = hasMarks ? withoutUnrecognized(allPieces) : allPieces
   let text = ''
@@ -201,7 +201,7 @@ function writeMarks(allPieces: readonly Piece[]): { readonly text: string; reado
 }
 
 /** Drops marks that WhatsApp would not recognize. */
-function withoutUnrecognized(allPieces: readonly Piece[]): readonly Piece[] {
+function withoutUnrecognized(allPieces: readonly LinePiece[]): readonly LinePiece[] {
   const pieces = withoutNested(allPieces)
   const unrecognized = unrecognizedMarks(pieces)
   return unrecognized.size === 0 ? pieces : pieces.filter((_, at) => !unrecognized.has(at))
@@ -229,7 +229,7 @@ function couldBeMark(sign: string, before: string, after: string): boolean {
 }
 
 /** Drops marks inside marks of the same kind. */
-function withoutNested(pieces: readonly Piece[]): readonly Piece[] {
+function withoutNested(pieces: readonly LinePiece[]): readonly LinePiece[] {
   const open: Mark[] = []
   let nested: Mark[] = []
   return pieces.filter((piece) => {
@@ -248,7 +248,7 @@ function withoutNested(pieces: readonly Piece[]): readonly Piece[] {
 }
 
 /** Indexes of the marks that WhatsApp would not recognize, or that lack their other half. */
-function unrecognizedMarks(pieces: readonly Piece[]): ReadonlySet<number> {
+function unrecognizedMarks(pieces: readonly LinePiece[]): ReadonlySet<number> {
   const unrecognized = new Set<number>()
   const opened: number[] = []
   for (const [at, piece] of pieces.entries()) {
@@ -262,7 +262,7 @@ function unrecognizedMarks(pieces: readonly Piece[]): ReadonlySet<number> {
 }
 
 /** Whether WhatsApp recognizes the marks at these two positions as a pair. */
-function isRecognized(pieces: readonly Piece[], from: number, to: number): boolean {
+function isRecognized(pieces: readonly LinePiece[], from: number, to: number): boolean {
   const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'text' || type === 'verbatim')
   const first = inside[0]
   const last = inside.at(-1)
@@ -281,7 +281,7 @@ function isRecognized(pieces: readonly Piece[], from: number, to: number): boole
 }
 
 /** The visible text before (-1) or after (1) a position in the line, ignoring marks. Empty at the ends of the line. */
-function visibleTextBeside(pieces: readonly Piece[], position: number, step: 1 | -1): string {
+function visibleTextBeside(pieces: readonly LinePiece[], position: number, step: 1 | -1): string {
   for (let at = position + step; at >= 0 && at < pieces.length; at += step) {
     const piece = pieces[at]
     if (!piece || piece.type === 'quote') return ''
@@ -291,14 +291,14 @@ function visibleTextBeside(pieces: readonly Piece[], position: number, step: 1 |
 }
 
 /** The sent text directly before (-1) or after (1) a piece. Any mark counts as "*", because it isn't a letter. */
-function sentTextBeside(pieces: readonly Piece[], position: number, step: 1 | -1): string {
+function sentTextBeside(pieces: readonly LinePiece[], position: number, step: 1 | -1): string {
   const piece = pieces[position + step]
   if (!piece || piece.type === 'quote') return ''
   return piece.type === 'text' || piece.type === 'verbatim' ? piece.text : '*'
 }
 
 /** The visible text of a piece. Marks have none. */
-function plainOf(piece: Piece): string {
+function plainOf(piece: LinePiece): string {
   return piece.type === 'text' ? piece.text : piece.type === 'verbatim' ? piece.plain : ''
 }
 

@@ -152,11 +152,14 @@ async function createLinkedDevice(
   function handleUpdate({ connection, qr, lastDisconnect }: ConnectionUpdate): void {
     if (qr !== undefined && login.number() === undefined) requestPairingCode()
     if (connection === 'open') monitor.succeeded()
-    if (connection === 'close' && isOn) dropSocketAndReconnect(lastDisconnect?.error)
+    if (connection === 'close' && isOn) scheduleReconnect(lastDisconnect?.error)
   }
 
-  /** Reconnects after every error. If a person has to fix it, waits longer and reads the login again. */
-  function dropSocketAndReconnect(error: unknown): void {
+  /**
+   * Reports the error, except after pairing, and schedules a reconnect. If a person has to fix the error, the wait is longer
+   * and the login is read again.
+   */
+  function scheduleReconnect(error: unknown): void {
     current = undefined
     channel.setSocket(undefined)
     const status = boomStatusOf(error)

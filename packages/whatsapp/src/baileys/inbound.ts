@@ -11,11 +11,11 @@ type TextInbound = Omit<Extract<Inbound, { type: 'text' }>, 'answer'>
 export interface BaileysReceived extends Omit<TextInbound, 'chat' | 'actor'> {
   readonly quoted: BaileysQuoted
   readonly jid: string
-  readonly author: Author
+  readonly author: MessageAuthor
 }
 
 /** The author, with the ids from the message. */
-interface Author {
+interface MessageAuthor {
   /** Undefined for a group message without a participant. */
   readonly jid: string | undefined
   /** The same person's other id, if the message has it. */
@@ -42,7 +42,7 @@ const key = z.object({
 const time = z.coerce.number().positive().optional().catch(undefined)
 
 /** A file's key. Bytes, or their base64 if the message was stored as JSON. */
-const fileKey = z
+const encryptionKey = z
   .union([z.instanceof(Uint8Array), z.string()])
   .nullish()
   .catch(undefined)
@@ -52,7 +52,7 @@ const fileFields = {
   mimetype: z.string().nullish(),
   fileName: z.string().nullish(),
   fileLength: z.coerce.number().nonnegative().nullish().catch(undefined),
-  mediaKey: fileKey,
+  mediaKey: encryptionKey,
   directPath: z.string().nullish(),
   url: z.string().nullish(),
 }

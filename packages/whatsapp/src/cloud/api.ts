@@ -110,14 +110,14 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     // A redirect may lead to another host, which must get neither the token nor the message.
     const guarded = { method, headers: { ...headers, authorization }, redirect: 'manual' } as const
     const response = await send(`${base}${path}`, { ...request, ...guarded })
-    return { answer: await answerOf(response), at: timeIn(response.headers) }
+    return { answer: await readResponse(response), at: responseTime(response.headers) }
   }
 }
 
 type CloudHeaders = Readonly<Record<string, string>>
 
 /** Parses a response of the Cloud API. Throws a `CloudError` for a failed one. */
-export async function answerOf(response: Response): Promise<unknown> {
+export async function readResponse(response: Response): Promise<unknown> {
   const answer = jsonOf(await response.text())
   if (response.ok) return answer
   const { status } = response
@@ -126,7 +126,7 @@ export async function answerOf(response: Response): Promise<unknown> {
 }
 
 /** The `Date` header, in ms since the epoch. Undefined if it is missing or unreadable. */
-function timeIn(headers: Headers): number | undefined {
+function responseTime(headers: Headers): number | undefined {
   const at = Date.parse(headers.get('date') ?? '')
   return Number.isNaN(at) ? undefined : at
 }

@@ -14,7 +14,7 @@ import type { CloudConfig } from '../config.ts'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
 import { maxWebhookBytes } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
-import { answerOf, createCloudClient, defaultApiUrl } from './api.ts'
+import { createCloudClient, defaultApiUrl, readResponse } from './api.ts'
 import { whatsappChannel } from './channel.ts'
 import { toDisplayNumber, toMediaPlace } from './inbound.ts'
 import { createCloudPort } from './port.ts'
@@ -141,7 +141,7 @@ function createGraph(
       async (signal) => {
         const headers = { authorization: `Bearer ${token}` }
         // A redirect may lead to another host, which must not get the token.
-        return await answerOf(await fetch(`${apiUrl}/${path}`, { headers, redirect: 'manual', signal }))
+        return await readResponse(await fetch(`${apiUrl}/${path}`, { headers, redirect: 'manual', signal }))
       },
       { what, clock, toPortError: toCloudPortError },
     )

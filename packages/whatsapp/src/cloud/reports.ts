@@ -60,7 +60,7 @@ const mostPeople = 10_000
  * How long to wait for a message's first status, in ms. Meta documents no time. A status usually arrives within a second
  * or two.
  */
-const statusMs = 10_000
+const firstStatusMs = 10_000
 
 const reportsByClient = new WeakMap<CloudClient, CloudReports>()
 
@@ -126,7 +126,7 @@ function createReports(): CloudReports {
     return {
       of: (key) => [...(posts.get(key)?.values() ?? [])],
       isClosed: () => windows.get(webhookId(person))?.isClosed === true,
-      withinMs: () => (isListening ? statusMs : 0),
+      withinMs: () => (isListening ? firstStatusMs : 0),
       observe: (listener) => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -134,7 +134,7 @@ function createReports(): CloudReports {
     }
   }
 
-  /** Waits for at most `statusMs`. Stops at once when a status names the key, or on an abort. */
+  /** Waits for at most `firstStatusMs`. Stops at once when a status names the key, or on an abort. */
   async function waitForPost(
     key: string,
     clock: Clock,
@@ -150,7 +150,7 @@ function createReports(): CloudReports {
     signal.addEventListener('abort', stopWaiting)
     stopOnceReported()
     try {
-      await pause(clock, statusMs, waiting.signal)
+      await pause(clock, firstStatusMs, waiting.signal)
     } finally {
       listeners.delete(stopOnceReported)
       signal.removeEventListener('abort', stopWaiting)

@@ -63,6 +63,7 @@ async function watchUntilSettled(
   await client.close()
 }
 
+/** Reports only the chunks of event streams. */
 function fetchReportingChunks(onChunk: (() => void) | undefined): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init)

@@ -43,6 +43,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
+  /** Ends when the stream is cut or the signal aborts. */
   async function* streamChunks(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.addEventListener('abort', () => wake())
     const own = streams

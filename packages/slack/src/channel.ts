@@ -124,6 +124,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     handleEvent: async (body) => void (await receive(body)),
   }
 
+  /** Joins the thread, and lets only the inbound's author answer. Options in `more` take precedence. */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     threads.join(chat)

@@ -108,6 +108,7 @@ export function createSlackPort(
     return createStream({ ...who, features, isWorking, onMisplaced })
   }
 
+  /** Puts the key into the message's metadata, by which `lookUp` finds it. */
   async function post(bubble: Bubble, { replyTo, key, signal }: PostOptions): Promise<MessageRef> {
     const fields = {
       channel,
@@ -133,6 +134,7 @@ export function createSlackPort(
     )
   }
 
+  /** Succeeds for a message that is already gone. */
   async function remove({ id }: MessageRef, { signal }: EditOptions): Promise<void> {
     await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
@@ -396,7 +398,7 @@ async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, pl
 }
 
 /**
- * Finds a stream. `chat.startStream` accepts no metadata, but each message has the author and state of its stream:
+ * Finds a stream, and records it as this reply's. `chat.startStream` accepts no metadata, but each message has the author and state of its stream:
  * `user` and `streaming_state` in `ConversationsRepliesResponse` of `@slack/web-api`, whose states are in
  * `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time, is open,
  * and belongs to no other reply. `messages` is undefined if there are more than one page.

@@ -146,6 +146,7 @@ function collectClosedLinks(tokens: readonly Token[], found: LinkToken[]): void 
   }
 }
 
+/** Whether it can't be opened, or its text names another address. */
 function isClosedLink(token: LinkToken): boolean {
   const href = addressOf(token)
   return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(visibleText(token.tokens), href))

@@ -57,7 +57,7 @@ export function createStream(options: StreamTarget): AppendStream {
     measure: bytesOf,
     open: openStream,
     append,
-    close,
+    close: closeStream,
   }
 
   async function openStream(piece: StreamPiece, { signal }: EditOptions): Promise<MessageRef> {
@@ -82,7 +82,8 @@ export function createStream(options: StreamTarget): AppendStream {
     await requireStreams(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
-  async function close(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
+  /** Sends the rest, and tells Slack whether the reply continues. */
+  async function closeStream(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = buildChunks(piece, openStreams.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
     features.streamed.set(ref.id, true)

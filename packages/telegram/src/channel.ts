@@ -83,6 +83,7 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     handleUpdate,
   }
 
+  /** Replies to the inbound's message, and lets only its author answer. Options in `more` take precedence. */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return telegramSink({

@@ -255,6 +255,7 @@ function repliedMessageIn(raw: Message): MessageRef | undefined {
   return { id: String(replied.message_id) }
 }
 
+/** The thread is kept only if it is a topic. */
 function chatIn({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
   return chatOf(chat.id, is_topic_message === true ? message_thread_id : undefined)
 }

@@ -150,6 +150,7 @@ function responseIn(error: unknown): ReturnType<typeof responseOf> {
   return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 
+/** `conflict` if another process or a webhook takes the updates, and `updates` for any other failure. */
 function pollingError(error: unknown): TelegramError {
   const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
   const failure = toPortError(error, 'getUpdates')

@@ -140,6 +140,7 @@ export function createTelegramPort(
     )
   }
 
+  /** Succeeds for a message that is already gone. */
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
     await ignoreGone(
       callChat('remove', removing, (signal) => api.deleteMessage(currentChatId(), reachableIdOf(ref), signal)),
@@ -158,6 +159,7 @@ export function createTelegramPort(
     )
   }
 
+  /** Cuts the caption to the length that Telegram takes. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await inputFileOf(new TextEncoder().encode(text), name)
     const other = (): TelegramFields => ({
@@ -170,6 +172,7 @@ export function createTelegramPort(
     )
   }
 
+  /** Replaces the bot's reaction. Without a sign, removes it. */
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? [] : [{ type: 'emoji', emoji: sign === 'seen' ? '👀' : '👍' } as const]
     await callChat('react', reacting, (signal) =>
@@ -384,6 +387,7 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
     throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${currentChatId()}.`)
   }
 
+  /** Removes `replyTo` if that message stayed in the old group. */
   function withoutOldReply(posting: PostOptions): PostOptions {
     return isInCurrentChat(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
   }

@@ -46,6 +46,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   let lookup: Promise<string | undefined> | undefined
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: receiveUpdate, settled }
 
+  /** False if the host did not take it. */
   async function receiveUpdate({ id, received }: Update): Promise<boolean> {
     if (received?.type === 'moved') return await redirectChat(received)
     return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'

@@ -120,6 +120,7 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
 /** Length of the pieces that are compared to find missing and repeated text. */
 const pieceLetters = 40
 
+/** Letters of pieces that are missing on the screen, and of those shown too often. */
 function compareLetters(seen: string, final: string): { missing: number; doubled: number } {
   let missing = 0
   let doubled = 0

@@ -54,6 +54,7 @@ function raceSafeParse(effort: Effort): Promise<number> {
   })
 }
 
+/** Our cells against copying a Map for each change. */
 function raceMap(effort: Effort): Promise<number> {
   const ids = Array.from({ length: 1000 }, (_, at) => `ses_1fd2${(at + 0x10000000).toString(16)}${at * 7919}`)
   const values = ids.map((id) => ({ id }))
@@ -71,6 +72,7 @@ function raceMap(effort: Effort): Promise<number> {
   })
 }
 
+/** Our reader against a streaming `TextDecoder`. Throws if their texts differ in length. */
 function raceTextDecoder(effort: Effort): Promise<number> {
   const streams = recordedStreams(1400)
   let ours = 0

@@ -188,6 +188,7 @@ export const sessionGoals: readonly Goal[] = [
   },
 ]
 
+/** Interleaved sessions against the same sessions in sequence. */
 function raceSequence(effort: Effort): Promise<number> {
   const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
   const longest = Math.max(...turns.map((events) => events.length))
@@ -197,6 +198,7 @@ function raceSequence(effort: Effort): Promise<number> {
   return race({ first: () => readSessions(waitForTurn), second: () => readSessions(interleaved), effort, rounds: 11 })
 }
 
+/** Throws unless all sessions settle. */
 function readSessions(chunks: readonly Uint8Array[]): void {
   const { observer, count } = createCounter()
   readLive(chunks, { observer })

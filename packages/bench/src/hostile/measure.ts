@@ -99,6 +99,7 @@ export function worstOf(findings: readonly Finding[]): Finding {
   return findings.reduce((worst, finding) => (finding.value > worst.value ? finding : worst))
 }
 
+/** Default: all. */
 function selectPatterns(only: readonly string[] | undefined): readonly Pattern[] {
   return only ? patterns.filter(({ id }) => only.includes(id)) : patterns
 }

@@ -115,6 +115,7 @@ function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
   }
 }
 
+/** Settled unless the text is open. */
 function replyWithText(text: string, isOpen: boolean): Reply {
   const part = { id: 'prt_1', messageID: 'msg_2', raw: undefined, type: 'text', text } as const
   const messages = [

@@ -83,6 +83,7 @@ function repeatedPattern(id: string, unit: string): Pattern {
   return linePattern(id, () => unit)
 }
 
+/** Each N of a line becomes the round's letter. */
 function linePattern(id: string, line: (at: number, round: number) => string): Pattern {
   return {
     id,
@@ -96,6 +97,7 @@ function linePattern(id: string, line: (at: number, round: number) => string): P
   }
 }
 
+/** Exactly `units` UTF-16 units. */
 function textOfLines(units: number, line: (at: number) => string): string {
   const parts: string[] = []
   let length = 0

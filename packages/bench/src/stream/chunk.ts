@@ -20,6 +20,7 @@ function splitEvenly(bytes: Uint8Array, size: number): Uint8Array[] {
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.slice(at * size, (at + 1) * size))
 }
 
+/** Bytes after the last frame are a chunk too. */
 function splitFrames(bytes: Uint8Array): Uint8Array[] {
   const frames: Uint8Array[] = []
   const lineEnd = 10

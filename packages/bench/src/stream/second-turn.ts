@@ -28,6 +28,7 @@ export function generateSecondTurn({ deltas }: { readonly deltas: number }): rea
   addStored('session.execution.succeeded', {}, 'everywhere')
   return frames
 
+  /** A text, and a tool call unless it is the last step. */
   function addStep(size: number, isLast: boolean): void {
     const step = { assistantMessageID: newID('msg') }
     const tokens = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }

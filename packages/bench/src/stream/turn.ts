@@ -75,6 +75,7 @@ export function generateTurn(options: TurnOptions): Turn {
   addEvent('session.idle', {})
   return { sessionID, events, texts }
 
+  /** A text, and a tool call unless it is the last step. */
   function addStep(size: number, isLast: boolean): void {
     const id = newID('msg')
     const reason = isLast ? 'stop' : 'tool-calls'
@@ -131,6 +132,7 @@ export function generateTurn(options: TurnOptions): Turn {
     addEvent('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
   }
 
+  /** A millisecond after the event before. */
   function addEvent(type: string, properties: object): void {
     at += 1
     events.push({ type, properties: { sessionID, ...properties } })

@@ -94,10 +94,12 @@ export function pickedOptions(ask: Ask, entry: Entry): readonly string[] {
   return read.type === 'answer' ? read.answers : []
 }
 
+/** Also clears the note. */
 function withInput(entry: Entry, input: string): { entry: Entry } {
   return { entry: { ...entry, input, note: undefined } }
 }
 
+/** Marks the entry as sent, and clears its input and note. */
 function withSentAnswer(entry: Entry, answer: Answer): { entry: Entry; answer: Answer } {
   return { entry: { ...entry, input: '', note: undefined, sent: true }, answer }
 }

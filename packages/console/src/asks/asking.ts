@@ -82,6 +82,7 @@ export function createAsking(options: {
     }
   }
 
+  /** Does nothing without a client. */
   function answerOrReject(ask: Ask, answer: Answer): Promise<unknown> | undefined {
     if (answer.type === 'reject') return client?.reject(ask, answer.message)
     return client?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)

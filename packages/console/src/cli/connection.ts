@@ -63,6 +63,7 @@ export async function openServer(
     return message.replace(/connect\(\) needs .*$/, cure)
   }
 
+  /** Drops failures from here on. */
   async function close(): Promise<void> {
     open = false
     notice.stop()
@@ -128,13 +129,15 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
   const waiting = new Set<() => void>()
   let outage: { readonly at: number; readonly isMine: boolean } | undefined
 
+  /** Notes the loss, unless shown replies report it. Drops the failures that it explains. */
   function onLost(): void {
     const isMine = !isShowing()
-    dropWaiting()
+    dropWaitingReports()
     outage = { at: clock.now(), isMine }
     if (isMine) note(texts.lostConnection)
   }
 
+  /** Notes the reconnect, unless shown replies report it. */
   function onRestored(): void {
     if (outage === undefined) return
     const { at, isMine } = outage
@@ -150,6 +153,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     return outage !== undefined && type === 'unreachable'
   }
 
+  /** Waits for `graceMs` before it reports a failed call. Other failures are reported at once. */
   function reportUnlessOutage(error: ReplyError, report: () => void): void {
     if (isExplainedByOutage(error)) return
     if (error.type !== 'unreachable') return report()
@@ -160,7 +164,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     waiting.add(cancel)
   }
 
-  function dropWaiting(): void {
+  function dropWaitingReports(): void {
     for (const cancel of waiting) cancel()
     waiting.clear()
   }
@@ -168,6 +172,6 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
   return {
     onConnection: (connection) => (connection === 'lost' ? onLost() : onRestored()),
     onFailure: reportUnlessOutage,
-    stop: dropWaiting,
+    stop: dropWaitingReports,
   }
 }

@@ -22,8 +22,7 @@ export async function main(args: readonly string[], terminal: Terminal & { reado
 async function runCommand(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
   let code = 0
   const loadIO = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
-  /** `unknown` if package.json has none. */
-  const program = createProgram({ io, loadIO, packageVersion: version(), exit: (value) => (code = value) })
+  const program = createProgram({ io, loadIO, version: packageVersion(), exit: (value) => (code = value) })
   try {
     await program.parseAsync(args, { from: 'user' })
     return code
@@ -35,9 +34,9 @@ async function runCommand(args: readonly string[], io: Terminal, clock: () => Pr
 
 /** Writes the error, and returns its exit code. Loads the module late, because help texts don't need it. */
 async function writeFailure(error: unknown, { stderr, env }: Terminal): Promise<number> {
-  const { exitCodeOfError: exitOfError, errorLine: sayError } = await import('./exit-code.ts')
-  stderr.write(`${sayError(error, env)}\n`)
-  return exitOfError(error)
+  const { errorLine, exitCodeOfError } = await import('./exit-code.ts')
+  stderr.write(`${errorLine(error, env)}\n`)
+  return exitCodeOfError(error)
 }
 
 /** The streams, environment and signals of this process. */
@@ -56,7 +55,8 @@ export function processIO(): Terminal {
   }
 }
 
-function version(): string {
+/** `unknown` if package.json has none. */
+function packageVersion(): string {
   const require = createRequire(import.meta.url)
   const text = readFileSync(require.resolve('@reply/console/package.json'), 'utf8')
   const found: unknown = JSON.parse(text)

@@ -106,7 +106,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
     return sink
   }
 
-  function changeObserver(): ReplyObserver {
+  function changeLineWriter(): ReplyObserver {
     return observeAll(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
   }
 
@@ -122,7 +122,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
       hint = text
     },
     note: noteWriter(io, options),
-    observe: () => [trackOpen, ...(isJson ? (options.changes === true ? [changeObserver()] : []) : [addSink()])],
+    observe: () => [trackOpen, ...(isJson ? (options.changes === true ? [changeLineWriter()] : []) : [addSink()])],
     isShowing: () => sinks.size > 0,
     missedText: () => ([...openReplies.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
     printJson(reply) {
@@ -174,14 +174,17 @@ function shortChange(change: Change): Record<string, unknown> {
   return own
 }
 
+/** Without the wire event, and without a text that the change has as a delta. */
 function shortPart(part: Part, hasDelta: boolean): Record<string, unknown> {
   return { ...part, raw: undefined, ...(hasDelta ? { text: undefined } : {}) }
 }
 
+/** Without the parts and the wire events. */
 function shortMessage({ parts: _, raw: __, error, ...message }: Message): Record<string, unknown> {
   return { ...message, error: error && { ...error, raw: undefined } }
 }
 
+/** With the session, phase and outcome instead of the reply. */
 function shortChild({ reply, ...child }: Child): Record<string, unknown> {
   return { sessionID: reply.sessionID, ...child, phase: reply.phase, outcome: reply.outcome }
 }

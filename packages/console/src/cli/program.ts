@@ -13,7 +13,7 @@ export interface ProgramSetup {
   readonly io: Terminal
   /** Loads the process's IO for a command. */
   readonly loadIO: () => Promise<ProcessIO>
-  readonly packageVersion: string
+  readonly version: string
   readonly exit: (code: number) => void
 }
 
@@ -36,7 +36,7 @@ Environment:
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
 /** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
-export function createProgram({ io, loadIO, packageVersion: version, exit }: ProgramSetup): Command {
+export function createProgram({ io, loadIO, version, exit }: ProgramSetup): Command {
   const program = new Command('reply')
     .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
     .version(version)

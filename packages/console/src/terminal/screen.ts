@@ -68,6 +68,7 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
   }
 
+  /** While on, also restores the terminal when the process exits. */
   function setListening(on: boolean): void {
     const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)

@@ -77,6 +77,7 @@ export function createDelays(): Delays {
     reconnect = undefined
   }
 
+  /** Undefined if only an event can change the list. */
   function msUntilChange(now: number): number | undefined {
     return reconnect === undefined ? undefined : Math.max(0, reconnect.at + SURE_MS - now)
   }

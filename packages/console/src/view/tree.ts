@@ -141,12 +141,14 @@ function hasContinuedAfter(call: StartingCall | undefined): boolean {
   return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
+/** For a sub-agent without an ending of its own, the result of its call. */
 function childMark(child: Child, part: ToolPart | undefined): Line[number] {
   const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
   if (outcome === 'completed') return SYMBOLS.done
   return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
 }
 
+/** For a sub-agent without an ending of its own, the result of its call. */
 function childEndText({ reply }: Child, part: ToolPart | undefined): string {
   const ending = endingOf(reply)
   if (ending === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
@@ -229,6 +231,7 @@ function toolEndText(end: ToolEnd): Line {
   }
 }
 
+/** Added and removed lines. Empty without a diff. */
 function diffCount({ state }: ToolPart): Line {
   const changed = patchCount(state.metadata?.diff)
   return changed === '' ? [] : line(` ${changed}`, 'dim')

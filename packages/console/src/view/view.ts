@@ -77,6 +77,7 @@ function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
   ]
 }
 
+/** Empty for a hidden part, unless it was shown before. */
 function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []

@@ -46,6 +46,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
   const waiting: string[] = []
   return { text: askText, secret: askSecret, choose, say: sayBetween }
 
+  /** Repeats the question until `check` accepts the answer. An empty answer means `initial`. */
   async function askText(message: string, options: TextOptions = {}): Promise<string> {
     const { initial, check, signal } = options
     const validate = (typed: string | undefined): string | undefined => {
@@ -76,6 +77,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
     return found.value
   }
 
+  /** Interrupts an open text question, which is then asked again. */
   function sayBetween(line: string): void {
     if (!close) return log.message(cleanLine(line), { output })
     waiting.push(line)

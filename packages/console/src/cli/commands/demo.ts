@@ -78,6 +78,7 @@ function stopTimeout({ clock }: ProcessIO): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }
 
+/** Shows the reply to the demo's prompt. Calls `onTalk` right before the prompt is sent. */
 async function promptServer(
   started: Awaited<ReturnType<Testing['startDemo']>>,
   onTalk: () => void,

@@ -45,6 +45,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
     await client.close()
   }
 
+  /** Only for a new session that can be continued, with a person at the terminal. */
   function noteHowToContinue({ sessionID, outcome }: Reply): void {
     // An agent's session ends with it.
     if (!output.interactive || options.via !== undefined || options.session !== undefined) return

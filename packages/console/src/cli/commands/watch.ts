@@ -37,7 +37,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
   note(`watching ${session ?? 'every session'} at ${url}. Press Control-C to stop`)
   const exit = listenForExit(io, { interrupted: () => EXIT.done })
 
-  function observe(reply: Reply): readonly ReplyObserver[] {
+  function observersFor(reply: Reply): readonly ReplyObserver[] {
     return [...output.observe(reply), { replySettled: (settled) => output.printJson(settled.reply) }]
   }
 
@@ -46,7 +46,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
       ...(session === undefined ? {} : { sessionID: session }),
       ...(directory === undefined ? {} : { directory }),
     },
-    { observe: (reply) => [...observe(reply)] },
+    { observe: (reply) => [...observersFor(reply)] },
   )
   try {
     return await Promise.race([exit.code, missing])

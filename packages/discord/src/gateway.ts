@@ -49,6 +49,7 @@ export function createGateway(
   }
   return { client, start, stop }
 
+  /** Stops and rejects if the first log-in is `unauthorized`. Resolves after any other failure, which is retried. */
   async function start(): Promise<void> {
     const error = await logIn(true)
     if (error?.type !== 'unauthorized') return

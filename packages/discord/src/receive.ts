@@ -43,7 +43,7 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
   const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
   return { receive, settled: receiver.settled }
 
-  /** Starts the time limit for an acknowledgement on arrival, before the store is read. */
+  /** The time limit for an acknowledgement starts on arrival, before the store is read, and is cancelled for a repeat. */
   function receive({ id, received }: Event, sendFirst?: SendBody): ReturnType<Receiver['receive']> {
     const responder = received && responderFor(received, sendFirst)
     const handled = receiver.receive(id, () => received && inboundOf(received, responder))

@@ -159,7 +159,7 @@ type Named<Value extends string> = { readonly [Name in Value]: Name }
 
 const schema = z.object(fields).strict()
 
-/** Fills in the defaults. Throws `invalid` with the field and the values that it accepts. */
+/** Fills in the defaults. Throws `invalid` with the name of the field and the reason. */
 export function toPolicy(changes: Partial<Policy> = {}): Policy {
   const parsed = schema.safeParse(changes)
   if (parsed.success) return parsed.data
@@ -167,9 +167,10 @@ export function toPolicy(changes: Partial<Policy> = {}): Policy {
   throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
-/** Fills in the English texts. */
+/**
+ * Fills in the English texts. A blank `removed` is replaced as well, because platforms refuse an edit to an empty text.
+ */
 export function toTexts(replacements: Partial<Texts> = {}): Texts {
   const texts = { ...defaultTexts, ...replacements }
-  // Platforms refuse an edit to an empty text.
   return texts.removed.trim() === '' ? { ...texts, removed: defaultTexts.removed } : texts
 }

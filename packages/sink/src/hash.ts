@@ -1,4 +1,4 @@
-/** 53-bit hash that distinguishes texts. Not for security. */
+/** Returns a 53-bit hash that distinguishes texts. Not for security. */
 export function hashOf(text: string): string {
   return hashOfState(hashedTo(text.length, text, emptyHash))
 }

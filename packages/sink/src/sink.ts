@@ -142,7 +142,10 @@ export function createSink(options: SinkOptions): Sink {
   let total: Delivery = { shown: 0, undelivered: [], doubtful: 0, calls: 0, rateLimited: 0 }
   return { ...observerOf(show), settled, findAsks, readAnswer, stoppedBy, stop }
 
-  /** Passes the reply to its deliverer. A started reply gets a new one, even in a session that has one. */
+  /**
+   * Passes the reply to its deliverer. A started reply gets a new one, even in a session that has one. Does nothing
+   * after the stop.
+   */
   function show({ type, reply }: Observation): void {
     if (isStopped) return
     const own = type === 'replyStarted' ? undefined : newest.get(reply.sessionID)
@@ -225,7 +228,7 @@ export function createSink(options: SinkOptions): Sink {
     }
   }
 
-  /** Ignores all later replies. */
+  /** Stops all deliverers, and ignores later replies. */
   async function stop(): Promise<void> {
     isStopped = true
     begun.resolve()

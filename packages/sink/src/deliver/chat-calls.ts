@@ -76,7 +76,7 @@ export function createChats(clock: Clock): Chats {
     },
   }
 
-  /** Creates the calls of a new chat. May drop idle chats first. */
+  /** Returns the calls of a chat, and creates them for a new one. May drop idle chats first. */
   function callsIn(id: string): ChatCalls {
     const known = chats.get(id)
     if (known) return known
@@ -159,7 +159,7 @@ function createWriters(clock: Clock): Writers {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }
 
-  /** Drops writers whose pause was too long. Counts the owner even if it doesn't write. */
+  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
   function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {

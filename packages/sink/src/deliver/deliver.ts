@@ -148,7 +148,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     await port.typing?.(on, { chat, signal, ...(doing !== undefined && { doing }) })
   }
 
-  /** Does nothing without a message with the prompt. */
+  /** Sets the reaction on the message with the prompt. Does nothing without that message. */
   async function reactToPrompt(sign: 'seen' | 'done' | undefined): Promise<void> {
     if (options.replyTo) await port.react?.(options.replyTo, sign, { chat, signal })
   }

@@ -22,7 +22,7 @@ interface ReportedEdit {
   readonly resolve: () => void
 }
 
-/** Calls `onArrived` when another process reports a late edit. */
+/** Creates the reports of one reply. Calls `onArrived` when another process reports a late edit. */
 export function createLateEdits(
   late: LateCalls | undefined,
   onArrived: () => void,

@@ -119,7 +119,7 @@ async function lookUpPost({ id: key, kind, at }: IntentEntry, options: Operation
   return { type: 'there', ref: await port.post(placeholderBubble(options), { chat, signal, key, silent: true }) }
 }
 
-/** Without `remove`, edits the message to a placeholder. */
+/** Removes the message. If the port can't remove messages, edits it to a placeholder. */
 async function removeOrEmpty(ref: MessageRef, options: OperationTarget): Promise<void> {
   const { port, chat, signal } = options
   if (port.remove) return await port.remove(ref, { chat, signal })
@@ -152,8 +152,8 @@ function newestAnswerRef(entries: Ledger['entries']): MessageRef | undefined {
 const longPauseMs = 60_000
 
 /**
- * Whether a failed call is reported to the host. Refused markup and short rate limits only cost a retry, and a stream that
- * was closed early continues by edits.
+ * Whether the host should know about a failed call. Refused markup and short rate limits only cost a retry, and a
+ * stream that was closed early continues by edits.
  */
 export function isReported(operation: Operation, { type, retryAfterMs = 0 }: PortError): boolean {
   if (type === 'rate-limited') return retryAfterMs >= longPauseMs

@@ -50,7 +50,10 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** Returns the operation that shows the first missing message. Undefined if none is missing. */
+/**
+ * Returns the operation that shows the first missing message, or a pending ask if the messages before it would take too
+ * long. Undefined if nothing is missing.
+ */
 function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): Operation | undefined {
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
@@ -124,7 +127,7 @@ function rankOf(operation: Operation): number {
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
 }
 
-/** Whether the slot has a message or will never get one. */
+/** Whether the slot needs no post: it has a message, or will never get one. */
 export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   if (isOutdatedDoubt(entry, slot)) return false
@@ -220,7 +223,10 @@ const isRemovable: Readonly<Record<CardType, boolean>> = {
   ending: false,
 }
 
-/** Returns obsolete messages: a status, or pieces of a text that became shorter. */
+/**
+ * Returns messages to remove: a status that is no longer wanted, replaced messages, and pieces of a text that became
+ * shorter. Other types of cards stay. Empty if messages can't be edited.
+ */
 function obsoleteEntries(
   ledger: Ledger,
   slots: readonly Slot[],

@@ -121,8 +121,8 @@ export function createSchedule({
   }
 
   /**
-   * Also notes when the reply began to wait, so it must be called at each pass. Undefined unless the reply is settled
-   * and operations remain.
+   * Returns when the reply is given up, in ms since the epoch. Undefined unless it is settled and operations remain.
+   * Notes when that began, so it must be called at each pass.
    */
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
     const isWaiting = reply.phase === 'settled' && length > 0
@@ -149,6 +149,7 @@ export function createSchedule({
     return at
   }
 
+  /** Notes the time of the call. Resets the back-off and the time for `giveUpAt`, except after a look-up. */
   function recordSuccess(operation: Operation): void {
     writtenAt = clock.now()
     // A successful look-up does not mean that posts work.
@@ -158,6 +159,10 @@ export function createSchedule({
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 
+  /**
+   * Pauses the chat after a rate limit, and delays the next call if the platform is unreachable or the result unknown.
+   * A growing text that was refused waits for more text.
+   */
   function recordFailure(operation: Operation, call: CallKind, error: PortError): void {
     writtenAt = clock.now()
     pauseIfRateLimited(pace, error, call)

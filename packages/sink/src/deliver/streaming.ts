@@ -105,7 +105,7 @@ export function streamChangeFor(
   return flow && isGrowing && sent.openedAt > openSince ? 'append' : 'close'
 }
 
-/** Whether there is something to add to an open stream, or a reason to close it. */
+/** Whether an open stream has to be closed, or has new tasks or progress to show, even if its text is the same. */
 export function needsStreamChange(entry: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
   const sent = openStream(entry)
   if (!sent) return false

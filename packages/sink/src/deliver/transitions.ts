@@ -140,7 +140,7 @@ function accessAfter({ slot, entry, streamChange }: Edit): Access {
   return entry.access
 }
 
-/** For platforms without removal: the message stays, but counts as removed. */
+/** Records that the message counts as removed but stays, on platforms without removal. */
 export function withEmptied(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, asReplaced(asGone(entry)))
 }
@@ -229,7 +229,7 @@ function fieldsOf(
   }
 }
 
-/** All tokens of a message have the same secret. Undefined without buttons. */
+/** Returns the hash of the secret that all tokens of a message share. Undefined without buttons and form. */
 function secretHashesOf({ bubble: { buttons, form } }: Slot): readonly string[] | undefined {
   const token = buttons.flat()[0]?.data ?? form?.token
   return token === undefined ? undefined : [secretHash(token)]

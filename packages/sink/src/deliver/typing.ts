@@ -65,7 +65,7 @@ export function createTyping(
     stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
   }
 
-  /** Sends the notice and ignores failures. */
+  /** Sends the notice with the current activity, and ignores failures. */
   function sendTyping(on: boolean): void {
     sent = { doing, at: clock.now() }
     const text = on ? doing : undefined

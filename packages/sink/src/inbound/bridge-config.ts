@@ -40,7 +40,7 @@ export interface SinkFields {
   readonly texts?: Partial<Texts> | undefined
 }
 
-/** Options of a bridge's sink. The program's options for one reply override those of the config. */
+/** Returns the options of a bridge's sink. The program's options for one reply override those of the config. */
 export function sinkOptionsOf(
   { policy, texts }: SinkFields,
   { store, clock, onError }: Pick<ChannelHost, 'store' | 'clock' | 'onError'>,

@@ -62,7 +62,10 @@ interface BoundPlace extends SinkPlace {
   readonly answerers?: readonly string[] | undefined
 }
 
-/** The place of `sinkFor(inbound)`: the answer replies to that message, and only that actor may answer asks. */
+/**
+ * Returns the place of a sink. For an inbound text, the answer replies to it. For any inbound, only its actor may
+ * answer asks.
+ */
 export function placeOf(at: SinkPlace | Inbound): BoundPlace {
   if (!('type' in at)) return { chat: at.chat, replyTo: at.replyTo }
   // A press belongs to a message of the bot, and Stop to no message, so the answer replies to neither.

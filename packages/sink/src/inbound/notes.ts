@@ -77,7 +77,10 @@ export function createNotes({
     return refs
   }
 
-  /** Throws `refused` if the channel can't edit, and `too-long` if the text doesn't fit one message. */
+  /**
+   * Edits a message, with retries. Throws `refused` if the channel can't edit, and `too-long` if the text doesn't fit
+   * one message.
+   */
   async function edit(ref: MessageRef, note: Note): Promise<void> {
     const { chat, signal = newSignal() } = note
     const { port, render } = writerFor(note)
@@ -93,7 +96,7 @@ export function createNotes({
     await callWithRetries(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
-  /** Does nothing while the platform has requested a pause. Ignores failures. */
+  /** Shows the typing notice. Does nothing while the platform has requested a pause. Ignores failures. */
   async function typing(chat: Chat): Promise<void> {
     const { port } = writerOf(chat)
     const pace = paceOf(chat, port)

@@ -219,7 +219,7 @@ function answerCallName({ type, chat }: InboundPlace): string {
   return `answering a ${type} in chat ${chat.id}`
 }
 
-/** Makes calls after the first do nothing. Errors go to `onError`. */
+/** Returns a function that answers once. Later calls do nothing. It never rejects, and errors go to `onError`. */
 export function answerOnce(
   answer: (text: string | undefined) => Promise<unknown>,
   onError: (error: unknown) => void,

@@ -102,6 +102,7 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
     }
   }
 
+  /** Replaces the known ids by the newest `most` of these that are not too old. */
   function keepNewest(ids: InboundIds): void {
     knownIDs = new Map(ids.filter(([, at]) => !isOld(at)).slice(-most))
   }

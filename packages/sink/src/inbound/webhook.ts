@@ -71,14 +71,14 @@ export function createWebhook(options: WebhookOptions): Webhook {
   const read = createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock })
   return { refuse, take, listener, fetch }
 
-  /** Also refuses a request whose `content-length` is too large, with 413. */
+  /** Returns the response for a request to refuse: that of the option, or 413 if its `content-length` is too large. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     const refused = options.refuse(head)
     if (refused) return refused
     return Number(head.headers['content-length'] ?? 0) > maxBytes ? { status: 413 } : undefined
   }
 
-  /** Refuses first, so that you can pass it any request. */
+  /** Resolves with the response to a request. Refuses it first if necessary, so any request can be passed. */
   async function take(request: WebhookRequest): Promise<WebhookAnswer> {
     const refused = refuse(request)
     if (refused) return refused

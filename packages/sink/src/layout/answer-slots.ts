@@ -126,11 +126,12 @@ function slotOfSlice(
   }
 }
 
+/** Empty if the host's text is blank. */
 function continuedLabel({ texts }: LayoutOptions): string {
   return withLabel(texts.continued, '')
 }
 
-/** Puts a label of the sink above the text. Returns the text alone if the label is blank. */
+/** Puts a label of the sink in italics above the text. Returns the text alone if the label is blank. */
 function withLabel(label: string, text: string): string {
   return label.trim() === '' ? text : `*${label}*\n\n${text}`
 }

@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Replaces the entry with a changed one. Does nothing if the ledger no longer has it. */
+/** Replaces the entry by a changed one. Does nothing if the ledger no longer has it. */
 export function withChanged(ledger: Ledger, entry: Entry, changed: Entry): Ledger {
   return { ...ledger, entries: ledger.entries.map((one) => (isSame(one, entry) ? changed : one)) }
 }

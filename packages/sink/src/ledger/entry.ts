@@ -165,7 +165,10 @@ export function openStream(entry: Entry): Sent | undefined {
   return entry.state === 'shown' && entry.access.type === 'open-stream' ? entry.access.sent : undefined
 }
 
-/** Returns the reference of the message, also of a removed one. Undefined if the platform never gave one. */
+/**
+ * Returns the reference of the message, also if it was removed or only its older text is in the chat. Undefined if the
+ * platform gave none.
+ */
 export function refOf(entry: Entry): MessageRef | undefined {
   switch (entry.state) {
     case 'shown':

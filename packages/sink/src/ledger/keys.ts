@@ -18,17 +18,17 @@ export const contextKey = 'context'
 /** The text before the first card that interrupts it. */
 export const answerKey = 'answer'
 
-/** The text below the card that interrupted it. */
+/** Returns the key of the text below the card that interrupted it. */
 export function answerBelow(card: string): string {
   return `${answerKey}@${card}`
 }
 
-/** An answer that is posted once more, because its messages are wrong and cannot be edited. */
+/** Returns the key of an answer that is posted again, because its messages are wrong and can't be edited. */
 export function correctionOf(answer: string): string {
   return `${answer}!`
 }
 
-/** A file with code of an answer. */
+/** Returns the key of a file with code of an answer. */
 export function fileKey(answer: string, name: string): string {
   return `${answer}/${name}`
 }

@@ -169,7 +169,7 @@ function isCurrent({ isReplaced }: Entry): boolean {
   return !isReplaced
 }
 
-/** Undefined without entries. */
+/** Returns when the newest entry was posted. Undefined without entries. */
 function latestTime(entries: readonly Entry[]): number | undefined {
   return entries.reduce<number | undefined>((newest, { at }) => Math.max(at, newest ?? at), undefined)
 }

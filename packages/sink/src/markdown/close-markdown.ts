@@ -42,7 +42,10 @@ export function closeMarkdown(source: string): string {
   return source
 }
 
-/** Closes the last open construct. Returns the same text if none is open. */
+/**
+ * Closes the last open construct, or removes a last line whose meaning is not known yet. Returns the same text if there
+ * is neither.
+ */
 function closedOnce(source: string): string {
   const open = openBlocksOf(source)
   if (open?.fence !== undefined) return withClosedFence(source, closingFence(open), open.fence.marker)

@@ -100,11 +100,13 @@ function lastLineStart(text: string, mayBegin: (text: string, at: number) => boo
   return undefined
 }
 
+/** Whether a line that is not indented begins there, after a blank line. */
 function isAfterBlankLine(text: string, at: number): boolean {
   const before = at < 2 ? -1 : text.lastIndexOf('\n', at - 2)
   return before >= 0 && /\S/.test(text.charAt(at)) && /^[ \t\r]*$/.test(text.slice(before + 1, at - 1))
 }
 
+/** False for an indented line, and for one that may be an underline. */
 function isNotIndented(text: string, at: number): boolean {
   return /[^\s=-]/.test(text.charAt(at))
 }

@@ -51,7 +51,7 @@ export function openBlocksOf(source: string): OpenBlocks | undefined {
   return after.length > 1 && mayEnd ? openBlocksIn(source) : open
 }
 
-/** Reads the text and follows its last blocks inwards. */
+/** Returns the open blocks of a text that is read as it is, from the outermost. Undefined if there are none. */
 function openBlocksIn(source: string): OpenBlocks | undefined {
   const containers: Container[] = []
   let tokens: readonly Token[] = lex(source)

@@ -71,8 +71,8 @@ interface SliceOptions {
 }
 
 /**
- * Returns the longest slice from `from` that fits, or one character if nothing fits. `options.open` has the blocks to
- * reopen.
+ * Returns the slice that begins at `from`. It is as long as fits, and ends at the best position before that, or after
+ * one character if nothing fits. `options.open` has the blocks to reopen.
  */
 function sliceAt(source: string, from: number, options: SliceOptions): Slice {
   const { maxLength, measure } = options
@@ -176,7 +176,7 @@ function completedText(text: string): CompleteText {
   return { source: text.trimEnd() + closingFence(open), open }
 }
 
-/** Used when not even one character fits together with the reopened blocks. */
+/** Returns the source as it is. Used when not even one character fits together with the reopened blocks. */
 function sliceWithoutBlocks(source: string, from: number, to: number): Slice {
   return { from, to, source: source.slice(from, to), open: undefined }
 }

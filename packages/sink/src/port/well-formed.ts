@@ -40,6 +40,7 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
   }
 }
 
+/** Empty if the port has no `upload`. */
 function wellFormedUpload({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
   return upload ? { upload: (file, options) => upload(wellFormedFile(file), options) } : {}
 }

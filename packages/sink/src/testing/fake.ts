@@ -171,7 +171,7 @@ export function createFake(options: FakeOptions): Fake {
     return !lacks.includes(verb)
   }
 
-  /** Never fails, and doesn't count against the budget. */
+  /** Shows or hides the typing notice. Never fails, and doesn't count against the budget. */
   async function typing(on: boolean): Promise<void> {
     calls.push({ at: clock.now(), verb: 'typing', result: 'done' })
     typingUntil = on ? clock.now() + (limits.typingMs ?? 0) : 0
@@ -270,7 +270,7 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
-  /** Throws `gone`, `fixed` or `refused` for a message that can't be edited. */
+  /** Edits a message. Throws `gone`, `fixed` or `refused` for one that can't be edited. */
   function edit({ id }: MessageRef, bubble: Bubble): void {
     const at = messages.findIndex((message) => message.id === id)
     const message = messages[at]
@@ -289,7 +289,7 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
-  /** Adds text and tasks to an open stream, and closes it unless `staysOpen`. */
+  /** Adds text and tasks to an open stream, and closes it unless `staysOpen`. Throws `gone`, `fixed` or `too-long`. */
   function appendToStream(ref: MessageRef, { text, tasks }: StreamPiece, staysOpen: boolean): void {
     const message = messages.find(({ id }) => id === ref.id)
     if (!message || removed.has(ref.id)) throw new PortError('gone', 'No such message.')

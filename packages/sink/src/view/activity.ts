@@ -48,13 +48,13 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   return { key: `agent:${first.reply.sessionID}`, text, since: first.reply.startedAt }
 }
 
-/** The active sub-agents from the top down: at each level the one that started last. */
+/** Returns the active sub-agents from the top down: at each level the one that started last. */
 function activeAgentsOf({ children }: Reply): readonly Child[] {
   const child = children.findLast(({ reply }) => reply.phase !== 'settled')
   return child ? [child, ...activeAgentsOf(child.reply)] : []
 }
 
-/** Undefined unless the server is compacting the context now. */
+/** Returns the compaction as an activity. Undefined unless it is running. */
 function runningCompaction({ compaction }: Reply, texts: Texts): Activity | undefined {
   if (compaction?.state !== 'running') return undefined
   const { tokensBefore, startedAt } = compaction

@@ -76,7 +76,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   }
 }
 
-/** When a message is due after a long silence, in ms since the epoch. */
+/** Returns when a message is due after a long silence, in ms since the epoch. */
 export function silentFrom({ startedAt = 0 }: Reply, { shown, policy }: ViewOptions): number {
   return Math.max(shown.postedAt ?? 0, startedAt) + policy.heartbeatMs
 }
@@ -149,7 +149,7 @@ function fileCard(block: CodeBlock, key: string, name: string, { texts }: ViewOp
   return { type: 'file', key, source: caption, file: { name, text: `${block.code}\n`, caption } }
 }
 
-/** Empty if the host's caption is blank. */
+/** Returns the file's caption in italics. Empty if the host's text is blank. */
 function italicCaption(block: CodeBlock, name: string, { texts }: ViewOptions): string {
   const caption = texts.file(name, lineCount(block))
   return caption.trim() === '' ? '' : `*${caption}*`

@@ -286,7 +286,10 @@ interface Details {
 
 const cachedDetails = new WeakMap<PermissionAsk, Details>()
 
-/** Returns the same list for the same ask, so that it is only cut into messages once. */
+/**
+ * Returns the details, with those of "always" if `hasAlways`. The same list for the same ask, so that it is only cut
+ * into messages once.
+ */
 function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): AskContent['details'] {
   const before = cachedDetails.get(ask)
   if (before?.texts === texts && before.hasAlways === hasAlways) return before.list

@@ -5,7 +5,7 @@ import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
-/** Cards that say how the reply ended. Empty if the answer already shows it. */
+/** Returns cards that say how the reply ended. Empty until it has settled, and if the answer already shows it. */
 export function endingCards(reply: Reply, options: ViewOptions): readonly Card[] {
   if (reply.outcome === undefined) return []
   const ending = endingCard(reply, options)

@@ -105,7 +105,7 @@ export interface ActivityTimes {
   since(activity: Activity, now: number): number
 }
 
-/** Remembers the newest activity. */
+/** Creates a memory of when the newest activity was first seen. */
 export function createActivityTimes(): ActivityTimes {
   let newest: { readonly key: string; readonly since: number } | undefined
   return {

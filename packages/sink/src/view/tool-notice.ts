@@ -89,7 +89,10 @@ function reportableCalls(reply: Reply, options: ViewOptions): readonly Reportabl
   })
 }
 
-/** Whether a notice may name the call: its state was not reported, and neither the status nor the stream shows it. */
+/**
+ * Whether a notice may name the call: its state was not reported, and neither the status nor the stream shows it.
+ * Successful calls only with `calls` or `verbose`, or without edits.
+ */
 function isReportable(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
   const { verbosity } = options.policy

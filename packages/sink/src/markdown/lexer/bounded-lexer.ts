@@ -70,7 +70,10 @@ interface PlainFallback {
   makePlain(): void
 }
 
-/** The paragraph rule is replaced only when needed: marked joins paragraphs only while the rule is its own. */
+/**
+ * Creates the fallback. It replaces the paragraph rule only when needed, because marked joins paragraphs only while the
+ * rule is its own.
+ */
 function createPlainFallback(tokenizer: Tokenizer, lexer: Lexer): PlainFallback {
   let isPlain = false
   return {
@@ -82,7 +85,10 @@ function createPlainFallback(tokenizer: Tokenizer, lexer: Lexer): PlainFallback 
   }
 }
 
-/** Lists and quotes that are nested too deep, or read too often, become paragraphs. */
+/**
+ * Replaces the tokenizer's rules so that lists and quotes that are nested too deep, or read too often, become
+ * paragraphs.
+ */
 function limitContainers(
   tokenizer: Tokenizer,
   lexer: Lexer,
@@ -151,7 +157,7 @@ function limitContainers(
   }
 }
 
-/** Tables that are too wide, or searched for too often, become paragraphs. */
+/** Replaces the tokenizer's rule so that tables that are too wide, or searched for too often, become paragraphs. */
 function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
   const readTable = tokenizer.table.bind(tokenizer)
   const limit = createTableLimit(units)
@@ -163,7 +169,7 @@ function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
   }
 }
 
-/** Headings beyond the limit become paragraphs. */
+/** Replaces the tokenizer's rules so that headings beyond the limit become paragraphs. */
 function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallback): void {
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
@@ -180,7 +186,10 @@ function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallb
   }
 }
 
-/** Spans that are nested too deep, or whose ends are searched for too often, become text. */
+/**
+ * Replaces the rules for spans so that those that are nested too deep, or whose ends are searched for too often, become
+ * text.
+ */
 function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readSpans = lexer.inlineTokens.bind(lexer)
   const readEmphasis = tokenizer.emStrong.bind(tokenizer)

@@ -185,7 +185,7 @@ function spanOf(
   return link.startsWith('[') ? linkByLabel(link, labels) : linkToAddress(link)
 }
 
-/** Returns the text of inline code. One space at both ends belongs to the backticks. */
+/** Returns the text of inline code. Line feeds become spaces, and one space at both ends belongs to the backticks. */
 function codeWithoutPadding(content: string): string {
   const code = content.includes('\n') ? content.replaceAll('\n', ' ') : content
   return code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code) ? code.slice(1, -1) : code
@@ -259,8 +259,8 @@ function readRows(src: string): readonly ItemRow[] | undefined {
 }
 
 /**
- * Adds the row if it continues an open list, or begins one right below the text of the item above. Returns false if it
- * does neither, and the whole list must be read by marked.
+ * Adds the row. Returns whether it continues an open list, or begins one right below the text of the item above. If
+ * not, marked must read the whole list.
  */
 function tryAddRow(row: ItemRow, rows: ItemRow[], open: ItemRow[]): boolean {
   const above = rows.at(-1)

@@ -158,14 +158,20 @@ function withRepetition(rules: SpanRules, times: string): SpanRules {
   return { ...rules, text: changed(rules.text), url: changed(rules.url) }
 }
 
-/** Reads a label of plain words without a definition as one text. marked would read it in three parts. */
+/**
+ * Reads a label of plain words without a definition as one text, which marked would read in three parts. Undefined if
+ * the text doesn't begin with one.
+ */
 export function undefinedLabel(src: string, links: Tokenizer['lexer']['tokens']['links']): Tokens.Text | undefined {
   const [raw, label] = /^\[([A-Za-z0-9]{1,99})\](?!\[)/.exec(src) ?? []
   if (raw === undefined || label === undefined || Object.hasOwn(links, label.toLowerCase())) return undefined
   return { type: 'text', raw, text: raw }
 }
 
-/** Reads opening brackets in a line without a closing one as text. marked would search for a link at each of them. */
+/**
+ * Reads the opening brackets at the beginning as text. Used in a line without a closing bracket, where marked would
+ * search for a link at each of them.
+ */
 export function openBrackets(src: string): Tokens.Text | undefined {
   const raw = /^(?:!?\[)+/.exec(src)?.[0]
   return raw === undefined ? undefined : { type: 'text', raw, text: raw }

@@ -124,7 +124,7 @@ interface Field {
   readonly description: unknown
 }
 
-/** All properties in a JSON Schema, however deep. */
+/** Returns all properties in a JSON Schema, however deep. */
 export function fieldsIn(schema: unknown): readonly Field[] {
   if (typeof schema !== 'object' || schema === null) return []
   const properties: unknown = 'properties' in schema ? schema.properties : undefined

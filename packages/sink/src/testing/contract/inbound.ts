@@ -160,6 +160,7 @@ async function answerWithFault(
   return { received, errors, handled: () => handled }
 }
 
+/** Throws unless a rate-limited answer is sent once more after the wait, and without an error. */
 async function mustSendAgain(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
   const { received, errors, handled } = await answerWithFault(stage, kind, 'rate-limited')
   await until(stage, {
@@ -174,6 +175,7 @@ async function mustSendAgain(stage: InboundStage, kind: (typeof kinds)[number]):
   must(received.length === 1, `The host received it ${received.length} times.`)
 }
 
+/** Throws unless an answer that would come too late is dropped at once and reported. */
 async function mustDrop(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
   const { received, errors, handled } = await answerWithFault(stage, kind, 'limited-too-long')
   await until(stage, { isDone: () => handled() === 1, withinMs: 1000, message: 'The host waits for the answer.' })
@@ -182,6 +184,7 @@ async function mustDrop(stage: InboundStage, kind: (typeof kinds)[number]): Prom
   mustReportOneAnswer(errors)
 }
 
+/** Throws unless an answer without a response is given up at the deadline and reported. */
 async function mustGiveUp(stage: InboundStage, kind: (typeof kinds)[number]): Promise<void> {
   const { errors, handled } = await answerWithFault(stage, kind, 'stalled')
   await until(stage, { isDone: () => handled() === 1, withinMs: callTimeoutMs + 1000, message: 'The answer hangs.' })

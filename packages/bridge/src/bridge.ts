@@ -322,15 +322,15 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (existing) return existing
     const connected = connections.get(channel)?.webhook
     if (!connected) return isListening || config.channels[channel] === undefined ? unknownWebhook : earlyWebhook
-    const made = createWebhook({
+    const webhook = createWebhook({
       // With 503, the platform redelivers the request.
       refuse: (head) => (isListening && lease.isHeld() ? connected.refuse(head) : { status: 503 }),
       take: connected.take,
       maxBytes: connected.maxBytes,
       clock,
     })
-    hooks.set(channel, made)
-    return made
+    hooks.set(channel, webhook)
+    return webhook
   }
 }
 

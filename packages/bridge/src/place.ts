@@ -27,13 +27,13 @@ export function entryFor<Value>(
   place: ChatPlace,
   withFirstID: (place: ChatPlace) => ChatPlace = (same) => same,
 ): Value | undefined {
-  const names = [...namesOf(place), ...namesOf(withFirstID(place)), place.channel, '*']
+  const names = [...configNamesOf(place), ...configNamesOf(withFirstID(place)), place.channel, '*']
   const name = names.find((one) => Object.hasOwn(table, one))
   return name === undefined ? undefined : table[name]
 }
 
 /** The names of a place in a config, most specific first. */
-function namesOf({ channel, chat }: ChatPlace): readonly string[] {
+function configNamesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`]
 }

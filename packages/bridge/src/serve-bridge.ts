@@ -90,9 +90,9 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
   })
   const at = server.address()
   // The address of a server on a pipe is a string.
-  const { address, family, port: taken } = typeof at === 'object' && at ? at : { address: host, family: '', port }
+  const { address, family, port: actualPort } = typeof at === 'object' && at ? at : { address: host, family: '', port }
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     close: async () => {
       server.closeAllConnections()
       await new Promise<void>((resolve) => server.close(() => resolve()))

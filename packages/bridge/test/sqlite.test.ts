@@ -10,7 +10,7 @@ import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
-import { failureOf } from '../src/store/sqlite/errors.ts'
+import { toStoreError } from '../src/store/sqlite/errors.ts'
 import { migrate } from '../src/store/sqlite/schema.ts'
 import { hasState, readState, sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
@@ -405,7 +405,7 @@ describe('a full disk', () => {
 })
 
 describe('an error', () => {
-  const says = (error: unknown): string => failureOf('bridge.db', error).message
+  const says = (error: unknown): string => toStoreError('bridge.db', error).message
 
   test.each(['EACCES', 'EPERM', 'EROFS'])('%s names the right that is missing', (code) => {
     expect(says(Object.assign(new Error(code), { code }))).toBe(
@@ -422,13 +422,13 @@ describe('an error', () => {
   test('of another kind keeps its words and its cause', () => {
     const cause = new Error('Something new')
     expect(says(cause)).toBe('The state bridge.db failed: Something new.')
-    expect(failureOf('bridge.db', cause).cause).toBe(cause)
+    expect(toStoreError('bridge.db', cause).cause).toBe(cause)
     expect(says('a text')).toBe('The state bridge.db failed: a text.')
   })
 
   test('of the store stays as it is', () => {
     const error = new StoreError('closed', 'It is closed.')
-    expect(failureOf('bridge.db', error)).toBe(error)
+    expect(toStoreError('bridge.db', error)).toBe(error)
   })
 
   test('of a write names no value', async () => {

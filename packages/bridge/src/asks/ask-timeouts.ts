@@ -27,7 +27,7 @@ export interface WatchedRun {
 }
 
 /** How long after a failed rejection it is retried, in ms. */
-const againMs = 5000
+const retryMs = 5000
 /** How long a rejection waits for its message in the chat, in ms. */
 const noticeMs = 5000
 /** How long the store keeps the time when an ask was first seen, in ms: at least a day. */
@@ -154,7 +154,7 @@ export function createAskTimeouts(options: {
       onError(toError(error))
       waiting.set(
         ask.requestID,
-        clock.after(againMs, () => void sendRejection(rejection)),
+        clock.after(retryMs, () => void sendRejection(rejection)),
       )
     }
   }

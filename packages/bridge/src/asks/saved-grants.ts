@@ -40,7 +40,7 @@ export interface GrantList {
 }
 
 /** How long a grant is listed if the server does not list its own, in ms: a year. */
-const listedMs = 31_536_000_000
+const keptMs = 31_536_000_000
 
 const idLength = 12
 
@@ -73,7 +73,7 @@ export function createSavedGrants({
 
   /** Stores a grant for a year from when it was given. */
   async function writeGrant(grant: Grant): Promise<void> {
-    const expiresAt = grant.at + listedMs
+    const expiresAt = grant.at + keptMs
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
   }
 

@@ -55,6 +55,7 @@ export function createChannels(options: {
   const posting = new Map<string, Promise<unknown>>()
   return { connectionOf, sinkFields, has: (name) => connections.has(name), tryPost, post, edit, hasButton, showTyping }
 
+  /** Throws for a name that the config doesn't have. */
   function connectionOf(name: string): BridgeConnection {
     const connection = connections.get(name)
     if (connection) return connection
@@ -164,6 +165,7 @@ function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnBut
     return [{ type: 'put', key, value: hashes.join(' '), expiresAt: now() + keptMs }]
   }
 
+  /** The hashes of a message's buttons. Empty if none are stored. */
   async function readHashes(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
     return (await state.read(buttonsKey(place, message)))?.split(' ') ?? []
   }

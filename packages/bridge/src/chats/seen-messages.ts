@@ -46,12 +46,12 @@ export function createSeenMessages({
       }),
     )
     const earliest = clock.now() - seenMs
-    const own = [...new Set(listed.flat())].map(chatIn)
-    const named = mirrors
+    const storedChats = [...new Set(listed.flat())].map(chatIn)
+    const mirroredChats = mirrors
       .of(channel)
-      .filter(({ id, thread }) => !own.some((one) => one.id === id && one.thread === thread))
+      .filter(({ id, thread }) => !storedChats.some((one) => one.id === id && one.thread === thread))
     return await Promise.all(
-      [...own, ...named].map(async (chat) => {
+      [...storedChats, ...mirroredChats].map(async (chat) => {
         const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
         return { chat, since: seen.reduce((newest, { value }) => Math.max(newest, Number(value)), earliest) }
       }),

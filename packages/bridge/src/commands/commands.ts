@@ -234,7 +234,7 @@ function commandNameIn(text: string): string {
 }
 
 /** How many grants are listed, newest last. */
-const mostListed = 10
+const mostGrants = 10
 /** How much of the patterns of a grant is listed, in UTF-16 units. */
 const patternLength = 200
 
@@ -267,6 +267,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
   ]
   return { list, revokeByID }
 
+  /** Throws a `CommandRefusal` if the grant is no longer listed or can't be revoked. */
   async function revokeByID({ route }: Target, id: string): Promise<CommandReply> {
     const listed = await allowed.list(route.server)
     const grant = listed.grants.find((one) => one.id === id)
@@ -274,6 +275,7 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     return await revokeGrant(grant, listed)
   }
 
+  /** Throws a `CommandRefusal` if the server can't revoke. */
   async function revokeGrant(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
     if (!canRevoke) throw new CommandRefusal(whyNotRevocable(grant.server))
     await allowed.revoke(grant)
@@ -308,5 +310,5 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
 
 /** The ones that `/allowed` lists, at most `mostListed`. */
 function newestGrants({ grants }: GrantList): readonly Grant[] {
-  return grants.slice(-mostListed)
+  return grants.slice(-mostGrants)
 }

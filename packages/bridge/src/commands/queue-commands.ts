@@ -1,12 +1,12 @@
 import { oneLine } from '@reply/sink/internal'
 import { mayActOn, maySteer } from '../runs/active-runs.ts'
-import { namesOf, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, type CommandCall, type CommandContext, CommandRefusal, type CommandReply } from './command.ts'
 
 /** How much of an entry is listed, in UTF-16 units. */
-const lineLength = 100
+const textLength = 100
 
 /** Commands about queued prompts. */
 export function queueCommands(context: CommandContext): readonly Command[] {
@@ -58,8 +58,8 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     if (waiting.length === 0) return { text: texts.queueEmpty }
     const lines = waiting.map((prompt, index) => {
       const { text, files } = prompt
-      const what = oneLine(text || files.map(({ name }) => name).join(', '), lineLength)
-      return `${index + 1}. ${plain(what)} · ${plain(namesOf(prompt))}`
+      const what = oneLine(text || files.map(({ name }) => name).join(', '), textLength)
+      return `${index + 1}. ${plain(what)} · ${plain(authorNames(prompt))}`
     })
     return { text: [texts.queue, '', ...lines, '', plain(texts.queueHelp)].join('\n') }
   }
@@ -74,7 +74,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
       text: isDropped
         ? texts.dropped(
             Number(number),
-            plain(oneLine(entry.text || entry.files.map(({ name }) => name).join(', '), lineLength)),
+            plain(oneLine(entry.text || entry.files.map(({ name }) => name).join(', '), textLength)),
           )
         : texts.notQueued(number),
     }

@@ -12,7 +12,7 @@ import { chatMessageOf, plain, texts } from '../texts.ts'
 import type { Command, CommandContext, CommandReply } from './command.ts'
 
 /** How many executions `/list` shows. */
-const mostListed = 10
+const mostExecutions = 10
 
 /** Commands about the current and recent runs of the chat. */
 export function runCommands(context: CommandContext): readonly Command[] {
@@ -57,7 +57,7 @@ export function runCommands(context: CommandContext): readonly Command[] {
       name: 'list',
       description: 'the recent runs of this chat',
       run: async ({ place }) => ({
-        text: listText((await registry.listRecent(place)).slice(0, mostListed)),
+        text: listText((await registry.listRecent(place)).slice(0, mostExecutions)),
         isPlain: true,
       }),
     },

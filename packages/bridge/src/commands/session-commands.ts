@@ -9,7 +9,7 @@ const perPage = 8
 const labelLength = 60
 
 /** A session to choose from. */
-interface Choice {
+interface SessionChoice {
   readonly sessionID: string
   readonly title: string
 }
@@ -63,11 +63,11 @@ export function sessionCommands(context: CommandContext): SessionCommands {
         const { route, client } = await target()
         const { sessionID, server, agent, model } = route
         if (sessionID === undefined) return { text: texts.noSession }
-        const known = (await client.sessions({ directory: directoryOf(server) })).find(
+        const session = (await client.sessions({ directory: directoryOf(server) })).find(
           (one) => one.sessionID === sessionID,
         )
         const facts = {
-          title: plain(known?.title ?? texts.untitled),
+          title: plain(session?.title ?? texts.untitled),
           id: sessionID,
           server: plain(server),
           agent: plain(agent ?? texts.byDefault),
@@ -93,14 +93,14 @@ export function sessionCommands(context: CommandContext): SessionCommands {
   return { list, sessionPage, switchToSession }
 
   /** The sessions used in the place, or all of the project for an admin in a private chat. */
-  async function sessionChoices({ place, person, route, client }: SessionRequest): Promise<readonly Choice[]> {
+  async function sessionChoices({ place, person, route, client }: SessionRequest): Promise<readonly SessionChoice[]> {
     const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
-    const known = await client.sessions({ directory: directoryOf(route.server) })
+    const sessions = await client.sessions({ directory: directoryOf(route.server) })
     // Only in a private chat, because the others in a shared chat may not see all of the project.
     const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
     const isAll = person.may.has('admin') && isPrivate && directoryOf(route.server) !== undefined
-    const titles = new Map(known.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
-    const ids = isAll ? known.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
+    const titles = new Map(sessions.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
+    const ids = isAll ? sessions.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
     // Omits sessions of other directories and deleted ones, which the server doesn't list.
     return ids.flatMap((sessionID) => {
       const title = titles.get(sessionID)
@@ -116,7 +116,7 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     const number = Math.min(Math.max(1, wantedPage), pages)
     const first = (number - 1) * perPage
     const shown = all.slice(first, first + perPage)
-    const name = ({ title }: Choice): string => oneLine(title, labelLength)
+    const name = ({ title }: SessionChoice): string => oneLine(title, labelLength)
     const lines = shown.map((choice, index) => {
       const mark = choice.sessionID === request.route.sessionID ? ' ✓' : ''
       return `${first + index + 1}. ${plain(name(choice))}${mark}`

@@ -7,9 +7,9 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
  */
 export function reachOf(directory: string): readonly string[] {
   if (!isAbsolute(directory)) return []
-  const own = realPathOf(directory)
-  const repository = repositoryOf(own)
-  return repository === undefined || repository === own ? [own] : [own, repository]
+  const real = realPathOf(directory)
+  const repository = repositoryOf(real)
+  return repository === undefined || repository === real ? [real] : [real, repository]
 }
 
 /**

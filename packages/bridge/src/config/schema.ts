@@ -67,7 +67,7 @@ const person = z.strictObject({
 })
 
 /** The longest time that a timer takes, in ms: 24.8 days. */
-const longestMs = 2 ** 31 - 1
+const longestTimerMs = 2 ** 31 - 1
 
 const progress = z.strictObject({
   enabled: z
@@ -80,39 +80,39 @@ const progress = z.strictObject({
     .number()
     .int()
     .min(1000)
-    .max(longestMs)
+    .max(longestTimerMs)
     .default(5000)
     .describe('Minimum time between two tool messages, in ms.'),
   heartbeatMs: z
     .number()
     .int()
     .min(10_000)
-    .max(longestMs)
+    .max(longestTimerMs)
     .default(60_000)
     .describe('How long nothing is posted before a heartbeat, in ms.'),
 })
 
-const busy = z.enum(['queue', 'steer', 'interrupt'])
+const busyPolicy = z.enum(['queue', 'steer', 'interrupt'])
 
 const router = z.strictObject({
   timeoutMs: z
     .number()
     .int()
     .min(1000)
-    .max(longestMs)
+    .max(longestTimerMs)
     .default(300_000)
     .describe('Ends a run that makes no progress for this long, in ms. Waiting for people does not count.'),
   askTimeoutMs: z
     .number()
     .int()
     .min(1000)
-    .max(longestMs)
+    .max(longestTimerMs)
     .optional()
     .describe('Rejects a request that is not answered for this long, in ms. Default: `timeoutMs`.'),
   progress: progress.default({ enabled: true, toolThrottleMs: 5000, heartbeatMs: 60_000 }),
   busy: z
     .union(
-      [busy, z.record(z.string().min(1), busy)],
+      [busyPolicy, z.record(z.string().min(1), busyPolicy)],
       'Write `queue`, `steer` or `interrupt`, or an object with one of these for each chat.',
     )
     .default('queue')
@@ -187,7 +187,7 @@ export const configSchema = z.strictObject({
 export type BridgeConfig = z.infer<typeof configSchema>
 
 /** How to handle a message while the agent works. */
-export type Busy = z.infer<typeof busy>
+export type Busy = z.infer<typeof busyPolicy>
 
 /** The `router` of a config: how messages become runs. */
 export type RouterConfig = BridgeConfig['router']

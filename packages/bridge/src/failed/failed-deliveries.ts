@@ -266,6 +266,7 @@ export function createFailedDeliveries(options: {
     emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
   }
 
+  /** Wakes all pauses, so that the reports end. */
   function stop(): void {
     isStopped = true
     for (const end of reporting.values()) end()

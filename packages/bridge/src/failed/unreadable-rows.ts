@@ -93,7 +93,7 @@ export function withoutUnreadableRows({
   /** Moves the row to the failures, calls `onPutAside` and reports it. Never rejects. */
   async function putAside(row: UnreadableRow): Promise<void> {
     const { key, id, value, reason } = row
-    const taken: Write =
+    const removal: Write =
       id === undefined
         ? { type: 'compare-and-set', key, expected: value, value: undefined }
         : { type: 'dequeue', queue: key, id }
@@ -101,7 +101,7 @@ export function withoutUnreadableRows({
     const problem = `The row ${where} of the state can't be read: ${reason}.`
     try {
       // Another read may have put it aside first.
-      if (!(await state.commit([taken, writeFailure(row)]))) return
+      if (!(await state.commit([removal, writeFailure(row)]))) return
     } catch (cause) {
       return onError(new BridgeError('state', `${problem} It could not be put aside either.`, { cause }))
     }
@@ -119,9 +119,9 @@ async function filterInOrder<Row>(
   rows: readonly Row[],
   isWanted: (row: Row) => Promise<boolean>,
 ): Promise<readonly Row[]> {
-  const wanted: Row[] = []
-  for (const row of rows) if (await isWanted(row)) wanted.push(row)
-  return wanted
+  const accepted: Row[] = []
+  for (const row of rows) if (await isWanted(row)) accepted.push(row)
+  return accepted
 }
 
 /** Throws if the text isn't a time in ms. */

@@ -42,13 +42,13 @@ export function createAnswerAsk(
     return {
       answer: async (ask, answer) => {
         const { name, client } = requireAnswerableServer(ask, by)
-        const send = async (): Promise<void> => await trackActor(ask, by, client.answer(ask, answer))
+        const send = async (): Promise<void> => await sendTracked(ask, by, client.answer(ask, answer))
         return ask.type === 'permission' && answer === 'always'
           ? await sendWithGrant({ ask, server: name, by }, send)
           : await send()
       },
       reject: async (ask, message) =>
-        await trackActor(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
+        await sendTracked(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
       // Never called: stops have a path of their own.
       abort: async () => {},
     }
@@ -72,11 +72,11 @@ export function createAnswerAsk(
    * Remembers who answered while the answer is sent. On a failure, the person gets a short message, and `onError` the full
    * error.
    */
-  async function trackActor<T>({ requestID }: Ask, by: ActorRef, answered: Promise<T>): Promise<T> {
+  async function sendTracked<T>({ requestID }: Ask, by: ActorRef, sending: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
     answeredBy.rememberActor(requestID, by)
     try {
-      return await answered
+      return await sending
     } catch (cause) {
       answeredBy.takeActor(requestID)
       if (!(cause instanceof Error) || errorTypeOf(cause) === 'already-resolved') throw cause

@@ -64,6 +64,7 @@ export function createIntake(options: {
   const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
+  /** Waits for the lease. Rejects only with a `NotTakenError`, and answers the person after other errors. */
   async function receive(channel: string, received: Inbound): Promise<void> {
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld())

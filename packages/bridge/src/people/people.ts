@@ -79,10 +79,10 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
 
   /** All ids on the channel of the people who match. */
-  function actorsWhere(channel: string, isMeant: (person: Person) => boolean): readonly Actor[] {
+  function actorsWhere(channel: string, isMatch: (person: Person) => boolean): readonly Actor[] {
     const prefix = `${channel}:`
-    const meant = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMeant(person))
-    return meant.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
+    const matching = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMatch(person))
+    return matching.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
   }
 
   /** False if either is a stranger. */

@@ -138,13 +138,13 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     startedAt,
     messages,
   }: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined {
-    const own = all().flatMap(({ execution, stream }) => {
+    const promptedReplies = all().flatMap(({ execution, stream }) => {
       const { sessionID: id, startedBy } = execution()
       return id === sessionID && startedBy === undefined ? [stream()?.reply] : []
     })
-    const ids = new Set(own.flatMap((reply) => reply?.messages.map(({ id }) => id) ?? []))
+    const ids = new Set(promptedReplies.flatMap((reply) => reply?.messages.map(({ id }) => id) ?? []))
     if (messages.some(({ id }) => ids.has(id) || endedMessageIDs.has(id))) return true
-    if (startedAt !== undefined && own.some((reply) => reply?.startedAt === startedAt)) return true
-    return own.some((reply) => reply?.startedAt === undefined) ? undefined : false
+    if (startedAt !== undefined && promptedReplies.some((reply) => reply?.startedAt === startedAt)) return true
+    return promptedReplies.some((reply) => reply?.startedAt === undefined) ? undefined : false
   }
 }

@@ -66,6 +66,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     stop,
   }
 
+  /** By the platform's time. False if the message has none. */
   function isOld({ postedAt }: MessageRef): boolean {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
@@ -175,11 +176,11 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
   async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
     const queue = queueOf(place)
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
-    const own = entries.filter(isOwn)
+    const ownEntries = entries.filter(isOwn)
     // Separate commits: one may have been chosen meanwhile.
-    for (const { id } of own) await state.withRetries(() => state.commit([{ type: 'dequeue', queue, id }]))
+    for (const { id } of ownEntries) await state.withRetries(() => state.commit([{ type: 'dequeue', queue, id }]))
     const others = entries.filter((entry) => !isOwn(entry))
-    return { dropped: own.length, list: others.length > 0 ? listMessage(others, false) : undefined }
+    return { dropped: ownEntries.length, list: others.length > 0 ? listMessage(others, false) : undefined }
   }
 
   async function entriesOf(place: ChatPlace): Promise<readonly QueuedPrompt[]> {

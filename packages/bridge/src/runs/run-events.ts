@@ -30,7 +30,7 @@ export function createRunEvents(options: {
   /** Measures durations. For a message that an earlier process received, only the wall clock is left, see `begun`. */
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
   const received = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
-  const asked = new Map<string, number>()
+  const askedTimes = new Map<string, number>()
   let times: RunTimes = {}
   let firstShownMs: number | undefined
   let reply: Reply | undefined
@@ -117,8 +117,8 @@ export function createRunEvents(options: {
     const decision = ask.type === 'permission' ? ask.reply : undefined
     const taken = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
     const by = phase === 'withdrawn' ? undefined : taken
-    const askedAt = asked.get(requestID)
-    if (phase === 'asked') asked.set(requestID, monotonic())
+    const askedAt = askedTimes.get(requestID)
+    if (phase === 'asked') askedTimes.set(requestID, monotonic())
     const waitedMs = phase === 'asked' || askedAt === undefined ? undefined : monotonic() - askedAt
     emit({
       type: 'ask',

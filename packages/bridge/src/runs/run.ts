@@ -130,13 +130,13 @@ export function beginRun(
     const isGuardRequired = mustBeGuarded()
     const target = { sessionID, title: route.title, agent, model, guarded: isGuardRequired }
     const command = prompt.isCommand || isAgent ? parseAgentCommand(prompt.text) : undefined
-    const known = command && (await findAgentCommand(client, command.name))
-    if (command && (known || isAgent) && mayActUnasked(command, known))
+    const commandInfo = command && (await findAgentCommand(client, command.name))
+    if (command && (commandInfo || isAgent) && mayActUnasked(command, commandInfo))
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
-    if (isGuardRequired && !(await isGuarded({ agent, command: known?.name })))
+    if (isGuardRequired && !(await isGuarded({ agent, command: commandInfo?.name })))
       return await endWith(texts.unguarded, texts.mayNot('approve'))
     if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
-    if (command && known) {
+    if (command && commandInfo) {
       if (prompt.files.length > 0) await tryPostToChat({ text: texts.commandHasNoFiles })
       const run = runOptions(isGuardRequired)
       const onPosting = async (posted: PostedPrompt): Promise<void> => {
@@ -174,8 +174,8 @@ export function beginRun(
   }
 
   /** Whether a command could run or read something without asking, and an author lacks the right to do that. */
-  function mayActUnasked({ name, rest }: AgentCommand, known: CommandInfo = { name }): boolean {
-    return mayActWithoutAsking(known, rest) && !people.allMay(prompt, 'approve')
+  function mayActUnasked({ name, rest }: AgentCommand, commandInfo: CommandInfo = { name }): boolean {
+    return mayActWithoutAsking(commandInfo, rest) && !people.allMay(prompt, 'approve')
   }
 
   /** The observers of the run's reply are chosen when it is known: none if another run shows it. */
@@ -261,7 +261,7 @@ export function beginRun(
         const type = errorTypeOf(error)
         if (type === 'gone') throw new Error(texts.lostSession, { cause: error })
         if (type !== 'unreachable' || isStopping()) throw error
-        await pause(clock, againMs)
+        await pause(clock, retryMs)
       }
     }
   }
@@ -286,12 +286,12 @@ export function beginRun(
       await updateExecution({ phase: 'delivering', ...statusOf(reply), finishedAt: clock.now() }, [log, ...authors])
     }
     if (execution.isSteer || isShownElsewhere) return isStopping() ? undefined : void (await storeDelivered())
-    const own = await sinks[0].sink.settled()
+    const delivery = await sinks[0].sink.settled()
     // The next process shows the rest.
-    if (isStopping() || isCutShort(own)) return
-    events.onDelivered(execution, own)
+    if (isStopping() || isCutShort(delivery)) return
+    events.onDelivered(execution, delivery)
     delivered.resolve()
-    const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
+    const shown = [{ place: sinks[0], delivery }, ...(await shownInMirrors(sinks, clock))]
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
@@ -367,7 +367,7 @@ export function beginRun(
 }
 
 /** How long to wait before an unreachable server is tried again, in ms. */
-const againMs = 1000
+const retryMs = 1000
 
 /** A file of a prompt could not be read. */
 class FileFailure extends Error {

@@ -51,11 +51,11 @@ export interface Runner {
 }
 
 /** How many sessions' servers are remembered. */
-const mostSessions = 10_000
+const mostRemembered = 10_000
 /** For how many ended runs later changes of the reply are still shown: about 35 kB each. */
 const mostEnded = 100
 /** How long to wait after an error before a queue is processed again, in ms. */
-const againMs = 1000
+const retryMs = 1000
 /** How long a restart waits for the servers before it receives messages, in ms. */
 const restoreMs = 10_000
 
@@ -73,7 +73,7 @@ export function createRunner(context: BridgeContext): Runner {
   const working = new Set<string>()
   /** By the key of a place: resolves when its runs are restored. */
   const restoring = new Map<string, Promise<void>>()
-  const serverBySession = createRecent<string>(mostSessions)
+  const serverBySession = createRecent<string>(mostRemembered)
   let isStopped = false
   return {
     enqueue,
@@ -90,6 +90,7 @@ export function createRunner(context: BridgeContext): Runner {
     stop,
   }
 
+  /** Returns the write that appends the prompt to the queue of its place. */
   function enqueue(prompt: QueuedPrompt): EnqueueWrite {
     return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: JSON.stringify(prompt) }
   }
@@ -108,7 +109,7 @@ export function createRunner(context: BridgeContext): Runner {
     processQueue(place).catch((error) => {
       if (isStopped) return
       onError(toError(error))
-      clock.after(againMs, () => startQueue(place))
+      clock.after(retryMs, () => startQueue(place))
     })
   }
 
@@ -311,9 +312,9 @@ export async function moveToMirrors(
   for (const queue of await state.queues('prompts/')) {
     for (const { id, value } of await state.queue(queue)) {
       const prompt = toQueuedPrompt(value)
-      const wanted = enqueue(prompt)
+      const requeue = enqueue(prompt)
       const removal: Write = { type: 'dequeue', queue, id }
-      if (wanted.queue !== queue) await state.commit([removal, wanted])
+      if (requeue.queue !== queue) await state.commit([removal, requeue])
       waiting.push(prompt)
     }
   }

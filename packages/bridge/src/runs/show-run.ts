@@ -4,7 +4,7 @@ import type { Delivered } from '../failed/failed-deliveries.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { Route } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
-import { namesOf, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
@@ -78,7 +78,7 @@ export function postToMirrors(
   { server, sessionID }: Route,
 ): MirrorPosts {
   const lines = [prompt.text, ...prompt.files.map(({ name }) => `📎 ${name}`)].join('\n').trim()
-  const text = texts.mirrored(plain(namesOf(prompt)), plain(lines))
+  const text = texts.mirrored(plain(authorNames(prompt)), plain(lines))
   const session = sessionID === undefined ? 'next' : { server, sessionID }
   const post = (place: ChatPlace): Promise<void> =>
     atMost(channels.tryPost(place, { text, silent: true }, session), promptPostMs, clock)

@@ -32,12 +32,12 @@ export interface UnpromptedRuns {
 }
 
 /** For how many sessions the newest run is remembered, and how many sessions are checked after a restart. */
-const mostSessions = 10_000
+const mostRemembered = 10_000
 const mostRestored = 50
 /** How often a failing store is retried, with increasing pauses: nine minutes in all. */
 const mostFailures = 14
 /** How long after a restart to wait between checks of a session that continues, in ms. */
-const againMs = 1000
+const recheckMs = 1000
 
 export function createUnpromptedRuns({
   context,
@@ -51,11 +51,11 @@ export function createUnpromptedRuns({
   readonly add: (run: ActiveRun) => void
 }): UnpromptedRuns {
   const { config, servers, channels, mirrors, clock, onError } = context
-  const newest = createRecent<Execution>(mostSessions)
+  const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
   /** By the name of a reply: the key of the place that shows it, or '' if it could not be shown. */
-  const shown = createRecent<string>(mostSessions)
+  const shown = createRecent<string>(mostRemembered)
   /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
@@ -69,6 +69,7 @@ export function createUnpromptedRuns({
     return namesOfUnprompted(reply).some((name) => shown.get(name) === key)
   }
 
+  /** Asks for each reply that is not decided whether it is unprompted. */
   function decideAgain(): void {
     for (const decideOne of undecided) decideOne()
   }
@@ -188,7 +189,7 @@ export function createUnpromptedRuns({
       )
         return
       if (reply.phase === 'settled') return void (await showUnprompted(reply, client))
-      await pause(clock, againMs)
+      await pause(clock, recheckMs)
     }
   }
 
@@ -325,11 +326,11 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     if (isStopping()) return
     const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : statusOf(newest)
     await updateExecution({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
-    const own = await sinks[0].sink.settled()
-    if (isStopping() || isCutShort(own)) return
-    events.onDelivered(execution, own)
+    const delivery = await sinks[0].sink.settled()
+    if (isStopping() || isCutShort(delivery)) return
+    events.onDelivered(execution, delivery)
     delivered.resolve()
-    const shown = [{ place: sinks[0], delivery: own }, ...(await shownInMirrors(sinks, clock))]
+    const shown = [{ place: sinks[0], delivery }, ...(await shownInMirrors(sinks, clock))]
     if (isStopping()) return
     const missing = failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
@@ -343,6 +344,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     void abort().catch(onError)
   }
 
+  /** Does nothing once the run has ended. */
   async function cancel(): Promise<void> {
     // It has ended and is only being shown. An abort would stop the session's next run, which may be another person's.
     if (newest.phase === 'settled') return

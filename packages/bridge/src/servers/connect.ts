@@ -48,9 +48,9 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
     // The core passes `Request` objects.
     const request = input instanceof Request ? input : undefined
     if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
-    const own = init.signal ?? request?.signal
-    const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), own)
-    return await withLease(allowed, own, (signal) => fetch(input, { ...init, signal }))
+    const callerSignal = init.signal ?? request?.signal
+    const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), callerSignal)
+    return await withLease(allowed, callerSignal, (signal) => fetch(input, { ...init, signal }))
   }
 }
 

@@ -86,13 +86,13 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
 }
 
 /** Checks a channel's entry and its token. Resolves with the bot's name. Rejects with an error for people. */
-export async function checkChannel(given: {
+export async function checkChannel(options: {
   readonly name: string
   readonly entry: BridgeConfig['channels'][string]
   readonly load: LoadChannel
   readonly secret: LoadedConfig['secret']
 }): Promise<string> {
-  const { name, entry, load, secret } = given
+  const { name, entry, load, secret } = options
   const { schema, check } = await load(entry.type)
   const { account } = await check(parseChannel(schema, name, entry), { secret })
   return account

@@ -84,8 +84,8 @@ export async function initBridge(options: InitOptions): Promise<string> {
     )
     const folder = await questions.text('Another folder for the bridge’s own files', {
       check: (text) => {
-        const wanted = join(resolve(text), basename(path))
-        return reachedFrom(directory, [wanted]) === undefined ? undefined : `The agent can access ${wanted}, too.`
+        const newPath = join(resolve(text), basename(path))
+        return reachedFrom(directory, [newPath]) === undefined ? undefined : `The agent can access ${newPath}, too.`
       },
     })
     path = join(resolve(folder), basename(path))
@@ -191,8 +191,8 @@ export async function initBridge(options: InitOptions): Promise<string> {
 export function defaultConfigPath(name: string, env: Readonly<Record<string, string | undefined>>): string {
   const { XDG_CONFIG_HOME = '', APPDATA = '', HOME = homedir() } = env
   // A relative one is not valid: https://specifications.freedesktop.org/basedir-spec/latest/
-  const own = [XDG_CONFIG_HOME, process.platform === 'win32' ? APPDATA : ''].find(isAbsolute)
-  return join(own ?? join(HOME, '.config'), 'reply', name, 'reply.json')
+  const configHome = [XDG_CONFIG_HOME, process.platform === 'win32' ? APPDATA : ''].find(isAbsolute)
+  return join(configHome ?? join(HOME, '.config'), 'reply', name, 'reply.json')
 }
 
 /** Asks the person at the terminal. Each method rejects if the person cancels. */
@@ -270,10 +270,10 @@ async function askPerson(options: {
     const isReceiving = await Promise.race([receiving, paired.then(() => false)])
     const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
     const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
-    const asked = questions.text(question, { check, signal: received.signal })
+    const typedID = questions.text(question, { check, signal: received.signal })
     const id = await Promise.race([
-      paired.then((found) => found ?? asked),
-      asked.catch((error: unknown) => {
+      paired.then((found) => found ?? typedID),
+      typedID.catch((error: unknown) => {
         if (received.signal.aborted) return paired
         throw error
       }),

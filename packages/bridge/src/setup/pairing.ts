@@ -9,14 +9,14 @@ import { createRate } from '../people/rate-limit.ts'
 import { type ServedBridge, serveBridge } from '../serve-bridge.ts'
 
 /** Without letters and digits that look alike. */
-const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+const codeLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 
 /** How many messages of one person are checked in a minute. */
 const triesPerMinute = 10
 
 /** Returns a random code of eight letters and digits, in two groups. */
 export function pairingCode(): string {
-  const group = (): string => Array.from({ length: 4 }, () => letters[randomInt(letters.length)]).join('')
+  const group = (): string => Array.from({ length: 4 }, () => codeLetters[randomInt(codeLetters.length)]).join('')
   return `${group()}-${group()}`
 }
 

@@ -112,14 +112,14 @@ export function createBridgeLease(options: {
    */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
-    const given = await store.lease(request)
-    if (!given || isLost || (lease && given.fence > lease.fence + 1)) return given
-    lease = given
-    callsAllowedUntil = askedAt + given.validForMs - marginMs
+    const granted = await store.lease(request)
+    if (!granted || isLost || (lease && granted.fence > lease.fence + 1)) return granted
+    lease = granted
+    callsAllowedUntil = askedAt + granted.validForMs - marginMs
     stopDeadline()
     stopDeadline = clock.after(Math.max(0, callsAllowedUntil - clock.monotonic()), stopCallsIfExpired)
     if (isHeld()) allowCalls()
-    return given
+    return granted
   }
 
   /** Joins a renewal in progress. */
@@ -135,11 +135,11 @@ export function createBridgeLease(options: {
     const before = lease
     if (!before) return false
     try {
-      const given = await requestLease()
+      const granted = await requestLease()
       if (!lease) return false
-      if (given && given.fence <= before.fence + 1) return true
+      if (granted && granted.fence <= before.fence + 1) return true
       loseLease()
-      if (given) await store.release(given).catch(() => {})
+      if (granted) await store.release(granted).catch(() => {})
       return false
     } catch (error) {
       failure = error
@@ -206,6 +206,7 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
+  /** From now on, calls that would have to wait are rejected. The lease is kept. */
   function quit(): void {
     isQuitting = true
     wakeWaitingCalls()
@@ -213,10 +214,10 @@ export function createBridgeLease(options: {
 
   /** Waiting calls are rejected. */
   async function release(): Promise<void> {
-    const given = lease
+    const granted = lease
     isQuitting = true
     dropLease()
-    if (given) await store.release(given)
+    if (granted) await store.release(granted)
   }
 }
 
@@ -227,7 +228,7 @@ export function takenOverError(): BridgeError {
 
 /** Creates a controller whose signal can have many listeners. */
 function newAbortController(): AbortController {
-  const made = new AbortController()
-  setMaxListeners(0, made.signal)
-  return made
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }

@@ -39,7 +39,7 @@ export interface QueuedPrompt extends ChatPlace {
 }
 
 /** Returns the names of the author and the editors. */
-export function namesOf({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
+export function authorNames({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
   return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
 }
 

@@ -44,7 +44,7 @@ const keptMs = 86_400_000
 const undeliveredMs = 2_592_000_000
 
 /** Omits letters and digits that look alike. */
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'
+const idLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
 export function createRegistry(options: {
@@ -78,7 +78,7 @@ export function createRegistry(options: {
     for (;;) {
       const id = Array.from(
         { length: idLength },
-        () => letters[Math.floor(Math.random() * letters.length)] ?? 'a',
+        () => idLetters[Math.floor(Math.random() * idLetters.length)] ?? 'a',
       ).join('')
       if ((await state.read(executionKey(place, id))) === undefined) return id
     }
@@ -107,10 +107,10 @@ export function createRegistry(options: {
 
   /** Ignores case. Undefined if several ids begin with it. */
   async function findRecent(place: ChatPlace, id: string): Promise<Execution | undefined> {
-    const wanted = id.toLowerCase()
+    const idStart = id.toLowerCase()
     const here = await listRecent(place)
-    const matching = wanted === '' ? [] : here.filter((one) => one.id.startsWith(wanted))
-    return matching.find((one) => one.id === wanted) ?? (matching.length === 1 ? matching[0] : undefined)
+    const matching = idStart === '' ? [] : here.filter((one) => one.id.startsWith(idStart))
+    return matching.find((one) => one.id === idStart) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
   /** Returns a function that undoes it. */
@@ -120,6 +120,7 @@ export function createRegistry(options: {
     return () => replies.delete(key)
   }
 
+  /** Empty if the execution has no log yet. */
   async function logOf(execution: Execution): Promise<readonly LogLine[]> {
     const newest = logOfFollowed(execution)
     if (newest) return newest

@@ -35,7 +35,7 @@ export interface StateOptions {
 
 /** How often a busy state is tried, and the pause after each attempt, in ms. */
 const mostTries = 5
-const againMs = 500
+const retryMs = 500
 /** The longest pause between the attempts of `withRetries`, in ms. */
 const mostPauseMs = 5000
 
@@ -65,7 +65,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
           throw new StoreError('busy', 'The lease on the state ran out before each write. Check how slow its disk is.')
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
-        await pause(clock, againMs, stopping)
+        await pause(clock, retryMs, stopping)
       }
     }
   }
@@ -78,7 +78,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
         // Does not stop with the bridge, which is stopping because it was taken over.
-        await pause(clock, againMs)
+        await pause(clock, retryMs)
       }
     }
   }

@@ -10,7 +10,7 @@ export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence
  * The longest lease that counts as valid, in ms. One that would run for longer was taken before the computer's clock was
  * set back. It counts as expired: otherwise it would be held until the clock catches up.
  */
-const longestMs = 60_000
+const longestLeaseMs = 60_000
 
 /** Returns the lease after a request, or undefined while another process holds it. Every engine uses this. */
 export function leaseAfter(
@@ -19,7 +19,8 @@ export function leaseAfter(
   now: number,
 ): StoredLease | undefined {
   const { name, holder, forMs } = request
-  const runs = current !== undefined && current.expiresAt > now && current.expiresAt - now <= Math.max(longestMs, forMs)
+  const runs =
+    current !== undefined && current.expiresAt > now && current.expiresAt - now <= Math.max(longestLeaseMs, forMs)
   if (runs && current.holder !== holder) return undefined
   const last = current?.fence ?? 0
   return { name, holder, fence: runs ? last : last + 1, expiresAt: now + forMs }

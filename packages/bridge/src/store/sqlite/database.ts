@@ -12,7 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { openTo } from '../../config/file-permissions.ts'
 import { StoreError } from '../store.ts'
-import { failureOf } from './errors.ts'
+import { toStoreError } from './errors.ts'
 
 /** A parameter of a statement, or a column of a row. */
 export type Column = string | number | Buffer | null
@@ -52,7 +52,7 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
     connection.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`)
     return databaseOf(connection, file)
   } catch (error) {
-    throw failureOf(file, error)
+    throw toStoreError(file, error)
   }
 }
 
@@ -122,8 +122,8 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
 
   function prepare(sql: string): Statement {
     const statement = withStoreErrors(() => {
-      const made = connection.prepare(sql)
-      return made.reader ? made.raw() : made
+      const prepared = connection.prepare(sql)
+      return prepared.reader ? prepared.raw() : prepared
     })
     // Values are passed as an array, because the driver takes a single object for named values. A statement that is not
     // read to its end keeps its snapshot, and a later transaction fails. `all` reads to the end, and `get` resets.
@@ -201,7 +201,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     try {
       return run()
     } catch (error) {
-      throw failureOf(file, error)
+      throw toStoreError(file, error)
     }
   }
 }

@@ -1,11 +1,11 @@
 import { StoreError } from '../store.ts'
 
 /** Converts an error of the engine or the file system to one with a fix for the operator. Keeps it as the cause. */
-export function failureOf(file: string, cause: unknown): StoreError {
+export function toStoreError(file: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const code = errorKindOf(cause)
   if (code === 'busy')
-    return new StoreError('busy', `The state ${file} is locked by another process. ${busy}`, { cause })
+    return new StoreError('busy', `The state ${file} is locked by another process. ${busyHint}`, { cause })
   const problem = code ? sentences[code] : `failed: ${cause instanceof Error ? cause.message : String(cause)}.`
   return new StoreError('failed', `The state ${file} ${problem}`, { cause })
 }
@@ -15,7 +15,7 @@ export function damagedError(file: string): StoreError {
   return new StoreError('failed', `The state ${file} ${sentences.damaged}`)
 }
 
-const busy = 'Nothing was changed. Try again, and end that process if it hangs.'
+const busyHint = 'Nothing was changed. Try again, and end that process if it hangs.'
 
 const sentences = {
   denied: "cannot be written. Let the bridge's user write the file and its folder.",

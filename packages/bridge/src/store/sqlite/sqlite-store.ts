@@ -257,6 +257,7 @@ export function createTaskGroups<Task, Result>(
   let waiting: readonly Waiting<Task, Result>[] = []
   return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 
+  /** Runs with all tasks that are added in the same turn of the event loop. */
   async function addTask(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(flush)

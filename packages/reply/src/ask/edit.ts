@@ -121,6 +121,7 @@ function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   return found
 }
 
+/** A diff as a detail, with deceptive characters escaped. */
 function diffDetail(label: string, text: string): AskDetail {
   return { label, format: 'diff', text: escapeDeceptive(text, { isDiff: true }) }
 }

@@ -8,8 +8,8 @@ import { applyCall, withCall } from './call.ts'
 import { withFields } from './shape.ts'
 
 /**
- * Applies a new or repeated ask. A repeated one only changes the reply if its content changed, because a person would
- * then decide about something else.
+ * Applies a new or repeated ask. A repeated one is only reported if its content changed, because a person would then
+ * decide about something else. One that was withdrawn is asked again, and one that was answered is ignored.
  */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, reported.requestID)

@@ -80,7 +80,7 @@ export function applyCall(reply: Reply, callID: string | undefined, changes: Cha
   return next
 }
 
-/** The pending permissions of the reply's own session with this call id, by index. */
+/** The pending permissions of the reply's own session with this call id, with their indexes. */
 function pendingPermissionsOf(
   { asks, sessionID }: Reply,
   callID: string,

@@ -11,8 +11,8 @@ import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
 /**
- * Applies a message. User messages join the run as prompts. A compaction's summary only adds its call of the model to
- * `usage`.
+ * Adds or updates a message, and reports its error if that is new. Ignores a state from before its end. User messages
+ * join the run as prompts. A summary of a compaction only adds its call of the model to `usage`.
  */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgentAndModel(reply, head)
@@ -110,7 +110,10 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
   }
 }
 
-/** Applies a part of a user message: the prompt's text and files, or the start of a compaction. */
+/**
+ * Applies a part of a user message: the text or a file of the first prompt, or the start of a compaction. Ignores parts
+ * of later prompts.
+ */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
   if (part.type === 'compaction') {
     if (reply.compaction?.partID === part.id) return reply

@@ -109,7 +109,7 @@ function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
   return ranks
 }
 
-/** Reports a new part to observers. */
+/** Reports a new part to observers. Also reports a call's status, and the end of a part that is already sealed. */
 export function reportPart(part: Part, index: number, changes: Change[]): void {
   changes.push({ type: 'partAdded', part, index })
   if (part.type === 'tool') {
@@ -125,7 +125,7 @@ function withStepUsage(reply: Reply, usage: Usage, part: StepFinishPart, changes
   return withFields(reply, { usage })
 }
 
-/** Reports a changed part to observers. */
+/** Reports a changed part to observers. A part that was abandoned before is reported as added. */
 export function reportChange(before: Part, part: Part, index: number, changes: Change[]): void {
   if (before.status === 'abandoned' && part.status !== 'abandoned') {
     changes.push({ type: 'partAdded', part, index })
@@ -146,12 +146,12 @@ export function reportChange(before: Part, part: Part, index: number, changes: C
 /** Removes a part and reports it. Subtracts the usage of a finished step. Ignores an unknown part. */
 export function removePart(
   reply: Reply,
-  place: { readonly messageID: string; readonly partID: string },
+  removed: { readonly messageID: string; readonly partID: string },
   changes: Change[],
 ): Reply {
-  const at = messageAt(reply.messages, place.messageID)
+  const at = messageAt(reply.messages, removed.messageID)
   const message = reply.messages[at]
-  const partIndex = message ? partAt(message, place.partID) : -1
+  const partIndex = message ? partAt(message, removed.partID) : -1
   const part = message && partIn(message, partIndex)
   if (!message || !part) return reply
   changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason: 'removed' })

@@ -46,6 +46,7 @@ export function reduce(reply: Reply, event: SessionScopedEvent): Reduction {
   return { reply: withPhase(applied, reply.phase, changes), changes, raw: event.raw }
 }
 
+/** Whether the event begins a reply that has not begun. A session's data and a context limit don't. */
 function startsReply(reply: Reply, event: SessionScopedEvent): boolean {
   return reply.startedAt === undefined && event.type !== 'session' && event.type !== 'context-limit'
 }
@@ -159,7 +160,10 @@ function applyEvent(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   }
 }
 
-/** Applies a descendant's event. Ignores a session outside the tree. */
+/**
+ * Applies a descendant's event. Ignores a session outside the tree. Ends a reply that consists of background sub-agents
+ * when the last of them ends.
+ */
 function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   const place = childAt(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[place]

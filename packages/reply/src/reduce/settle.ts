@@ -10,7 +10,7 @@ import { withOpenPartsChanged } from './parts.ts'
 import { sealed, withFields } from './shape.ts'
 
 /** Why a run ends: idle on the stream, or one of the driver's reasons. */
-interface Ending {
+interface SettleCause {
   readonly by: SettleEvent['by'] | 'idle'
   readonly reason?: LostReason | undefined
   readonly idle?: boolean | undefined
@@ -32,7 +32,7 @@ export function isEmpty({ promptIDs, messages, children, error, compaction, fini
 }
 
 /** The outcome of a reply that ends now: the first rule that applies. */
-export function outcomeOf(reply: Reply, { by, reason, idle }: Ending): Outcome {
+export function outcomeOf(reply: Reply, { by, reason, idle }: SettleCause): Outcome {
   // Takes precedence over a time-out, because users must learn that the run may still be active.
   if (reason === 'not-stopped') return 'lost'
   if (by === 'time-out' || reply.aborting === 'timed-out') return 'timed-out'
@@ -71,15 +71,15 @@ function hasNeverRun(reply: Reply): boolean {
 /** Settles a reply. Order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`. */
 export function settle(
   reply: Reply,
-  ending: Ending & { readonly at: number },
+  cause: SettleCause & { readonly at: number },
   reduce: (reply: Reply, event: SettleEvent) => { readonly reply: Reply; readonly changes: readonly Change[] },
   changes: Change[],
 ): Reply {
-  const outcome = outcomeOf(reply, ending)
+  const outcome = outcomeOf(reply, cause)
   let next = sealParts(reply, changes)
   for (const [place, child] of next.children.entries()) {
     if (child.background || child.reply.phase === 'settled') continue
-    const { by, reason, idle, at } = ending
+    const { by, reason, idle, at } = cause
     const event = {
       type: 'settle',
       sessionID: child.reply.sessionID,
@@ -94,18 +94,18 @@ export function settle(
   const background = new Set(
     next.children.filter((child) => child.background).flatMap((child) => sessionsIn(child.reply)),
   )
-  next = withdrawAsks(next, ending.at, (ask) => !background.has(ask.sessionID), changes)
+  next = withdrawAsks(next, cause.at, (ask) => !background.has(ask.sessionID), changes)
   if (next.stalled) changes.push({ type: 'stalledChanged', stalled: false })
   changes.push({ type: 'phaseChanged', phase: 'settled', before: reply.phase }, { type: 'replySettled', outcome })
-  const lostReason = outcome === 'lost' ? (ending.reason ?? 'end-not-seen') : undefined
+  const lostReason = outcome === 'lost' ? (cause.reason ?? 'end-not-seen') : undefined
   return withFields(next, {
     phase: 'settled',
     outcome,
     lostReason,
     // So that programs can print `error` for a lost reply, too.
     error: next.error ?? (lostReason && { name: lostReason, message: lossTexts[lostReason], raw: undefined }),
-    parkedPromptIDs: ending.parkedPromptIDs?.length ? ending.parkedPromptIDs : undefined,
-    settledAt: ending.at,
+    parkedPromptIDs: cause.parkedPromptIDs?.length ? cause.parkedPromptIDs : undefined,
+    settledAt: cause.at,
     retry: undefined,
     stalled: false,
   })

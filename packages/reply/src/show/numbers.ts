@@ -43,6 +43,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
 
+/** `12.0` becomes `12`. */
 function trimZero(text: string): string {
   return text.replace(/\.0$/, '')
 }

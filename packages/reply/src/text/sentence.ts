@@ -12,7 +12,7 @@ export function sentenceOf(message: string): string {
   return readableMessage(message, 0)
 }
 
-/** See `sentenceOf`. `depth` counts the levels of JSON in JSON. */
+/** Drops the stack and unpacks JSON, see `sentenceOf`. `depth` counts the levels of JSON in JSON. */
 function readableMessage(message: string, depth: number): string {
   const text = withoutStack(message)
   const start = text.indexOf('{')

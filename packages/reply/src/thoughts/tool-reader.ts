@@ -15,7 +15,7 @@ const statuses: Readonly<Record<ToolStatus, Status>> = {
 }
 
 /** A call that was started and is not done. */
-interface Call {
+interface StartedCall {
   readonly id: string
   status: Status
   content: readonly ThoughtContent[]
@@ -23,7 +23,7 @@ interface Call {
 
 /** Creates a function that returns the tool events of a change. Empty for a change of anything else. */
 export function createToolReader(): (change: Change) => readonly Thought[] {
-  const calls = new Map<string, Call>()
+  const calls = new Map<string, StartedCall>()
   const done = new Set<string>()
   return (change) => {
     if (change.type === 'replySettled') return endAllCalls()
@@ -51,7 +51,7 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     const isUpdate = isNewContent || (status !== call.status && !isDone)
     call.status = status
     call.content = content
-    return [...started, ...(isUpdate ? [updateOf(call)] : []), ...(isDone ? [endCall(key, call)] : [])]
+    return [...started, ...(isUpdate ? [updateThought(call)] : []), ...(isDone ? [endCall(key, call)] : [])]
   }
 
   /** Ends a call that a retry or an undo took back. It may start again. */
@@ -68,14 +68,14 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
   }
 
   /** Forgets the call, except that later changes of it are ignored. Every status but `completed` becomes `failed`. */
-  function endCall(key: string, { id, status }: Call): Thought {
+  function endCall(key: string, { id, status }: StartedCall): Thought {
     calls.delete(key)
     done.add(key)
     return { type: 'tool_done', id, status: status === 'completed' ? 'completed' : 'failed' }
   }
 }
 
-function updateOf({ id, status, content }: Call): Thought {
+function updateThought({ id, status, content }: StartedCall): Thought {
   return { type: 'tool_update', id, status, ...(content.length > 0 && { content }) }
 }
 

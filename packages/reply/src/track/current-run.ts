@@ -5,7 +5,7 @@ import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { isOpen } from './open-run.ts'
 import { beginsWithAnswer, goneRun, type MessageRoles, roleIn } from './roles.ts'
-import { type Read, runStart, runStarts } from './run-boundaries.ts'
+import { type ReadMessage, runStart, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
 /** The known state of a session when a read of it is placed. */
@@ -21,7 +21,7 @@ export interface SessionState {
   readonly isOpen: boolean
 }
 
-/** Replaces the data that the stream has sent since the read began, because it is newer. */
+/** Replaces the todos and the status of a read if the stream has sent newer ones since the read began. */
 export function withNewerStreamData(
   { todos, todosAt = -1, statusAt = -1, idle }: Cell,
   read: SnapshotEvent,
@@ -51,7 +51,7 @@ export function isRunActive({ status, messages, children }: SnapshotEvent): bool
  * Messages of a sub-agent's settled run, without its session's next run. The stream will name the call that the next
  * run belongs to.
  */
-export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly Read[]): readonly Read[] {
+export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly ReadMessage[]): readonly ReadMessage[] {
   const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
   return next === undefined ? messages : messages.slice(0, next)
@@ -105,7 +105,7 @@ function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefi
   const { roles, run } = cell
   const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
   if (at === -1) return undefined
-  const isOthers = ({ head }: Read): boolean => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun
+  const isOthers = ({ head }: ReadMessage): boolean => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun
   if (!cell.read && beginsWithAnswer(cell)) {
     const start = runStarts(messages).findLast((each) => each <= at)
     return Math.max(start ?? at, messages.slice(0, at).findLastIndex(isOthers) + 1)
@@ -132,7 +132,7 @@ function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: Sna
 }
 
 /** Whether a message is new. A missed prompt is not new if the stream reported its answer. */
-function isNewMessage(roles: MessageRoles, { id }: Read['head'], messages: readonly Read[]): boolean {
+function isNewMessage(roles: MessageRoles, { id }: ReadMessage['head'], messages: readonly ReadMessage[]): boolean {
   const isKnown = (messageID: string): boolean => (roleIn(roles, messageID)?.run ?? goneRun) !== goneRun
   return !roleIn(roles, id) && !messages.some(({ head }) => head.parentID === id && isKnown(head.id))
 }

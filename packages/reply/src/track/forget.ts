@@ -33,7 +33,9 @@ export function forgetQuietSessions(draft: Draft): void {
   changeState(draft, { sweepAt: draft.state.cells.size + limits.maxQuiet })
 }
 
-/** Drops a settled reply. With its newest reply, the session itself is dropped. */
+/**
+ * Drops a settled reply. With its newest reply, the session itself is dropped, unless one of its sub-agents still runs.
+ */
 function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
   const cell = getCell(draft, rootID)
   const { reply, past } = cell

@@ -33,7 +33,7 @@ function withTakenOver(before: Reply, changes: readonly Change[]): readonly Chan
 
 /**
  * Counts a sub-agent's new run. Another call may reuse its session, and earlier messages then belong to its previous
- * run. The session's own data may have arrived before there was a reply to store it.
+ * run. Queues the session's title and directory again if they arrived before there was a reply to store them.
  */
 function countChildRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
@@ -44,7 +44,10 @@ function countChildRun(draft: Draft, change: Change, at: number): void {
   draft.queue.unshift({ type: 'session', at, sessionID, title: child.title, directory: child.directory })
 }
 
-/** Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. */
+/**
+ * Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. Does
+ * nothing if one of these sessions was deleted.
+ */
 export function openRun(draft: Draft, path: readonly string[], at: number): void {
   const [rootID] = path
   if (rootID === undefined) return

@@ -3,19 +3,19 @@ import type { Part } from '../part.ts'
 import { hasMessageEnded } from '../reduce/message.ts'
 
 /** A message as returned by REST. */
-export type Read = SnapshotEvent['messages'][number]
+export type ReadMessage = SnapshotEvent['messages'][number]
 
 /**
  * Index of the first message of the session's last run. Messages that the server itself inserted, such as after a
  * compaction, or that arrived during a step continue the run. -1 without messages.
  */
-export function runStart(messages: readonly Read[]): number {
+export function runStart(messages: readonly ReadMessage[]): number {
   for (let at = messages.length - 1; at > 0; at--) if (isRunStart(messages, at)) return at
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
 /** The first index of each of the session's runs. */
-export function runStarts(messages: readonly Read[]): readonly number[] {
+export function runStarts(messages: readonly ReadMessage[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
   return messages.flatMap((_, at) => (at === first || (at > first && isRunStart(messages, at)) ? [at] : []))
 }
@@ -52,7 +52,7 @@ export function runEnd(
  * Whether the message is a prompt that arrived after the previous step had ended for good. Depends only on that step
  * and the prompt.
  */
-export function isRunStart(messages: readonly Read[], at: number): boolean {
+export function isRunStart(messages: readonly ReadMessage[], at: number): boolean {
   const asked = messages[at]
   const before = messages[at - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
@@ -81,7 +81,7 @@ export function isAskedAfter(
 export function withoutUndecided(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
   isKnown: (id: string) => boolean,
-): readonly Read[] {
+): readonly ReadMessage[] {
   const last = messages.findLastIndex(({ head }) => head.role === 'assistant')
   const before = messages[last]
   const isUndecided = status !== 'idle' && before !== undefined && !hasMessageEnded(before.head)

@@ -15,7 +15,7 @@ import { requeueHeldEvents } from './held-events.ts'
 import { placeRemoval, splitLostRun } from './message.ts'
 import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOfHead, withRole } from './roles.ts'
-import { isInserted, type Read, type RunEnd, runEnd, runStarts, withoutUndecided } from './run-boundaries.ts'
+import { isInserted, type ReadMessage, type RunEnd, runEnd, runStarts, withoutUndecided } from './run-boundaries.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
 
 /**
@@ -152,7 +152,7 @@ interface PlacedRead {
   readonly start: number | undefined
 }
 
-/** Records the read in the session's cell. */
+/** Records the read in the cell: the todos, the runs of the messages, and whether the session is idle. */
 function recordRead(draft: Draft, known: SessionState, placing: PlacedRead): void {
   const { cell, rootID, isOpen } = known
   const { read, isRunning, start } = placing
@@ -182,7 +182,10 @@ function continuesAfterFullContext({ status, messages }: SnapshotEvent): boolean
   return last.summary ? isInserted(messages.at(-2)?.parts ?? []) : last.finish === undefined
 }
 
-/** Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. */
+/**
+ * Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. Leaves out prompts
+ * that the stream may still send.
+ */
 function rolesAfter({ cell, isRoot, root }: SessionState, { read: { messages }, start }: PlacedRead): MessageRoles {
   const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
   // A sub-agent may end before its task's part names it. The run of its messages is about to be known.
@@ -246,7 +249,7 @@ function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
 }
 
 /** The messages up to the part at `place` of the message at `at`, both included. */
-function messagesUpTo(messages: readonly Read[], at: number, place: number): readonly Read[] {
+function messagesUpTo(messages: readonly ReadMessage[], at: number, place: number): readonly ReadMessage[] {
   return messages
     .slice(0, at + 1)
     .map((message, index) => (index < at ? message : { ...message, parts: message.parts.slice(0, place + 1) }))

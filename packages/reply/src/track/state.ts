@@ -177,7 +177,7 @@ export function emptyCell(id: string): Cell {
   } satisfies Whole<Cell>
 }
 
-/** The empty cell for an unknown session. */
+/** The session's cell. An empty one for an unknown session. */
 export function getCell(draft: Draft, id: string): Cell {
   return cellOf(draft.state.cells, id) ?? emptyCell(id)
 }

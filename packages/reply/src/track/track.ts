@@ -66,7 +66,10 @@ function firstUnknown(draft: Draft, id: string): string | undefined {
   return undefined
 }
 
-/** Applies an event, or holds it if the path from its session to the root is not known yet. */
+/**
+ * Applies an event, or holds it if the path from its session to the root is not known yet. A snapshot and a new prompt
+ * make their session known. If an unknown session is removed, its held events are dropped.
+ */
 function placeEvent(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
   if (event.type === 'opened' || event.type === 'snapshot')
@@ -251,7 +254,10 @@ export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnErr
   }
 }
 
-/** Before a reply ends for good, adopts held events that never got their message or type. */
+/**
+ * Ends a reply. Held events that never got their message or type are adopted first, and the end waits for them. Records
+ * whether a read, not the stream, ended the run.
+ */
 function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   // Adopted events are placed before the end. Several ends don't wait for each other.
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)

@@ -70,6 +70,7 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
  */
 export const renderHtml: Render = cachedRender(renderAsHtml)
 
+/** With fewer formats, or with links as addresses, if Telegram would ignore some. */
 function renderAsHtml(source: string): Rendered {
   const made = firstWithinFormats(dialects.map((each) => () => disableAppLinks(renderMarkdown(source, each).trim())))
   const all = dropExcessFormats(made, (href) => ` (${href})`)

@@ -131,7 +131,7 @@ interface BoundTool {
   /** The JSON Schema of the input, always an object. */
   readonly schema: { readonly type: 'object'; readonly [field: string]: unknown }
   /** Never rejects: errors are returned as text for the model. */
-  readonly call: (given: unknown, signal: AbortSignal) => Promise<{ readonly text: string; readonly isError: boolean }>
+  readonly call: (input: unknown, signal: AbortSignal) => Promise<{ readonly text: string; readonly isError: boolean }>
 }
 
 /** The function names that model providers accept. */

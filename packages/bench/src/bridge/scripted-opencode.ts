@@ -6,7 +6,7 @@ interface ScriptedOpencode {
   close(): void
 }
 
-interface ScriptedOptions {
+interface Script {
   /** The whole answer to a prompt in that session. */
   readonly answer: (prompt: string) => string
   /** The number of pieces of an answer, and the ms between them. */
@@ -29,7 +29,7 @@ const directory = '/bench'
 const model = { providerID: 'bench', modelID: 'bench' }
 
 /** Serves the routes of version 1.18 that a connection uses. */
-export async function startScripted(options: ScriptedOptions): Promise<ScriptedOpencode> {
+export async function startScripted(options: Script): Promise<ScriptedOpencode> {
   const sessions = new Map<string, Message[]>()
   const busy = new Set<string>()
   const streams = new Set<ServerResponse>()

@@ -126,7 +126,7 @@ export const telegram: Platform = {
         fake.calls.map(({ method, status, payload: { text, rich_message: rich } }) => ({
           name: method,
           isRateLimited: status === 429,
-          text: typeof text === 'string' ? text : richText(rich),
+          text: typeof text === 'string' ? text : richMessageText(rich),
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
@@ -139,7 +139,7 @@ export const telegram: Platform = {
 }
 
 /** The text of a rich message, given as Markdown or HTML. */
-function richText(rich: unknown): string | undefined {
+function richMessageText(rich: unknown): string | undefined {
   if (typeof rich !== 'object' || rich === null) return undefined
   if ('html' in rich && typeof rich.html === 'string') return rich.html.replace(/<[^>]*>|&\w+;/g, ' ')
   return 'markdown' in rich && typeof rich.markdown === 'string' ? rich.markdown : undefined

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { closeMarkdown, split } from '@reply/sink/internal'
 import { renderHtml } from '@reply/telegram/internal'
+import type { ChannelRow } from '../delivery/channels.ts'
 import { measurePace } from '../delivery/pace.ts'
 import { type PacedPlatform, pacedPlatforms } from '../delivery/paced-platforms.ts'
 import { watchRecordedReplies } from '../delivery/watch.ts'
@@ -108,11 +109,6 @@ function markdownOf(units: number, round: number): string {
     length += block.length + 2
   }
   return parts.join('\n\n')
-}
-
-/** A row that `delivery/channels.ts` prints. */
-interface ChannelRow {
-  readonly ours: { readonly missing: number; readonly doubled: number }
 }
 
 const scripts = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))

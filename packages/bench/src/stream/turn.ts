@@ -14,7 +14,7 @@ export interface WireEvent {
   readonly properties: object
 }
 
-interface TurnOptions {
+interface TurnShape {
   readonly deltas: number
   /** Maximum deltas in one part. */
   readonly partDeltas?: number | undefined
@@ -48,7 +48,7 @@ const commonWords = [
 const rareWords = ['—', 'naïve', '`code`', '\n\n', '→']
 
 /** Steps of one text part and one tool call each, until the deltas are used up. */
-export function generateTurn(options: TurnOptions): Turn {
+export function generateTurn(options: TurnShape): Turn {
   const { deltas, partDeltas = 5000, seed = '', isNew = true, at: start = 1_790_000_000_000 } = options
   let count = 0
   let at = start

@@ -115,7 +115,7 @@ function inputAfterArrow(entry: Entry, direction: 1 | -1, { ask, allowUnseen }: 
   return next === undefined ? entry.input : String(next)
 }
 
-/** Sends the typed answer, or notes why it isn't accepted. */
+/** The typed answer, marked as sent, or a note why it isn't accepted. */
 function submitPermission(entry: Entry, ask: PermissionAsk, options: { readonly allowUnseen: boolean }): Pressed {
   const read = readPermissionAnswer(entry.input, { canAlways: alwaysOffer(ask).type === 'offered' })
   const note = permissionError(read, offerOf(ask, options), ask)
@@ -123,7 +123,7 @@ function submitPermission(entry: Entry, ask: PermissionAsk, options: { readonly 
   return withSentAnswer(entry, read.type === 'reject' ? read : { type: 'permission', reply: read.answer })
 }
 
-/** Goes on to the next question, or sends all answers after the last one. Notes an answer that doesn't fit. */
+/** The next question, or all answers after the last one. A note if the answer doesn't fit. */
 function submitQuestion(entry: Entry, ask: Ask): Pressed {
   const question = currentQuestion(ask, entry)
   if (ask.type !== 'question' || question === undefined)

@@ -10,7 +10,7 @@ import { ConsoleError } from './error.ts'
 import type { ProcessIO } from './process-io.ts'
 import { addressOf, type ServerOptions } from './server-url.ts'
 
-export interface OpenOptions extends Pick<ConnectOptions, 'onFrame'> {
+export interface OpenHandlers extends Pick<ConnectOptions, 'onFrame'> {
   /** Whether replies are shown, which report a lost connection themselves. Default: false. */
   readonly isShowing?: () => boolean
   /** Describes the events missed in an outage. Begins with a comma. Default: nothing missed. */
@@ -27,7 +27,7 @@ export async function openServer(
   options: ServerOptions,
   io: ProcessIO,
   note: (text: string) => void,
-  { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenOptions = {},
+  { onFrame, onFailure, isShowing = () => false, missed = () => NOTHING_MISSED }: OpenHandlers = {},
 ): Promise<Client> {
   const reported = new Set<string>()
   // Failures are thrown while this is false, and dropped after `close`.

@@ -1,7 +1,7 @@
 import { EXIT } from './exit-code.ts'
 import type { ProcessIO } from './process-io.ts'
 
-export interface EarlyExitOptions {
+export interface ExitHandlers {
   /** Called on Control-C. Returns the exit code, or undefined to stay. */
   readonly interrupted: () => number | undefined
   /** Called on SIGHUP. Returns the exit code, or undefined to stay. Default: exits with 129. */
@@ -20,7 +20,7 @@ export interface EarlyExit {
 /** Listens for signals that end a process, so that the screen and keyboard can be restored first. */
 export function listenForExit(
   io: ProcessIO,
-  { interrupted, hungUp = () => EXIT.hungUp, readerLeft = EXIT.done }: EarlyExitOptions,
+  { interrupted, hungUp = () => EXIT.hungUp, readerLeft = EXIT.done }: ExitHandlers,
 ): EarlyExit {
   let leave: (code: number) => void = () => {}
   const code = new Promise<number>((resolve) => {

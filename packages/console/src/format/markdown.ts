@@ -19,7 +19,7 @@ export function blocksOf(source: string): readonly string[] {
     for (const raw of rawsOf(token)) {
       const start = end
       // Counted, not taken from `raw`: the lexer expands tabs and drops carriage returns in some tokens.
-      end = endOf(source, start, raw)
+      end = endOfToken(source, start, raw)
       const piece = source.slice(start, end)
       const last = blocks.length - 1
       if (last >= 0 && (token.type === 'space' || blocks[last]?.trim() === '')) blocks[last] += piece
@@ -56,7 +56,7 @@ export function markdown(source: string, width: number): readonly Line[] {
 /**
  * Where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw` has.
  */
-function endOf(source: string, start: number, raw: string): number {
+function endOfToken(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
   let left = 0
   for (let at = 0; at < raw.length; at++) if (!isSpaceAt(raw, at)) left++
@@ -200,7 +200,7 @@ function inlineTokenSpans(token: Token, tones: readonly Tone[]): Span[] {
     case 'link':
       return linkSpans(token, tones)
     case 'image':
-      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim'), ...addressOf(token, tones)]
+      return [span(`[image: ${token.text || token.href}]`, ...tones, 'dim'), ...imageAddress(token, tones)]
     case 'escape':
       return [span(token.text, ...tones)]
     case 'text':
@@ -224,7 +224,7 @@ function linkSpans(token: TokenOf<'link'>, tones: readonly Tone[]): Span[] {
 }
 
 /** The address of a picture, unless it takes the place of its text. */
-function addressOf({ text, href }: TokenOf<'image'>, tones: readonly Tone[]): Span[] {
+function imageAddress({ text, href }: TokenOf<'image'>, tones: readonly Tone[]): Span[] {
   return text === '' || text === href ? [] : [span(` (${href})`, ...tones, 'dim')]
 }
 

@@ -10,9 +10,9 @@ export const SYMBOLS = {
 } as const
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-const FRAME_MS = 80
+const SPINNER_FRAME_MS = 80
 
 /** The mark of something that is running. */
 export function spinner(now: number): Span {
-  return span(`${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? '⠋'} `, 'cyan')
+  return span(`${FRAMES[Math.floor(now / SPINNER_FRAME_MS) % FRAMES.length] ?? '⠋'} `, 'cyan')
 }

@@ -5,9 +5,9 @@ import type { Picture, Size } from '../terminal/surface.ts'
 import type { Block } from './blocks.ts'
 import { type Above, layout, splitCommittable } from './blocks.ts'
 import { footerLines, placeAsk } from './footer.ts'
-import { type ViewOptions, view } from './view.ts'
+import { type ReplyView, view } from './view.ts'
 
-export interface ComposeOptions extends ViewOptions {
+export interface ScreenView extends ReplyView {
   readonly size: Size
   /** Whether this is the last picture, in which everything is committed. */
   readonly ended: boolean
@@ -33,7 +33,7 @@ export interface Composition {
 }
 
 /** Divides everything that is not shown yet into rows to commit and rows to repaint. */
-export function compose(reply: Reply, options: ComposeOptions): Composition {
+export function compose(reply: Reply, options: ScreenView): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
   const { commit, rest } = splitCommittable(view(reply, options), ended)
   // Text before a question comes first, even if the server asks before it has sealed the text.

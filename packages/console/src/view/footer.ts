@@ -9,7 +9,7 @@ import { spinner } from '../format/symbols.ts'
 import type { Block } from './blocks.ts'
 import { shortTodoLines } from './todos.ts'
 
-export interface FooterOptions {
+export interface FooterView {
   readonly now: number
   readonly width: number
   readonly rows: number
@@ -23,7 +23,7 @@ export interface FooterOptions {
 const TODO_ROWS = 7
 
 /** The rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. */
-export function footerLines(reply: Reply, options: FooterOptions): readonly Line[] {
+export function footerLines(reply: Reply, options: FooterView): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
   const status = statusLine(reply, { now, width, label, hint })
@@ -39,7 +39,7 @@ export function footerLines(reply: Reply, options: FooterOptions): readonly Line
  */
 function statusLine(
   reply: Reply,
-  { now, width, label, hint }: Pick<FooterOptions, 'now' | 'width' | 'label' | 'hint'>,
+  { now, width, label, hint }: Pick<FooterView, 'now' | 'width' | 'label' | 'hint'>,
 ): Line {
   const head = [statusMark(reply, now), ...(label === undefined ? [] : line(`${cleanLine(label)} · `, 'bold'))]
   const { activity, elapsed, step, context } = statusFacts(reply, { now, texts })
@@ -117,7 +117,7 @@ export function placeAsk(
   return { spill: [block], footer: { question: [], input }, offered: key }
 }
 
-/** The rows besides the question: the input, the status, and a row of text above. */
+/** Whether the ask doesn't fit the screen together with the status and a row of text above. */
 function isTall({ question, input }: AskRows, rows: number): boolean {
   return question.length + input.length + 3 > rows
 }

@@ -10,7 +10,7 @@ import { SYMBOLS, spinner } from '../format/symbols.ts'
 import type { Block } from './blocks.ts'
 import { failureText } from './outcome.ts'
 
-export interface TreeOptions {
+export interface TreeView {
   readonly now: number
   readonly width: number
   readonly live: boolean
@@ -21,7 +21,7 @@ export interface TreeOptions {
 /**
  * A tool call is one row. A sub-agent is its title, its own calls below, and its end. Asks of the call come before it.
  */
-export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): readonly Block[] {
+export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): readonly Block[] {
   if (part.status === 'abandoned') return []
   const asks = reply.asks.filter((ask) => ask.sessionID === reply.sessionID && ask.callID === part.callID)
   const before = asks.flatMap((ask) => askBlocks(ask, reply, options))
@@ -32,7 +32,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeOptions): 
 }
 
 /** Sub-agents whose call is not in the reply, and the ends of those that run in the background. */
-export function strayChildren(reply: Reply, options: TreeOptions): readonly Block[] {
+export function strayChildren(reply: Reply, options: TreeView): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
   )
@@ -45,7 +45,7 @@ export function strayChildren(reply: Reply, options: TreeOptions): readonly Bloc
 }
 
 /** Asks that belong to no call of this reply, in the order in which they came. */
-export function strayAsks(reply: Reply, options: TreeOptions): readonly Block[] {
+export function strayAsks(reply: Reply, options: TreeView): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
   )
@@ -72,7 +72,7 @@ function isShownElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
 }
 
 /** An ask that a log prints when it is asked, and its result. A terminal shows a pending ask in its footer. */
-function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeOptions): readonly Block[] {
+function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeView): readonly Block[] {
   const key = `ask:${ask.requestID}`
   const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
   const twin = earlierTwinOf(ask, root)
@@ -93,7 +93,7 @@ function hasSameAnswer(ask: Ask, twin: Ask): boolean {
 }
 
 /** A sub-agent's title, its indented calls and asks, and its end. Only the title if it runs in the background. */
-function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeOptions): readonly Block[] {
+function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeView): readonly Block[] {
   const inner = { ...options, width: options.width - 2 }
   const suffix = child.background ? line(' · in the background', 'dim') : []
   const start = rowBlock(
@@ -116,7 +116,7 @@ interface StartingCall {
 }
 
 /** A row with the sub-agent's result, or `working`, its number of calls and its time. */
-function childStateRow(child: Child, call: StartingCall | undefined, options: TreeOptions): Block {
+function childStateRow(child: Child, call: StartingCall | undefined, options: TreeView): Block {
   const { now, width } = options
   const { reply } = child
   const isOver = reply.phase === 'settled' || hasContinuedAfter(call)

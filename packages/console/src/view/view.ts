@@ -9,7 +9,7 @@ import { retraction, textBlocks } from './text.ts'
 import { todoLines } from './todos.ts'
 import { strayAsks, strayChildren, toolBlocks } from './tree.ts'
 
-export interface ViewOptions {
+export interface ReplyView {
   /** In ms since the epoch. */
   readonly now: number
   /** Columns. Infinite if rows don't wrap. */
@@ -30,7 +30,7 @@ export interface ViewOptions {
  *
  * Pure: the same reply at the same time gives the same blocks, whatever events led to it.
  */
-export function view(reply: Reply, options: ViewOptions): readonly Block[] {
+export function view(reply: Reply, options: ReplyView): readonly Block[] {
   const { shown } = options
   const blocks = [
     ...promptBlocks(reply, options),
@@ -44,7 +44,7 @@ export function view(reply: Reply, options: ViewOptions): readonly Block[] {
   return blocks.filter((block) => block.slice !== undefined || !shown.keys.has(block.key))
 }
 
-function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Block[] {
+function promptBlocks(reply: Reply, { prompt, width }: ReplyView): readonly Block[] {
   const text = reply.prompt?.text.trim() ?? ''
   const files = reply.prompt?.files.map(visibleLine) ?? []
   if (!prompt || (text === '' && files.length === 0)) return []
@@ -56,7 +56,7 @@ function promptBlocks(reply: Reply, { prompt, width }: ViewOptions): readonly Bl
 }
 
 /** Parts in order. A delay follows the part after which it began, and the compaction precedes the message after it. */
-function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
+function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
   const delays = options.delays.filter(({ passing }) => !(passing && options.live))
   const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
   const delayBlocks = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
@@ -78,7 +78,7 @@ function messageBlocks(reply: Reply, options: ViewOptions): readonly Block[] {
 }
 
 /** Empty for a hidden part, unless it was shown before. */
-function partBlocks(part: Part, reply: Reply, options: ViewOptions): readonly Block[] {
+function partBlocks(part: Part, reply: Reply, options: ReplyView): readonly Block[] {
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
   if (part.type === 'file') {
@@ -99,7 +99,7 @@ function removedTextNotes(reply: Reply, shown: Committed): readonly Block[] {
     .map(([partID], index) => ({ ...retraction(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
 }
 
-function compactionBlocks({ compaction }: Reply, { width }: ViewOptions): readonly Block[] {
+function compactionBlocks({ compaction }: Reply, { width }: ReplyView): readonly Block[] {
   if (compaction?.state !== 'done') return []
   const size = compaction.tokensBefore === undefined ? '' : ` · ${amount(compaction.tokensBefore)} tokens`
   const time = compaction.endedAt === undefined ? '' : ` · ${duration(compaction.endedAt - compaction.startedAt)}`
@@ -111,7 +111,7 @@ function compactionBlocks({ compaction }: Reply, { width }: ViewOptions): readon
  * A terminal shows the checklist in its footer until the end. A log prints it when it is made, and again if it differs at
  * the end.
  */
-function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly Block[] {
+function todoBlocks(reply: Reply, { live, width, shown }: ReplyView): readonly Block[] {
   const todos = ownTodosOf(reply)
   if (todos.length === 0) return []
   const settled = reply.phase === 'settled'
@@ -120,7 +120,7 @@ function todoBlocks(reply: Reply, { live, width, shown }: ViewOptions): readonly
   return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(todos, width) }]
 }
 
-function outcomeBlocks(reply: Reply, { width }: ViewOptions): readonly Block[] {
+function outcomeBlocks(reply: Reply, { width }: ReplyView): readonly Block[] {
   const lines: readonly Line[] = outcomeLines(reply, width)
   if (lines.length === 0) return []
   return [{ key: 'outcome', final: true, gap: 'always', kind: 'note', lines: lines.map((row) => [span(''), ...row]) }]

@@ -23,7 +23,7 @@ export interface PromptCommandOptions extends ServerOptions, OutputOptions {
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   if (options.via !== undefined && options.url !== undefined)
     throw new ConsoleError('usage', '--via starts an agent and --url names a server. Use one of them.')
-  const content = text === '-' ? await readText(io.stdin) : text
+  const content = text === '-' ? await readStdin(io.stdin) : text
   if (content.trim() === '') throw new ConsoleError('usage', 'The prompt is empty. Add some text.')
   const client = await openServer(options, io, noteWriter(io, options), {
     isShowing: () => output.isShowing(),
@@ -54,7 +54,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
   }
 }
 
-async function readText(stdin: Input): Promise<string> {
+async function readStdin(stdin: Input): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks).toString('utf8')

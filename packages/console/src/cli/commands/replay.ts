@@ -40,7 +40,7 @@ export async function replay(files: readonly string[], options: ReplayCommandOpt
     outputs.push(output)
     const pace = createPace(io.clock, options.speed)
     let failure: Error | undefined
-    const replies: readonly Reply[] = await replayRecording(bytesOf(file, io.stdin), {
+    const replies: readonly Reply[] = await replayRecording(recordingBytes(file, io.stdin), {
       observe: output.observe,
       onError: (error) => {
         failure ??= error
@@ -61,7 +61,7 @@ export async function replay(files: readonly string[], options: ReplayCommandOpt
 }
 
 /** The bytes of a recording, decompressed if needed. `-` reads standard input. */
-async function* bytesOf(file: string, stdin: Input): AsyncGenerator<Uint8Array> {
+async function* recordingBytes(file: string, stdin: Input): AsyncGenerator<Uint8Array> {
   try {
     const source: AsyncIterable<Uint8Array> = file === '-' ? stdin : createReadStream(file)
     yield* decompressed(source)

@@ -9,9 +9,9 @@ const none = () => {}
 
 test.each<['first' | 'last']>([['first'], ['last']])(
   'finished rows stay and the tail is replaced: %s',
-  async (park) => {
+  async (cursorRest) => {
     const terminal = fakeTerminal(40, 10)
-    const region = createScreen({ stdout: terminal.stdout, park }).region(none)
+    const region = createScreen({ stdout: terminal.stdout, cursorRest }).region(none)
     region.draw({ commit: [line('one')], body: [line('draft')], footer: [line('status 1')] })
     region.draw({ commit: [line('two')], body: [], footer: [line('status 2')] })
     expect(await terminal.rows()).toEqual(['one', 'two', 'status 2'])
@@ -24,7 +24,7 @@ test.each<['first' | 'last']>([['first'], ['last']])(
 
 test('a body taller than its room shows its end, and scrolls nothing', async () => {
   const terminal = fakeTerminal(40, 6)
-  const region = createScreen({ stdout: terminal.stdout, park: 'last' }).region(none)
+  const region = createScreen({ stdout: terminal.stdout, cursorRest: 'last' }).region(none)
   const body = Array.from({ length: 30 }, (_, index) => line(`row ${index}`))
   for (let height = 1; height <= 30; height++)
     region.draw({ commit: [], body: body.slice(0, height), footer: [line('s')] })
@@ -35,7 +35,7 @@ test('a body taller than its room shows its end, and scrolls nothing', async () 
 
 test('two regions share the tail, in the order in which they were added', async () => {
   const terminal = fakeTerminal(40, 10)
-  const screen = createScreen({ stdout: terminal.stdout, park: 'last' })
+  const screen = createScreen({ stdout: terminal.stdout, cursorRest: 'last' })
   const first = screen.region(none)
   const second = screen.region(none)
   first.draw({ commit: [line('a1')], body: [], footer: [line('a status')] })
@@ -58,7 +58,7 @@ test('in any order of drawing and resizing, every finished row is there once and
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const terminal = fakeTerminal(80, 24)
-      const region = createScreen({ stdout: terminal.stdout, park: 'last' }).region(none)
+      const region = createScreen({ stdout: terminal.stdout, cursorRest: 'last' }).region(none)
       const expected: string[] = []
       for (const step of steps) {
         if ('columns' in step) {
@@ -87,9 +87,9 @@ test('a log is plain text', async () => {
   expect(terminal.written()).toBe('one\n')
 })
 
-test('parked at its first row, the tail is found after any change of height', async () => {
+test('with the cursor at its first row, the tail is found after any change of height', async () => {
   const terminal = fakeTerminal(40, 24)
-  const region = createScreen({ stdout: terminal.stdout, park: 'first' }).region(none)
+  const region = createScreen({ stdout: terminal.stdout, cursorRest: 'first' }).region(none)
   const body = Array.from({ length: 12 }, (_, index) => line(`draft ${index}`))
   region.draw({ commit: [line('one'), line('two')], body, footer: [line('status')] })
   await terminal.resize(60, 8)

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { isLive, parkOf, surfaceOf } from '../src/terminal/surface.ts'
+import { cursorRestOf, isLive, surfaceOf } from '../src/terminal/surface.ts'
 
 const terminal = Object.assign(new Writable(), { isTTY: true })
 
@@ -20,9 +20,9 @@ test('a pipe is never repainted', () => {
 })
 
 test('the cursor rests where a resize leaves it', () => {
-  expect(parkOf({ TMUX: '/tmp/tmux' })).toBe('first')
-  expect(parkOf({ TERM: 'linux' })).toBe('first')
-  expect(parkOf({ TERM: 'xterm-256color', TERM_PROGRAM: 'vscode' })).toBe('last')
+  expect(cursorRestOf({ TMUX: '/tmp/tmux' })).toBe('first')
+  expect(cursorRestOf({ TERM: 'linux' })).toBe('first')
+  expect(cursorRestOf({ TERM: 'xterm-256color', TERM_PROGRAM: 'vscode' })).toBe('last')
 })
 
 test('one stream has one surface', () => {

@@ -1,5 +1,5 @@
 import { ansi, clip, type Line, widthOf } from '../format/styled-line.ts'
-import type { Output, Park, Picture, Size, Surface } from './surface.ts'
+import type { CursorRest, Output, Picture, Size, Surface } from './surface.ts'
 
 const HIDE = '\u001b[?25l'
 const SHOW = '\u001b[?25h'
@@ -20,9 +20,9 @@ interface Slot {
 /**
  * A terminal with finished rows that scroll and a tail that is repainted.
  *
- * Between two pictures the cursor rests at the start of the tail's first or last row: see `parkOf`.
+ * Between two pictures the cursor rests at the start of the tail's first or last row: see `cursorRestOf`.
  */
-export function createScreen({ stdout, park }: { stdout: Output; park: Park }): Surface {
+export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRest: CursorRest }): Surface {
   const slots = new Set<Slot>()
   let painted: readonly number[] = []
   let lastCommitter: Slot | undefined
@@ -45,14 +45,14 @@ export function createScreen({ stdout, park }: { stdout: Output; park: Park }): 
     for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
     if (tail.length === 0) out += ERASE_BELOW + SHOW
     else
-      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${cursorUp(park === 'first' ? tail.length - 1 : 0)}`
+      out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${cursorUp(cursorRest === 'first' ? tail.length - 1 : 0)}`
     painted = tail.map(widthOf)
     stdout.write(out)
   }
 
   /** Moves from the cursor's rest position to the start of the tail's first row. */
   function toTop(): string {
-    if (park === 'first') return '\r'
+    if (cursorRest === 'first') return '\r'
     const { columns, rows } = size()
     // Rows painted in a wider terminal have wrapped.
     const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
@@ -110,19 +110,19 @@ function cursorUp(rows: number): string {
   return rows > 0 ? `\u001b[${rows}A` : ''
 }
 
-/** A third of the screen stays with earlier rows. Feet come first, then the newest bodies. */
+/** Leaves a third of the screen to earlier rows. Footers come first, then the newest bodies. */
 function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
-  const most = Math.max(3, Math.ceil((rows * 2) / 3))
+  const mostRows = Math.max(3, Math.ceil((rows * 2) / 3))
   const wanted = slots.reduce((sum, { picture }) => sum + picture.footer.length, 0)
   let footer = Math.min(wanted, rows - 1)
-  let body = Math.max(0, most - footer)
+  let body = Math.max(0, mostRows - footer)
   const tail: Line[] = []
   for (const { picture } of slots.toReversed()) {
-    const feet = lastRows(picture.footer, footer)
-    const bodies = lastRows(picture.body, body)
-    footer -= feet.length
-    body -= bodies.length
-    tail.unshift(...bodies, ...feet)
+    const footerRows = lastRows(picture.footer, footer)
+    const bodyRows = lastRows(picture.body, body)
+    footer -= footerRows.length
+    body -= bodyRows.length
+    tail.unshift(...bodyRows, ...footerRows)
   }
   return tail
 }

@@ -40,10 +40,13 @@ export interface Surface {
   broken(): string | undefined
   /** Writes rows that belong to no reply, above every tail. */
   note(rows: readonly Line[]): void
+  /** Adds the region of one reply. Calls `redraw` when it should be drawn again, for example after a resize. */
   region(redraw: () => void): Region
 }
 
+/** The rows of one reply on a surface. */
 export interface Region {
+  /** Commits the picture's finished rows, and repaints the rest below them. */
   draw(picture: Picture): void
   /** Whether another region committed rows after this one. */
   interrupted(): boolean
@@ -58,7 +61,7 @@ const logs = new WeakMap<Output, Surface>()
 export function surfaceOf(stdout: Output, options: { live: boolean; env: Environment }): Surface {
   const known = (options.live ? screens : logs).get(stdout)
   if (known) return known
-  const surface = options.live ? createScreen({ stdout, park: parkOf(options.env) }) : createLog({ stdout })
+  const surface = options.live ? createScreen({ stdout, cursorRest: cursorRestOf(options.env) }) : createLog({ stdout })
   ;(options.live ? screens : logs).set(stdout, surface)
   return surface
 }
@@ -78,12 +81,12 @@ export function isLive(stdout: Output, env: Environment): boolean {
  * re-flow (xterm, the Linux console, GNU screen). `last`, for all others: xterm.js, used in many editors, moves the
  * cursor down by the rows that wrapped below it. With nothing below it, the wrapped rows above can be counted.
  */
-export function parkOf(env: Environment): Park {
+export function cursorRestOf(env: Environment): CursorRest {
   const first = isEnabled(env.TMUX) || isEnabled(env.XTERM_VERSION) || isEnabled(env.STY) || env.TERM === 'linux'
   return first ? 'first' : 'last'
 }
 
-export type Park = 'first' | 'last'
+export type CursorRest = 'first' | 'last'
 
 /** Whether a variable is set to anything but an empty text, `0` or `false`. */
 function isEnabled(value: string | undefined): boolean {

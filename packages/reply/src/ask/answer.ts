@@ -74,7 +74,7 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   const whole = typed.trim()
   if (whole === '') return { type: 'error', reason: 'empty', piece: '' }
   const { options, custom, multiple } = question
-  const single = labelOf(question, whole) ?? quotedAnswer(question, whole)
+  const single = optionLabelOf(question, whole) ?? quotedAnswer(question, whole)
   if (single !== undefined) return { type: 'answer', answers: [single] }
   if (options.length === 0) return { type: 'answer', answers: [whole] }
   if (multiple && allOptionsAnswers.has(normalized(whole)))
@@ -102,10 +102,10 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
 const allOptionsAnswers: ReadonlySet<string> = new Set(['all', 'all of them', 'everything'])
 
 /** Numbers and their separators. Never free text. */
-const numberList = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
+const numberListPattern = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
 
 function isNumberList(text: string): boolean {
-  return numberList.test(text)
+  return numberListPattern.test(text)
 }
 
 /** The options that a text lists, as written. Other text is split at commas. */
@@ -126,7 +126,7 @@ function piecesOf(whole: string, question: Question): readonly string[] {
 
 /** The labels that a piece names: one option, or a range of numbers. Undefined if it names none. */
 function labelsOf(question: Question, piece: string): readonly string[] | undefined {
-  const single = labelOf(question, piece) ?? quotedAnswer(question, piece)
+  const single = optionLabelOf(question, piece) ?? quotedAnswer(question, piece)
   if (single !== undefined) return [single]
   const [, first, last] = /^#?(\d+)-#?(\d+)[.)]?$/.exec(piece) ?? []
   const from = Number(first)
@@ -139,7 +139,7 @@ function labelsOf(question: Question, piece: string): readonly string[] | undefi
  * Finds an option by its label, by its number or, if free text isn't allowed, by an unambiguous prefix of its label.
  * Returns its label.
  */
-function labelOf({ options, custom }: Question, piece: string): string | undefined {
+function optionLabelOf({ options, custom }: Question, piece: string): string | undefined {
   const labels = options.map(({ label }) => label)
   const exact =
     labels.find((label) => label === piece) ?? labels.find((label) => normalized(label) === normalized(piece))
@@ -157,7 +157,7 @@ function labelOf({ options, custom }: Question, piece: string): string | undefin
 function quotedAnswer(question: Question, piece: string): string | undefined {
   const inner = /^"([^"]+)"$/.exec(piece)?.[1]
   if (inner === undefined) return undefined
-  if (!question.custom) return question.options.length === 0 ? inner : labelOf(question, inner)
+  if (!question.custom) return question.options.length === 0 ? inner : optionLabelOf(question, inner)
   const isNumber = /^\d+$/.test(inner) && question.options[Number(inner) - 1] !== undefined
   return isNumber ? piece : inner
 }

@@ -18,7 +18,7 @@ export interface AskDetail {
 }
 
 /** The details made for the input of one kind of tool, and the input fields that they cover. */
-export interface CallDetails {
+export interface ToolDetails {
   readonly details: readonly AskDetail[]
   readonly covered: readonly string[]
   /** Metadata strings that add nothing to the details. */
@@ -62,7 +62,7 @@ function describeAsk(ask: PermissionAsk): AskDescription {
     call && isShallow(call.input) && isShallow(metadata)
       ? describeKnownCall(ask, call)
       : {
-          title: titleOf(actionOf(ask), ask.patterns.join(', ') || (isTitleDerived(ask) ? '' : ask.title)),
+          title: fittingTitle(actionOf(ask), ask.patterns.join(', ') || (isTitleDerived(ask) ? '' : ask.title)),
           details: undefined,
         }
   descriptions.set(ask, description)
@@ -83,7 +83,7 @@ function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
   const own = isRepeated ? '' : serverTitle
   const where = isOutsideProject(ask) ? patterns.join(', ') : callPath?.shown || own
   const isFolder = callPath?.isFolder === true && where === callPath.shown && !isOutsideProject(ask)
-  const title = titleOf(action, where, isFolder)
+  const title = fittingTitle(action, where, isFolder)
   const hasWhere = title === untruncatedTitle(action, where, isFolder)
   const isOwnShown = own === '' || (hasWhere && where === own)
   const isPathShown = callPath === undefined || callPath.shown === '' || (hasWhere && !isOutsideProject(ask))
@@ -111,7 +111,7 @@ function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
 }
 
 /** Details that are laid out by the kind of tool. `describeKnownCall` lists the fields that they don't cover. */
-function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: CallPath | undefined): CallDetails {
+function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: CallPath | undefined): ToolDetails {
   if (isShellTool(tool)) return commandDetails(input)
   switch (tool) {
     case 'edit':
@@ -127,7 +127,7 @@ function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: 
   }
 }
 
-function commandDetails({ command }: Fields): CallDetails {
+function commandDetails({ command }: Fields): ToolDetails {
   if (!isNonEmptyString(command)) return { details: [], covered: [] }
   return {
     details: [{ label: '', format: 'code', language: 'bash', text: escapeDeceptive(command) }],
@@ -161,7 +161,7 @@ function withoutPrefix(text: string, prefix: string): string {
 const titleLength = 120
 
 /** The action with its place if both fit, else the action alone, truncated if necessary. */
-function titleOf(action: string, where: string, isFolder = false): string {
+function fittingTitle(action: string, where: string, isFolder = false): string {
   const name = escapeDeceptive(action)
   const titles = [untruncatedTitle(action, where, isFolder), name]
   return (

@@ -1,10 +1,10 @@
 import { type Fields, isFields, textIn } from '../fields.ts'
 import { escapeDeceptive } from '../text/escape-deceptive.ts'
 import type { CallPath } from './call-path.ts'
-import type { AskDetail, CallDetails } from './details.ts'
+import type { AskDetail, ToolDetails } from './details.ts'
 
 /** One replacement, or a patch, which already is a diff. A replacement without `before` writes the whole file. */
-type Edit = {
+type InputEdit = {
   readonly title?: string | undefined
   /** Whether the title has something that no diff of the server shows. */
   readonly needsTitle?: boolean | undefined
@@ -18,7 +18,7 @@ type Edit = {
  * input, followed by the server's if that adds anything. OpenCode truncates its diff to a few lines around each change,
  * and removes the common indentation. The title names the file, so a diff of that file doesn't.
  */
-export function editDetails(input: Fields, metadata: Fields, callPath: CallPath | undefined): CallDetails {
+export function editDetails(input: Fields, metadata: Fields, callPath: CallPath | undefined): ToolDetails {
   const { edits, fields: covered } = editsIn(input, callPath?.written ?? '')
   const server = textIn(metadata.diff)
   const shown = callPath === undefined ? server : withoutFileHeader(server, callPath.isSame)
@@ -36,7 +36,7 @@ export function editDetails(input: Fields, metadata: Fields, callPath: CallPath 
 }
 
 interface InputEdits {
-  readonly edits: readonly Edit[]
+  readonly edits: readonly InputEdit[]
   /** The input fields that these edits cover. All other fields are listed by name. */
   readonly fields: readonly string[]
 }
@@ -58,7 +58,11 @@ function editsIn(input: Fields, path: string): InputEdits {
 }
 
 /** Title of one of several edits: its number, and the facts that its text lacks. */
-function editTitle({ filePath, replaceAll }: Fields, path: string, at: number): Pick<Edit, 'title' | 'needsTitle'> {
+function editTitle(
+  { filePath, replaceAll }: Fields,
+  path: string,
+  at: number,
+): Pick<InputEdit, 'title' | 'needsTitle'> {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
   const more = `${other}${replaceAll === true ? ', every occurrence' : ''}`
   return { title: `edit ${at + 1}${more}`, needsTitle: more !== '' }
@@ -75,7 +79,7 @@ function isFullyShown(edit: unknown, path: string): boolean {
 }
 
 /** Whether the server's diff shows the whole edit. False for a patch, and for a title with further facts. */
-function showsWholeEdit(server: string, edit: Edit): boolean {
+function showsWholeEdit(server: string, edit: InputEdit): boolean {
   if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit
   if (before === undefined) return coversText(server, '+', after, { isWhole: true })
@@ -83,7 +87,7 @@ function showsWholeEdit(server: string, edit: Edit): boolean {
 }
 
 /** Every line of both texts: the common beginning and end once, the rest as removed and added lines. */
-function diffOf(edit: Edit): readonly string[] {
+function diffOf(edit: InputEdit): readonly string[] {
   const { title, patch } = edit
   if (patch !== undefined) return [patch]
   const { before, after } = edit

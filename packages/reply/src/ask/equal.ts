@@ -14,21 +14,21 @@ export function isEqualAsk(a: Ask, b: Ask): boolean {
 
 /** The same key for equal asks. Undefined if the ask can't equal another one. */
 export function equalKey(ask: Ask): string | undefined {
-  const key = ask.type === 'permission' && ask.call ? contentKey(ask) : undefined
+  const key = ask.type === 'permission' && ask.call ? askContentKey(ask) : undefined
   return key === undefined ? undefined : `${JSON.stringify(ask.directory ?? null)} ${key}`
 }
 
 /** Whether two copies of one ask show a person the same content, regardless of where the copies came from. */
 export function hasSameContent(a: Ask, b: Ask): boolean {
   if (a === b) return true
-  const key = contentKey(a)
-  return key !== undefined && key === contentKey(b)
+  const key = askContentKey(a)
+  return key !== undefined && key === askContentKey(b)
 }
 
 const cachedKeys = new WeakMap<Ask, { readonly key: string | undefined }>()
 
 /** Everything a person decides about, as one string. Undefined if it is nested too deeply. */
-function contentKey(ask: Ask): string | undefined {
+function askContentKey(ask: Ask): string | undefined {
   const cached = cachedKeys.get(ask)
   if (cached) return cached.key
   const key = canonicalJson(ask.type === 'question' ? ask.questions : permissionContent(ask), 0)

@@ -5,7 +5,7 @@ import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import type { Reach, Reading, SessionInfo } from '../source/port.ts'
 import { runStart, runStarts } from '../track/run-boundaries.ts'
-import { maxDepth } from '../track/state.ts'
+import { maxSessionDepth } from '../track/state.ts'
 import type { Drive } from './drive.ts'
 
 type ReadDrive = Pick<Drive, 'source' | 'clock' | 'engine'>
@@ -76,7 +76,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const snapshots: SnapshotEvent[] = []
   // Deeper sessions don't belong to this tree. They have replies of their own.
-  for (const { sessionID: id, directory: home = directory } of depth < maxDepth ? children : []) {
+  for (const { sessionID: id, directory: home = directory } of depth < maxSessionDepth ? children : []) {
     if (seen.has(id)) continue
     const place = { sessionID: id, directory: home }
     if (isWanted(id) || (isSearching && (await hasWorkBelow(place)))) {

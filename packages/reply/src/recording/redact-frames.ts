@@ -18,11 +18,11 @@ interface PartText {
   /** UTF-16 units written. */
   readonly written: number
   /** The last frame with a delta. The remaining text is written in a frame like it. */
-  readonly frame: Frame | undefined
+  readonly frame: EventFrame | undefined
 }
 
 /** An event with its wrapper. */
-interface Frame {
+interface EventFrame {
   /** Undefined if the event is not wrapped. */
   readonly outer: Fields | undefined
   readonly event: Fields
@@ -50,7 +50,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     } catch {
       return write(redactText(data), at)
     }
-    const frame = frameOf(value)
+    const frame = eventFrameOf(value)
     if (!frame) return write(JSON.stringify(redactValue(value)), at)
     const { content } = frame
     const type = String(frame.event.type)
@@ -62,7 +62,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
   }
 
   /** Writes the part of the text that is decided now. Nothing is written while all of it may be a secret. */
-  function pushDelta(frame: Frame, delta: string, at: number): void {
+  function pushDelta(frame: EventFrame, delta: string, at: number): void {
     const { content } = frame
     const key = textKey(content.partID ?? content, content.field)
     const before = texts.get(key)
@@ -130,7 +130,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     writeDelta({ ...partText.frame, event }, rest, at)
   }
 
-  function writeDelta(frame: Frame, delta: string, at: number): void {
+  function writeDelta(frame: EventFrame, delta: string, at: number): void {
     // Text that was redacted as part of a stream is not redacted again.
     write(frameJson(frame, { ...redactFields({ ...frame.content, delta: '' }), delta }), at)
   }
@@ -143,7 +143,7 @@ interface RedactedText {
 }
 
 /** Undefined if the value is not an event with fields. */
-function frameOf(value: unknown): Frame | undefined {
+function eventFrameOf(value: unknown): EventFrame | undefined {
   const top = fieldsOf(value)
   const inner = fieldsOf(top?.payload)
   const isWrapped = top?.type === undefined && inner !== undefined
@@ -155,7 +155,7 @@ function frameOf(value: unknown): Frame | undefined {
 }
 
 /** The frame's JSON text with its content replaced by already redacted content. */
-function frameJson({ outer, event, key }: Frame, content: Fields): string {
+function frameJson({ outer, event, key }: EventFrame, content: Fields): string {
   const redactedEvent = { ...redactFields({ ...event, [key]: {} }), [key]: content }
   return JSON.stringify(outer ? { ...redactFields({ ...outer, payload: {} }), payload: redactedEvent } : redactedEvent)
 }

@@ -1,5 +1,5 @@
 /** The result of reading a possible secret. */
-export type Verdict =
+export type SecretReading =
   | { readonly type: 'no' }
   /** Undecided at the end of the text: everything from `from` on is held back. */
   | { readonly type: 'growing'; readonly from: number }
@@ -19,7 +19,7 @@ export type Verdict =
 export type Swallow = (text: string, at: number, isEnd: boolean) => { readonly end: number; readonly isOver: boolean }
 
 /** Where to read a possible secret. */
-export interface Span {
+export interface ReadPosition {
   /** Where the replacement begins. */
   readonly from: number
   /** Where the reading begins. */
@@ -53,7 +53,11 @@ export const oneCharacter = (charClass: string): CharacterRun => characterRun(ch
 /**
  * Matches consecutive runs. The last one is replaced as soon as it has its minimum length, and may continue after that.
  */
-export function readRuns(text: string, { from, at, isEnd }: Span, runs: readonly CharacterRun[]): Verdict {
+export function readRuns(
+  text: string,
+  { from, at, isEnd }: ReadPosition,
+  runs: readonly CharacterRun[],
+): SecretReading {
   let end = at
   for (const [index, current] of runs.entries()) {
     const length = matchLength(current.pattern, text, end)

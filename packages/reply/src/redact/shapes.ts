@@ -3,11 +3,11 @@ import {
   characterRun,
   matchLength,
   oneCharacter,
+  type ReadPosition,
   readRuns,
-  type Span,
+  type SecretReading,
   type Swallow,
   secretMark,
-  type Verdict,
 } from './character-run.ts'
 import { secretNames, variableEnds } from './secret-name.ts'
 
@@ -26,7 +26,7 @@ interface Shape {
   readonly opener: string
   /** Whether the opener begins a word. */
   readonly isWord?: boolean
-  readonly read: (text: string, place: OpenerPlace) => Verdict
+  readonly read: (text: string, place: OpenerPlace) => SecretReading
 }
 
 /**
@@ -148,7 +148,7 @@ const discordHook = [characterRun('[\\w-]', 16)]
 const userInfo = [characterRun(`[^\\s/@"']`, 1, 1024), oneCharacter('@')]
 const homeName = [characterRun(`[^/\\\\"'\\s:]`, 1)]
 
-const noSecret: Verdict = { type: 'no' }
+const noSecret: SecretReading = { type: 'no' }
 
 const shapes: readonly Shape[] = [
   { opener: tokenStarts.join('|').replaceAll('.', '\\.'), isWord: true, read: readToken },
@@ -221,7 +221,7 @@ export const openers = new RegExp(
 export const wordBegins = new RegExp(beforeWord, 'y')
 
 /** Reads the possible secret at an opener. */
-export function readOpener(text: string, match: RegExpExecArray, isEnd: boolean): Verdict {
+export function readOpener(text: string, match: RegExpExecArray, isEnd: boolean): SecretReading {
   const place = { start: match.index, end: match.index + match[0].length, isEnd }
   for (let at = 0; at < shapesInOrder.length; at++)
     if (match[at + 1] !== undefined) return shapesInOrder[at]?.read(text, place) ?? noSecret
@@ -239,13 +239,13 @@ function replaceAfterOpener(runs: readonly CharacterRun[]): Shape['read'] {
 }
 
 /** Reads the characters that this kind of token has. The minimum length depends on the opener. */
-function readToken(text: string, place: OpenerPlace): Verdict {
+function readToken(text: string, place: OpenerPlace): SecretReading {
   const runs = tokenRuns.get(text.slice(place.start, place.end))
   return runs ? replaceWithOpener(runs)(text, place) : noSecret
 }
 
 /** Reads a bot's token. In a URL its colon may be written as `%3A`. */
-function readTelegram(text: string, place: OpenerPlace): Verdict {
+function readTelegram(text: string, place: OpenerPlace): SecretReading {
   const plain = replaceWithOpener(telegramToken)(text, place)
   return plain.type === 'no' ? replaceWithOpener(escapedTelegramToken)(text, place) : plain
 }
@@ -254,7 +254,7 @@ function readTelegram(text: string, place: OpenerPlace): Verdict {
  * Reads the credentials after "Basic ". In prose a word may follow, so the whole word must be known: it is a secret if
  * it is base64 of a user and a password.
  */
-function readBasic(text: string, { start, end: at, isEnd }: OpenerPlace): Verdict {
+function readBasic(text: string, { start, end: at, isEnd }: OpenerPlace): SecretReading {
   const length = matchLength(basic.pattern, text, at)
   if (!isEnd && length < basic.max && at + length === text.length) return { type: 'growing', from: start }
   const isPair = length === basic.max || (length >= basic.min && isUserAndPassword(text.slice(at, at + length)))
@@ -270,7 +270,7 @@ function isUserAndPassword(base64: string): boolean {
 }
 
 /** Reads the user and the password of a URL. The `@` stays. */
-function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
+function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   const verdict = readRuns(text, { from: at, at, isEnd }, userInfo)
   return verdict.type === 'secret' ? { ...verdict, end: verdict.end - 1, swallow: undefined } : verdict
 }
@@ -279,9 +279,9 @@ function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
  * Reads curl's user and password. Only at their end do they differ from a user and a group (`-u 1000:1000`), an address
  * with a port, and variables.
  */
-function readUser(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
+function readUser(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   const ahead = text.slice(at, at + longestUser)
-  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? withoutQuotes
+  const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? outsideQuotes
   const [, user = '', password = ''] = pattern.exec(ahead) ?? []
   const end = at + user.length + password.length
   const canGrow = !isEnd && end === text.length && end - at < longestUser
@@ -294,10 +294,10 @@ function readUser(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
 const longestUser = 1024
 const inDoubleQuotes = /^([\w.@-]{1,128})(:[^"\r\n]*)?/
 const inSingleQuotes = /^([\w.@-]{1,128})(:[^'\r\n]*)?/
-const withoutQuotes = /^([\w.@-]{1,128})(:[^\s"']*)?/
+const outsideQuotes = /^([\w.@-]{1,128})(:[^\s"']*)?/
 
 /** Replaces a scheme such as "Bearer …" with its credentials. */
-function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): Verdict {
+function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   schemeSoFar.lastIndex = at
   if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }
   const long = matchLength(longScheme, text, at)
@@ -306,13 +306,13 @@ function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): Verdi
 }
 
 /** Reads a user's name in a path. The path becomes `/home/user`. */
-function readHome(text: string, place: OpenerPlace): Verdict {
+function readHome(text: string, place: OpenerPlace): SecretReading {
   const verdict = replaceWithOpener(homeName)(text, place)
   return verdict.type === 'secret' ? { ...verdict, mark: '/home/user' } : verdict
 }
 
 /** Reads `/root` as the home directory, which becomes `/home/user`. Not if the name continues, as in `/roots`. */
-function readRoot(text: string, { start, end, isEnd }: OpenerPlace): Verdict {
+function readRoot(text: string, { start, end, isEnd }: OpenerPlace): SecretReading {
   if (end === text.length && !isEnd) return { type: 'growing', from: start }
   const isWhole = end === text.length || /[/"'\s:]/.test(text.charAt(end))
   return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : noSecret
@@ -348,7 +348,7 @@ const keyStart = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
  * Matches a private key of any length, from its first line to its last. Without a last line, matches up to where the
  * text no longer looks like a key. A lone first line, as in a text about keys, is not a secret.
  */
-function readPrivateKey(text: string, { from, at, isEnd }: Span): Verdict {
+function readPrivateKey(text: string, { from, at, isEnd }: ReadPosition): SecretReading {
   const afterLabel = at + matchLength(label, text, at)
   const start = afterLabel + matchLength(dashes, text, afterLabel)
   if (start === text.length && start - afterLabel < 5) return isEnd ? { type: 'no' } : { type: 'growing', from }

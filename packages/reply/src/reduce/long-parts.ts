@@ -9,7 +9,7 @@ import { withParts } from './shape.ts'
  */
 export interface LongParts {
   readonly parts: Chunks<Part>
-  readonly places: Places
+  readonly places: PartIndexes
   /** Number of parts removed since `places` was built. Each removal can move a part one below its noted index. */
   readonly removals: number
   /** Removed ids that are still in `places`: they need no search. */
@@ -20,7 +20,7 @@ export interface LongParts {
  * Indexes shared by all lists derived from one another. A part is never above its noted index. It can be below it,
  * after a removal or because another list noted a higher index.
  */
-interface Places {
+interface PartIndexes {
   readonly byID: Map<string, number>
   /** Ids of the parts that each call id had. */
   readonly byCall: Map<string, Set<string>>
@@ -58,11 +58,11 @@ const partsGetter = {
 
 /** Undefined for a message with a plain array of parts. It may have many: a caller may have created it. */
 export function longPartsOf(message: Message): LongParts | undefined {
-  return isLong(message) && message[longParts].owner === message ? message[longParts].long : undefined
+  return hasLongParts(message) && message[longParts].owner === message ? message[longParts].long : undefined
 }
 
 /** Whether it has the field, which may have been copied from another message. */
-function isLong(message: Message): message is LongMessage {
+function hasLongParts(message: Message): message is LongMessage {
   return longParts in message
 }
 
@@ -70,7 +70,7 @@ const noneRemoved: ReadonlySet<string> = new Set()
 
 /** Builds the chunks and the indexes. Takes time linear in the number of parts. */
 export function toLongParts(parts: readonly Part[]): LongParts {
-  const places: Places = { byID: new Map(), byCall: new Map() }
+  const places: PartIndexes = { byID: new Map(), byCall: new Map() }
   for (const [place, part] of parts.entries()) noteIndex(places, part, place)
   return { parts: toChunks(parts), places, removals: 0, removedIDs: noneRemoved }
 }
@@ -139,7 +139,7 @@ function searchDown(parts: Chunks<Part>, id: string, noted = -1): number {
  * Records where a part is, and its call id. Never lowers an index: in another list that shares the map, the part may be
  * at the higher one.
  */
-function noteIndex({ byID, byCall }: Places, part: Part, place: number): void {
+function noteIndex({ byID, byCall }: PartIndexes, part: Part, place: number): void {
   if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)
   if (part.type !== 'tool') return
   const ids = byCall.get(part.callID)

@@ -59,14 +59,14 @@ export function applyPart(
   return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
 }
 
-interface Addition {
+interface NewPart {
   readonly message: Message
   readonly part: Part
   readonly order: readonly string[] | undefined
 }
 
 /** Adds a part at its place in `order`, or else at the end, and reports it. Counts the usage of a finished step. */
-function addPart(reply: Reply, at: number, { message, part, order }: Addition, changes: Change[]): Reply {
+function addPart(reply: Reply, at: number, { message, part, order }: NewPart, changes: Change[]): Reply {
   const count = partCount(message)
   const place = order ? insertionPlace(message, part.id, order) : count
   reportPart(part, indexOf(reply.messages, at, place), changes)

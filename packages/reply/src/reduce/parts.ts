@@ -112,8 +112,8 @@ export function withOpenPartsChanged(message: Message, change: (part: Part, plac
 
 /** Returns the same list if no open part changes. */
 function changeOpenParts(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
-  if (!parts.some(isOpen)) return parts
-  const changed = parts.map((part, place) => (isOpen(part) ? change(part, place) : part))
+  if (!parts.some(isOpenPart)) return parts
+  const changed = parts.map((part, place) => (isOpenPart(part) ? change(part, place) : part))
   return changed.some((part, place) => part !== parts[place]) ? changed : parts
 }
 
@@ -123,11 +123,11 @@ const knownOpen = new WeakMap<readonly Part[], boolean>()
 function hasOpenPart(chunk: readonly Part[]): boolean {
   const isKnown = knownOpen.get(chunk)
   if (isKnown !== undefined) return isKnown
-  const isAnyOpen = chunk.some(isOpen)
+  const isAnyOpen = chunk.some(isOpenPart)
   knownOpen.set(chunk, isAnyOpen)
   return isAnyOpen
 }
 
-function isOpen({ status }: Part): boolean {
+function isOpenPart({ status }: Part): boolean {
   return status === 'open'
 }

@@ -26,7 +26,7 @@ export function isFinished(reply: Reply): boolean {
  * Whether no event of its run arrived except a status, which may be a late one of the run before. A run that was
  * reverted has no messages either, but it had steps.
  */
-export function isEmpty({ promptIDs, messages, children, error, compaction, finish }: Reply): boolean {
+export function isEmptyRun({ promptIDs, messages, children, error, compaction, finish }: Reply): boolean {
   if (error !== undefined || compaction !== undefined || finish !== undefined) return false
   return promptIDs.length === 0 && messages.length === 0 && children.length === 0
 }

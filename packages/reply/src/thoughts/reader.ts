@@ -22,14 +22,14 @@ export function createThoughtReader(): (change: Change) => readonly Thought[] {
   }
 }
 
-const statuses: ReadonlyMap<string, PlanEntry['status']> = new Map([
+const planStatuses: ReadonlyMap<string, PlanEntry['status']> = new Map([
   ['pending', 'pending'],
   ['in_progress', 'in_progress'],
   ['completed', 'completed'],
   ['cancelled', 'completed'],
 ])
 
-const priorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
+const planPriorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
   ['high', 'high'],
   ['medium', 'medium'],
   ['low', 'low'],
@@ -39,8 +39,8 @@ const priorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
 function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
   return todos.map(({ content, status, priority = 'medium' }) => ({
     content,
-    status: statuses.get(status) ?? 'pending',
-    priority: priorities.get(priority) ?? 'medium',
+    status: planStatuses.get(status) ?? 'pending',
+    priority: planPriorities.get(priority) ?? 'medium',
   }))
 }
 

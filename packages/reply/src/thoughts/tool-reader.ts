@@ -5,9 +5,9 @@ import { subjectOf } from '../select.ts'
 import { readContent, type ThoughtContent, textContent } from './decode/content.ts'
 import type { Thought, ThoughtOf, ToolKind } from './thought.ts'
 
-type Status = ThoughtOf<'tool_update'>['status']
+type CallStatus = ThoughtOf<'tool_update'>['status']
 
-const statuses: Readonly<Record<ToolStatus, Status>> = {
+const callStatuses: Readonly<Record<ToolStatus, CallStatus>> = {
   pending: 'pending',
   running: 'in_progress',
   completed: 'completed',
@@ -17,7 +17,7 @@ const statuses: Readonly<Record<ToolStatus, Status>> = {
 /** A call that was started and is not done. */
 interface StartedCall {
   readonly id: string
-  status: Status
+  status: CallStatus
   content: readonly ThoughtContent[]
 }
 
@@ -43,8 +43,8 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     calls.set(key, call)
     const started: readonly Thought[] = known
       ? []
-      : [{ type: 'tool_start', id, title: titleOf(part), kind: toolKindOf(part) }]
-    const status = statuses[state.status]
+      : [{ type: 'tool_start', id, title: callTitle(part), kind: toolKindOf(part) }]
+    const status = callStatuses[state.status]
     const content = contentOf(part)
     const isNewContent = content.length > 0 && !same(content, call.content)
     const isDone = status === 'completed' || status === 'failed'
@@ -80,7 +80,7 @@ function updateThought({ id, status, content }: StartedCall): Thought {
 }
 
 /** The subject or else the tool's name, in one line: a command may have several. */
-function titleOf(part: ToolPart): string {
+function callTitle(part: ToolPart): string {
   const subject = subjectOf(part)
     ?.replaceAll(/\s*\n\s*/g, ' ')
     .trim()

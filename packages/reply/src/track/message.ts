@@ -4,7 +4,7 @@ import { hasMessageEnded, messageIDOf } from '../reduce/message.ts'
 import { messageAt } from '../reduce/part.ts'
 import { partAt } from '../reduce/parts.ts'
 import { reduce } from '../reduce/reduce.ts'
-import { isEmpty, isFinished } from '../reduce/settle.ts'
+import { isEmptyRun, isFinished } from '../reduce/settle.ts'
 import { cellOf, withCell } from './cells.ts'
 import { holdEvent, requeueHeldEvents } from './held-events.ts'
 import { amendPast, isOpen, isOpenIn, openRun, reduceReply } from './open-run.ts'
@@ -114,7 +114,7 @@ function rememberRole(draft: Draft, { sessionID, message }: MessageEvent, run: n
  */
 function endPreviousRunIfOver(draft: Draft, rootID: string, { sessionID, message, at }: MessageEvent): void {
   const { reply, epoch, streamEpoch, idle } = getCell(draft, rootID)
-  if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting' || isEmpty(reply)) return
+  if (sessionID !== rootID || !reply || !isOpen(reply) || reply.phase === 'waiting' || isEmptyRun(reply)) return
   if (message.role === 'assistant') {
     if (!message.summary) splitLostRun(draft, rootID, message.parentID, at)
     return

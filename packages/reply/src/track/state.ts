@@ -231,11 +231,11 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
 /**
  * How many levels of sessions form one tree. The cost of a reply rises with the depth, and real trees need far fewer.
  */
-export const maxDepth = 64
+export const maxSessionDepth = 64
 
 /**
  * The sessions from the root down to this one. Undefined while a link is unknown. A parent chain that is circular, or
- * longer than `maxDepth`, has no root. The session then counts as its own root.
+ * longer than `maxSessionDepth`, has no root. The session then counts as its own root.
  */
 export function pathOf(draft: Draft, id: string): readonly string[] | undefined {
   const own = cellOf(draft.state.cells, id)
@@ -243,7 +243,7 @@ export function pathOf(draft: Draft, id: string): readonly string[] | undefined 
   const path: string[] = []
   let next: string | undefined = id
   while (next !== undefined) {
-    if (path.length === maxDepth || path.includes(next)) return [id]
+    if (path.length === maxSessionDepth || path.includes(next)) return [id]
     const cell: Cell | undefined = cellOf(draft.state.cells, next)
     if (!cell?.known) return undefined
     path.unshift(next)

@@ -1,5 +1,5 @@
 import type { SnapshotEvent } from '../../event.ts'
-import { isEmpty, isFinished } from '../../reduce/settle.ts'
+import { isEmptyRun, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import { endedBelow, isAtWork } from '../connection/newest-run.ts'
@@ -155,7 +155,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   function isWaiting(reply: Reply): boolean {
-    return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmpty(reply))
+    return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun(reply))
   }
 
   function failUnstarted(sessionID: string): void {

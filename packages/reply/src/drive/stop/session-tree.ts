@@ -1,7 +1,7 @@
 import { ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
-import { maxDepth } from '../../track/state.ts'
+import { maxSessionDepth } from '../../track/state.ts'
 
 /** A session and all sub-agents below it, found over REST. Sessions are only added, never removed. */
 export interface Tree {
@@ -41,7 +41,7 @@ export function createTree(
   async function walk(): Promise<void> {
     const seen = new Set<string>()
     let level: readonly string[] = [...sessionIDs]
-    for (let depth = 0; depth < maxDepth && level.length > 0; depth++) {
+    for (let depth = 0; depth < maxSessionDepth && level.length > 0; depth++) {
       for (const id of level) seen.add(id)
       const below = await Promise.all(level.map(childrenOf))
       add(below.flat())
@@ -65,7 +65,7 @@ export function createTree(
         add(path)
         return true
       }
-      if (path.includes(next) || path.length === maxDepth) return false
+      if (path.includes(next) || path.length === maxSessionDepth) return false
       path.push(next)
     }
     return false

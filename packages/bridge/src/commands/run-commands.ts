@@ -91,7 +91,10 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'rec
   readonly actor: Actor
 }
 
-/** Stops the runs of a place that the person may stop. */
+/**
+ * Stops the runs of a place that the person may stop, and resolves with a reply about it. If the place has no run, an admin
+ * stops one that was started elsewhere in its session.
+ */
 export async function stopRuns(context: CommandContext, request: StopRequest): Promise<CommandReply> {
   const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
   const { runner, runs, routes, people, servers, onError } = context

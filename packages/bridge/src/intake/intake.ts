@@ -84,7 +84,7 @@ export function createIntake(options: {
     }
   }
 
-  /** Answers only while this process holds the lease. */
+  /** Makes `answer` wait for the lease, and do nothing once the lease is lost. */
   function withLeaseCheck<One extends Inbound>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
     const answer: AnswerInbound = async (text) => {
@@ -331,7 +331,7 @@ export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Mess
   return text.text.length > router.maxTextLength ? { type: 'refused', why: 'too-long' } : { type: 'taken' }
 }
 
-/** In a shared chat, people also write to each other. */
+/** Whether a message is meant for the bot. In a shared chat, people also write to each other. */
 function isAddressed(
   { chat, isMention, repliesToBot }: Text,
   { isOurs, isOwnCommand }: Pick<MessageFacts, 'isOurs' | 'isOwnCommand'>,

@@ -139,6 +139,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     for (const entry of unlisted) await state.commit([writeLeft(entry, 'listed')])
   }
 
+  /** The write that marks an entry as one that the policy did not run, or as one that the chat has a list of. */
   function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
     return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
   }

@@ -91,7 +91,7 @@ export function beginRun(
   async function runToEnd(): Promise<void> {
     const unfollow = registry.followReply(execution, () => stream?.reply)
     try {
-      await postOrResume()
+      await followToEnd()
     } catch (error) {
       if (!isStopping() && !isTakenOver(error)) await endFailed(error).catch(onError)
     } finally {
@@ -101,8 +101,8 @@ export function beginRun(
     }
   }
 
-  /** Follows the run to the end of its delivery. Posts the prompt once more if its session was deleted. */
-  async function postOrResume(): Promise<void> {
+  /** Posts the prompt, or finds its run, and follows that to the end of its delivery. Posts again if the session was deleted. */
+  async function followToEnd(): Promise<void> {
     if (isCanceled && execution.posted === undefined) return await endWithoutReply('Aborted', 'stopped')
     stream = execution.posted === undefined ? await postPrompt() : await findPosted(execution.posted)
     if (!stream) return
@@ -133,7 +133,7 @@ export function beginRun(
     const commandInfo = command && (await findAgentCommand(client, command.name))
     if (command && (commandInfo || isAgent) && mayActUnasked(command, commandInfo))
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
-    if (isGuardRequired && !(await isGuarded({ agent, command: commandInfo?.name })))
+    if (isGuardRequired && !(await checkGuardAndReport({ agent, command: commandInfo?.name })))
       return await endWith(texts.unguarded, texts.mayNot('approve'))
     if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
     if (command && commandInfo) {
@@ -158,8 +158,11 @@ export function beginRun(
     return context.config.servers[server]?.trustPrompt !== true && !people.allMay(prompt, 'approve')
   }
 
-  /** Whether the session can be guarded. If not, reports why, because only the operator can fix it. */
-  async function isGuarded(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
+  /**
+   * Resolves with true if the session can run guarded prompts, and also if the run is canceled meanwhile. Otherwise reports
+   * why not, because only the operator can fix it, and resolves with false.
+   */
+  async function checkGuardAndReport(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
     try {
       await Promise.race([client.requireGuard(target), canceled.promise])
       return true

@@ -178,7 +178,7 @@ export function createRunner(context: BridgeContext): Runner {
       void failed.replyPending(pending, prompt.messageRef)
   }
 
-  /** Waits for a prompt with files to be posted, so that later messages don't overtake it. */
+  /** Starts the prompt as one that steers. Waits for one with files to be posted, so that later messages don't overtake it. */
   async function beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const run = await storeAndStart({ ...prompt, isSteer: true }, removal)
     // Its files are downloaded first, and later messages must not overtake it.

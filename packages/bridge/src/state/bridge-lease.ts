@@ -122,7 +122,7 @@ export function createBridgeLease(options: {
     return granted
   }
 
-  /** Joins a renewal in progress. */
+  /** Joins a renewal in progress. False if another process held the lease meanwhile. */
   async function renew(): Promise<boolean> {
     renewing ??= renewOnce().finally(() => {
       renewing = undefined
@@ -130,7 +130,7 @@ export function createBridgeLease(options: {
     return await renewing
   }
 
-  /** If the fence is the next one, the lease expired, for example during sleep, but no other process held it in between. */
+  /** False if another process held the lease meanwhile. If the fence is the next one, the lease only expired, for example during sleep, but no other process held it in between. */
   async function renewOnce(): Promise<boolean> {
     const before = lease
     if (!before) return false
@@ -151,7 +151,7 @@ export function createBridgeLease(options: {
     return lease !== undefined && clock.monotonic() < callsAllowedUntil
   }
 
-  /** Requests the lease itself while it is expired. */
+  /** Resolves when calls are allowed. Requests the lease itself while it is expired. */
   async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {
       if (isLost) throw takenOverError()

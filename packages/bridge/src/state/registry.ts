@@ -134,7 +134,7 @@ export function createRegistry(options: {
     return reply && logLines(reply)
   }
 
-  /** Deletes their logs too. */
+  /** Deletes executions that ended too long ago, with their logs. Keeps the newest of each session for longer. */
   async function deleteOld(): Promise<void> {
     const stored = await executionsWithin()
     const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))

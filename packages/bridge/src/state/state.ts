@@ -52,7 +52,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     commitWithoutLease,
   }
 
-  /** Retries if another process keeps the state locked, or if the lease expired. */
+  /** Retries if another process keeps the state locked, or if the lease expired. False if a write conflicts. */
   async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       const current = lease.current()

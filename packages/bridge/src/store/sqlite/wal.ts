@@ -55,8 +55,8 @@ export function createWalMerger(database: Database): WalMerger {
   return { addAndMerge, mergeAll }
 
   /** Merges once enough bytes were added. A merge that fails is retried after the next transaction. */
-  function addAndMerge(count: number): void {
-    bytes += leastBytes + count
+  function addAndMerge(writtenBytes: number): void {
+    bytes += leastBytes + writtenBytes
     if (bytes < mergeBytes) return
     try {
       database.setSynced(true)

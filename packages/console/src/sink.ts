@@ -131,7 +131,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     surface.note(wrap(line(visibleLine(text), 'dim'), surface.size().columns - 1))
   }
 
-  /** Keeps the newest reply and schedules a repaint. Paints at once when the reply has settled. */
+  /** Keeps the newest reply, has asks handled, and schedules a repaint. Paints at once when the reply has settled. */
   function onObservation(observation: Observation): void {
     const { reply } = observation
     if (newest === undefined) sawStart = isUntouched(reply)

@@ -46,8 +46,9 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   /** Required with `http`: the Signing Secret on the app's page. */
   readonly signingSecret?: string | undefined
-  /** Passes on every message that Slack delivers to the app, with `isMention` on mentions. Default false: in channels, only
-   * mentions and the messages of threads in which the bot was mentioned or posts.
+  /**
+   * Passes on every message that Slack delivers to the app, with `isMention` on mentions. Default false: in channels,
+   * only mentions and the messages of threads in which the bot was mentioned or posts.
    */
   readonly receivesAll?: boolean | undefined
   /**
@@ -66,8 +67,9 @@ export interface SlackChannelOptions extends ChannelOptions, Pick<SlackSinkOptio
 
 /** An app that shows replies and receives messages and presses. */
 export interface SlackChannel extends WebhookRoutes {
-  /** Creates a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass `{ chat }` and
-   * `mayAnswer`. Streams are shown to the person who wrote last in the thread.
+  /**
+   * Creates a sink for the thread of an inbound. Only its author may answer asks. To let others answer, pass
+   * `{ chat }` and `mayAnswer`. Streams are shown to the person who wrote last in the thread.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<SlackSinkOptions>): Sink
   /** Connects the socket. Does nothing unless `events` is `socket`. */

@@ -43,7 +43,8 @@ export interface TelegramChannelOptions
 
 /** A bot that shows replies and receives messages and presses. */
 export interface TelegramChannel extends WebhookRoutes {
-  /** Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
+  /**
+   * Creates a sink for the chat of an inbound. It replies to that message, and only its author may answer asks. To let
    * others answer, pass `{ chat, replyTo }` and `mayAnswer`.
    */
   sinkFor(at: Inbound | SinkPlace, options?: Partial<TelegramSinkOptions>): Sink

@@ -13,14 +13,14 @@ const undone: string[] = []
 const rest = { ask, undo: () => void undone.push('undone') }
 const given: AskResult = { type: 'answer', answer: [['Blue']], state, ...rest }
 
-function answering(taken: AskResult | undefined, opencode: Partial<AnswerOptions['client']> = {}) {
+function answering(taken: AskResult | undefined, client: Partial<AnswerOptions['client']> = {}) {
   const done: unknown[] = []
   const answer = answerWith({
     client: {
       answer: async (_, answer) => void done.push(answer),
       reject: async (_, message) => void done.push(message),
       abort: async (target) => void done.push(typeof target === 'string' ? target : 'abort'),
-      ...opencode,
+      ...client,
     },
     running: () => [
       {
@@ -106,14 +106,14 @@ test('Stop aborts the runs of that chat', async () => {
 test('Stop aborts the session of a chat whose run was started before a restart, and reports a failure', async () => {
   const stopped: unknown[] = []
   const stop: Inbound = { type: 'stop', chat, actor }
-  const opencode = {
+  const client = {
     answer: async () => {},
     reject: async () => {},
     abort: async (target: unknown) => void stopped.push(target),
   }
-  const answer = answerWith({ client: opencode, running: () => [], session: () => 'ses_1' })
+  const answer = answerWith({ client, running: () => [], session: () => 'ses_1' })
   expect([await answer(stop), stopped]).toEqual([true, ['ses_1']])
-  const failing = { ...opencode, abort: () => Promise.reject(new ReplyError('not-stopped', 'It goes on.')) }
+  const failing = { ...client, abort: () => Promise.reject(new ReplyError('not-stopped', 'It goes on.')) }
   const failed = answerWith({ client: failing, running: () => [], session: () => 'ses_1' })
   await expect(failed(stop)).rejects.toMatchObject({ type: 'not-stopped' })
 })

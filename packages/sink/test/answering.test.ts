@@ -309,13 +309,13 @@ describe('text that comes while an answer is on its way', () => {
   test('after a restart is what the person says next if the server has another answer', async () => {
     const scene = await asking(blocked(question))
     const late = new ReplyError('already-resolved', 'The question que_1 is already resolved.')
-    const opencode = {
+    const client = {
       answer: async () => await Promise.reject(late),
       reject: async () => expect.fail('It was not refused.'),
       abort: async () => {},
     }
     const stream = { abort: async () => expect.fail('It was not stopped.') }
-    const answer = answerWith({ client: opencode, running: () => [{ sink: scene.sink(), stream }] })
+    const answer = answerWith({ client, running: () => [{ sink: scene.sink(), stream }] })
     const said: (string | undefined)[] = []
     const say = async (text: string): Promise<boolean> =>
       await answer({
@@ -338,14 +338,14 @@ describe('text that fits asks of two sinks in one chat', () => {
     const first = await asking(replyOf('ls'), {}, clock)
     const second = await asking(replyOf('make'), { port: first.fake.port }, clock)
     const answered: string[] = []
-    const opencode = {
+    const client = {
       answer: async ({ requestID }: Ask) => void answered.push(requestID),
       reject: async () => expect.fail('It was not refused.'),
       abort: async () => {},
     }
     const stream = { abort: async () => expect.fail('It was not stopped.') }
     const answer = answerWith({
-      client: opencode,
+      client,
       running: () => [first, second].map((one) => ({ sink: one.sink(), stream })),
     })
     const answers: (string | undefined)[] = []

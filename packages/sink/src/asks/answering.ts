@@ -109,7 +109,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return () => noteAll(undefined)
   }
 
-  /** Finds the ask whose token was pressed. Waits up to `confirmMs` for its message to be confirmed. At most one. */
+  /**
+   * Finds the ask whose token was pressed, at most one. Waits up to `confirmMs` for its message to be confirmed. A
+   * press in the wrong chat, on the wrong message or by the wrong person gets an error.
+   */
   async function asksForPress(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const hash = secretHash(input.token)
     const carrier = ledger().entries.find((entry) => hasSecret(entry, hash))

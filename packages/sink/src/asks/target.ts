@@ -64,7 +64,7 @@ export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts):
   })
 }
 
-/** Returns asks with a message that the platform has not confirmed yet. */
+/** Returns pending asks with a message that the platform has not confirmed yet. */
 function asksBeingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
   return pendingAsks(reply).filter(({ requestID }) =>
     entries.some(({ card, state }) => requestIDOf(card) === requestID && state === 'intent'),

@@ -45,36 +45,36 @@ export interface Performed {
 }
 
 /** Performs one operation with the port. Rejects as the port does. */
-export async function perform(operation: Operation, options: OperationTarget): Promise<Performed> {
-  const { port, chat, signal } = options
+export async function perform(operation: Operation, target: OperationTarget): Promise<Performed> {
+  const { port, chat, signal } = target
   switch (operation.type) {
     case 'post':
-      return { ref: await postSlot(operation, options) }
+      return { ref: await postSlot(operation, target) }
     case 'edit':
-      await editMessage(operation, options)
+      await editMessage(operation, target)
       return {}
     case 'remove':
-      await removeOrEmpty(operation.entry.ref, options)
+      await removeOrEmpty(operation.entry.ref, target)
       return {}
     case 'preview':
       if (port.stream?.kind === 'preview') await port.stream.write(operation.slot.bubble, { chat, signal })
       return {}
     case 'look-up':
-      return { found: await lookUpPost(operation.entry, options) }
+      return { found: await lookUpPost(operation.entry, target) }
     default:
       return operation satisfies never
   }
 }
 
 /** Uploads the slot's file, opens a stream, or posts a message. */
-async function postSlot(operation: Post, options: OperationTarget): Promise<MessageRef> {
-  const { port, ledger, chat, signal } = options
+async function postSlot(operation: Post, target: OperationTarget): Promise<MessageRef> {
+  const { port, ledger, chat, signal } = target
   const { slot, isLoud } = operation
-  const replyTo = replyToOf(operation, options)
+  const replyTo = replyToOf(operation, target)
   const posting = { chat, signal, replyTo, silent: !isLoud, key: ledger.ids[slot.key] ?? '' }
   if (slot.file && port.upload) return await port.upload({ ...slot.file, name: safeFileName(slot.file.name) }, posting)
-  if (options.stream && openIntentOf(ledger, slot)?.kind === 'stream')
-    return await options.stream.open(unsentPiece(slot), posting)
+  if (target.stream && openIntentOf(ledger, slot)?.kind === 'stream')
+    return await target.stream.open(unsentPiece(slot), posting)
   return await port.post(slot.bubble, posting)
 }
 
@@ -110,20 +110,20 @@ async function closeStreamIfOpen(
  * Finds out whether a post is in the chat. An idempotent platform responds to a post with a known key with the existing
  * message, so a placeholder is posted there.
  */
-async function lookUpPost({ id: key, kind, at }: IntentEntry, options: OperationTarget): Promise<LookedUp> {
-  const { port, chat, signal, replyTo, clock } = options
+async function lookUpPost({ id: key, kind, at }: IntentEntry, target: OperationTarget): Promise<LookedUp> {
+  const { port, chat, signal, replyTo, clock } = target
   // The platform has its own clock, and ours may have been ahead of it.
   const since = wallTime(clock) - Math.max(0, clock.now() - at)
   const looking = { chat, signal, key, kind: kind ?? 'message', since, replyTo } as const
   if (!port.limits.idempotent) return (await port.lookUp?.(looking)) ?? { type: 'unknown' }
-  return { type: 'there', ref: await port.post(placeholderBubble(options), { chat, signal, key, silent: true }) }
+  return { type: 'there', ref: await port.post(placeholderBubble(target), { chat, signal, key, silent: true }) }
 }
 
 /** Removes the message. If the port can't remove messages, edits it to a placeholder. */
-async function removeOrEmpty(ref: MessageRef, options: OperationTarget): Promise<void> {
-  const { port, chat, signal } = options
+async function removeOrEmpty(ref: MessageRef, target: OperationTarget): Promise<void> {
+  const { port, chat, signal } = target
   if (port.remove) return await port.remove(ref, { chat, signal })
-  await port.edit?.(ref, placeholderBubble(options), { chat, signal })
+  await port.edit?.(ref, placeholderBubble(target), { chat, signal })
 }
 
 function placeholderBubble({ render, texts }: OperationTarget): Bubble {

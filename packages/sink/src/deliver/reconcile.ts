@@ -34,17 +34,17 @@ export interface ReconcileFacts {
  * Returns the operations that bring the chat up to date, most urgent first. Each can be performed next. Empty if nothing
  * differs. Pure.
  */
-export function reconcile(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly Operation[] {
-  const post = nextPost(ledger, slots, options)
-  const edits = neededEdits(ledger, slots, options)
+export function reconcile(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): readonly Operation[] {
+  const post = nextPost(ledger, slots, facts)
+  const edits = neededEdits(ledger, slots, facts)
   // A status message that becomes the first text stays.
   const isTakenOver = (entry: ShownEntry): boolean => post?.type === 'edit' && post.entry === entry
-  const removals = obsoleteEntries(ledger, slots, options).filter((entry) => !isTakenOver(entry))
-  const priority = options.isSettled ? 'final' : 'text'
+  const removals = obsoleteEntries(ledger, slots, facts).filter((entry) => !isTakenOver(entry))
+  const priority = facts.isSettled ? 'final' : 'text'
   const operations: readonly Operation[] = [
     ...(post ? [post] : []),
     ...edits,
-    ...strayLookUps(ledger, slots, options),
+    ...strayLookUps(ledger, slots, facts),
     ...removals.map((entry): Remove => ({ type: 'remove', entry, priority })),
   ]
   return operations.toSorted((a, b) => rankOf(a) - rankOf(b))
@@ -54,28 +54,28 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], options: Recon
  * Returns the operation that shows the first missing message, or a pending ask if the messages before it would take too
  * long. Undefined if nothing is missing.
  */
-function nextPost(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): Operation | undefined {
+function nextPost(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): Operation | undefined {
   const missing = missingSlots(ledger, slots)
   const ask = missing.findIndex(isWaitingAsk)
   // Posts keep their order, so an urgent post makes those before it as urgent, unless that takes too long.
-  const isTooLate = options.hasTimeFor?.(ask) === false || missing.slice(0, 1).some((one) => options.isRefused?.(one))
+  const isTooLate = facts.hasTimeFor?.(ask) === false || missing.slice(0, 1).some((one) => facts.isRefused?.(one))
   const slot = missing[ask > 0 && isTooLate ? ask : 0]
-  const [urgency] = missing.map((one) => postPriority(one, options)).toSorted((a, b) => order[a] - order[b])
+  const [urgency] = missing.map((one) => postPriority(one, facts)).toSorted((a, b) => order[a] - order[b])
   if (!slot || !urgency) return undefined
   // Any message ends a preview, so previewed text is posted before it.
-  if (options.isPreviewing && missing.every(isPreviewable)) return { type: 'preview', slot, priority: 'text' }
+  if (facts.isPreviewing && missing.every(isPreviewable)) return { type: 'preview', slot, priority: 'text' }
   const entry = entryAt(ledger, slot.key)
-  if (entry && needsLookUp(entry, options)) return { type: 'look-up', entry, isWanted: true, priority: urgency }
-  return { ...postOrTakeOver(ledger, slot, options), priority: urgency }
+  if (entry && needsLookUp(entry, facts)) return { type: 'look-up', entry, isWanted: true, priority: urgency }
+  return { ...postOrTakeOver(ledger, slot, facts), priority: urgency }
 }
 
 /** Returns look-ups of obsolete posts that may be in the chat. */
-function strayLookUps(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly LookUp[] {
+function strayLookUps(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): readonly LookUp[] {
   const wanted = new Set(slots.map(({ key }) => key))
-  const priority = options.isSettled ? 'final' : 'status'
+  const priority = facts.isSettled ? 'final' : 'status'
   return ledger.entries.flatMap((entry): readonly LookUp[] => {
-    const isFound = options.isIdempotent && options.canRemove && isRemovable[entry.type]
-    if (!needsLookUp(entry, { canLookUp: options.canLookUp || isFound }) || wanted.has(entry.key)) return []
+    const isFound = facts.isIdempotent && facts.canRemove && isRemovable[entry.type]
+    if (!needsLookUp(entry, { canLookUp: facts.canLookUp || isFound }) || wanted.has(entry.key)) return []
     return [{ type: 'look-up', entry, isWanted: false, priority }]
   })
 }
@@ -86,15 +86,15 @@ function needsLookUp(entry: Entry, { canLookUp }: Pick<ReconcileFacts, 'canLookU
 }
 
 /** Returns an edit for each shown message that differs from its slot. Empty if messages can't be edited. */
-function neededEdits(ledger: Ledger, slots: readonly Slot[], options: ReconcileFacts): readonly Edit[] {
-  if (!options.canEdit) return []
+function neededEdits(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): readonly Edit[] {
+  if (!facts.canEdit) return []
   const known = entriesByKey(ledger)
   return slots.flatMap((slot): readonly Edit[] => {
     const entry = known.get(slot.key)
     if (!entry || !isEditable(entry)) return []
-    if (!needsEdit(entry, slot) && !needsStreamChange(entry, slot, options.openSince)) return []
-    const streamChange = streamChangeFor(entry, slot, options.openSince)
-    return [{ type: 'edit', slot, entry, streamChange, priority: editPriority(entry, slot, options) }]
+    if (!needsEdit(entry, slot) && !needsStreamChange(entry, slot, facts.openSince)) return []
+    const streamChange = streamChangeFor(entry, slot, facts.openSince)
+    return [{ type: 'edit', slot, entry, streamChange, priority: editPriority(entry, slot, facts) }]
   })
 }
 
@@ -158,13 +158,13 @@ function isPreviewable(slot: Slot): boolean {
 }
 
 /** Returns the post of a slot. If the last message is the status, the first text takes it over by an edit instead. */
-function postOrTakeOver(ledger: Ledger, slot: Slot, options: ReconcileFacts): Post | Edit {
-  const priority = postPriority(slot, options)
-  const isLoud = isLoudIn(slot, options)
+function postOrTakeOver(ledger: Ledger, slot: Slot, facts: ReconcileFacts): Post | Edit {
+  const priority = postPriority(slot, facts)
+  const isLoud = isLoudIn(slot, facts)
   const status = statusAtEnd(ledger)
-  const canTakeOver = slot.card.type === 'answer' && options.canEdit && !opensStream(slot)
+  const canTakeOver = slot.card.type === 'answer' && facts.canEdit && !opensStream(slot)
   // A post that should notify needs its own message if the status can be removed. If each post notifies, the status did.
-  const needsPost = isLoud && options.canRemove && options.canBeSilent !== false
+  const needsPost = isLoud && facts.canRemove && facts.canBeSilent !== false
   if (status && canTakeOver && !needsPost) return { type: 'edit', slot, entry: status, priority }
   return { type: 'post', slot, isLoud, priority }
 }

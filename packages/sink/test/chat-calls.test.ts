@@ -57,7 +57,10 @@ test('a chat is shown a topic once, also after it was at rest', () => {
   const clock = createHandClock(beginning)
   const pacer = createPacer({ clock })
   const pace = pacer.chat({ id: 'chat' }, fakeLimits)
-  expect(pace.isFirst('closed')).toBe(true)
+  expect(pace.claimTopic('closed')).toBe(true)
   for (let id = 0; id < 1000; id++) pacer.chat({ id: `${id}` }, fakeLimits).readyAt('ask')
-  expect([pace.isFirst('closed'), pacer.chat({ id: 'another' }, fakeLimits).isFirst('closed')]).toEqual([false, true])
+  expect([pace.claimTopic('closed'), pacer.chat({ id: 'another' }, fakeLimits).claimTopic('closed')]).toEqual([
+    false,
+    true,
+  ])
 })

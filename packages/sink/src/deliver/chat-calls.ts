@@ -154,7 +154,7 @@ function createWriters(clock: Clock): Writers {
     waiting.add(owner)
   }
 
-  /** Starts the time for which the owner still counts. */
+  /** Starts the time for which the owner still counts. Does nothing if it was not writing. */
   function pauseWriting(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }

@@ -194,7 +194,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       wake.stop()
       const now = clock.now()
       const asked = withGuard(withAsks(ledger, reply, now), guardFrom(options))
-      const explained = withExplainedFirst(asked, options, () => pace.isFirst('closed'))
+      const explained = withExplainedFirst(asked, options, () => pace.claimTopic('closed'))
       lateEdits.listen(key)
       const known = lateEdits.markUnsure(
         withReports(withExpired(explained, { now, limits: port.limits }), port.reports),

@@ -68,7 +68,7 @@ export interface ChatPace {
   /** Returns when the platform's pause ends, in ms since the epoch. A past time means that there is no pause. */
   pausedUntil(): number
   /** Returns true for the first call with this topic in this process. For texts that a chat shows only once. */
-  isFirst(topic: string): boolean
+  claimTopic(topic: string): boolean
 }
 
 /** The share of a budget that each priority leaves to higher ones. */
@@ -183,7 +183,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
       },
       pausedUntil: () => Math.max(frozenUntil(callsHere()), frozenUntil(client)),
-      isFirst: (topic) => {
+      claimTopic: (topic) => {
         const key = `${place.id} ${topic}`
         const isFirst = reported.get(key) === undefined
         reported.set(key, true)

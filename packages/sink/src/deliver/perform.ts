@@ -131,8 +131,9 @@ function placeholderBubble({ render, texts }: OperationTarget): Bubble {
 }
 
 /**
- * Returns the message that the post replies to. The first message and the ending reply to the prompt's message. The
- * closing "done" line replies to the answer.
+ * Returns the message that the post replies to. The first message, the last one of the answer and the ending reply to
+ * the prompt's message. The closing "done" line replies to the answer. Undefined for others, unless the policy says
+ * that all messages of the answer reply.
  */
 function replyToOf({ slot }: Post, { ledger, replyTo, policy }: OperationTarget): MessageRef | undefined {
   const { entries } = ledger

@@ -30,7 +30,7 @@ export async function waitForTurn<T>(
   const owner = {}
   for (;;) {
     signal?.throwIfAborted()
-    if (await hasWaited(pace.readyAt('ask', kind), clock, limits)) continue
+    if (await waitUnlessPassed(pace.readyAt('ask', kind), clock, limits)) continue
     // Enter only now, because entering counts as a call even if none follows.
     const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.startCall(kind)
     if (!endCall) {
@@ -59,12 +59,15 @@ export async function waitForPause<T>(
   call: () => Promise<T>,
   limits: TurnLimits = {},
 ): Promise<T> {
-  while (await hasWaited(pace.pausedUntil(), clock, limits)) limits.signal?.throwIfAborted()
+  while (await waitUnlessPassed(pace.pausedUntil(), clock, limits)) limits.signal?.throwIfAborted()
   return await callHeedingLimits(pace, call)
 }
 
-/** Waits until `at`. Resolves with false if that has passed. Rejects at once if `at` is after `until`. */
-async function hasWaited(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
+/**
+ * Waits until `at` and resolves with true. Resolves with false if that has passed. Rejects at once if `at` is after
+ * `until`.
+ */
+async function waitUnlessPassed(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits
   const waitMs = at - clock.now()
   if (waitMs <= 0) return false

@@ -117,7 +117,7 @@ const schema = z.object({ version: z.literal(1), ids: z.array(z.tuple([z.string(
 /** Ids of inbounds with the time when they arrived, in ms since the epoch. Oldest first. */
 type InboundIds = readonly (readonly [id: string, at: number])[]
 
-/** Throws if the text was not written by `writeIds`. */
+/** Parses the ids. Throws if the text was not written by `writeIds`. */
 function readIds(text: string): InboundIds {
   return schema.parse(JSON.parse(text)).ids
 }

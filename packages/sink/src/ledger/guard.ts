@@ -58,15 +58,15 @@ export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }
 }
 
 /**
- * Makes the first ask of a chat where nothing can be allowed explain why. `isFirst` returns true once per chat. Returns
- * the same object if nothing changed.
+ * Makes the first ask of a chat where nothing can be allowed explain why. `claimFirst` returns true once per chat.
+ * Returns the same object if nothing changed.
  */
-export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, isFirst: () => boolean): Ledger {
+export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, claimFirst: () => boolean): Ledger {
   // Only permissions have a digest. Questions can be answered anywhere.
   const closed = Object.entries(ledger.asks).filter(
     ([, state]) => state.digest !== undefined && state.isExplained === undefined && !mayAllow(state, facts),
   )
   if (closed.length === 0) return ledger
-  const changed = closed.map(([requestID, state]) => [requestID, { ...state, isExplained: isFirst() }] as const)
+  const changed = closed.map(([requestID, state]) => [requestID, { ...state, isExplained: claimFirst() }] as const)
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }

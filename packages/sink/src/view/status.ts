@@ -74,8 +74,9 @@ export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
 }
 
 /**
- * Returns when the status gets its own message, in ms since the epoch. Where each post notifies, that is only after a
- * silence, and the message is then edited. Growing text shows by itself that the agent works.
+ * Returns when the status gets its own message, in ms since the epoch. Normally at once, which is 0. Where each post
+ * notifies, only after a silence, and the message is then edited. Infinite while text grows, because that shows that
+ * the agent works.
  */
 function ownMessageFrom(reply: Reply, { policy, texts, now, shown, rings = false }: ViewOptions): number {
   if (!rings || shown.posted.has(statusKey)) return 0

@@ -173,14 +173,14 @@ function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
 function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallback): void {
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
-  const mayBeMore = createHeadingLimit(units)
+  const countHeading = createHeadingLimit(units)
   tokenizer.heading = (src) => readWithinLimit(src, readHeading)
   tokenizer.lheading = (src) => readWithinLimit(src, readUnderlined)
 
   /** Reads a heading. Beyond the limit, falls back to plain text. */
   function readWithinLimit(src: string, read: typeof readHeading): Tokens.Heading | undefined {
     const heading = fallback.isPlain() ? undefined : read(src)
-    if (heading === undefined || mayBeMore()) return heading
+    if (heading === undefined || countHeading()) return heading
     fallback.makePlain()
     return undefined
   }

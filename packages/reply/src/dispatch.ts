@@ -156,9 +156,9 @@ export function observersOf(
   onError: OnError,
 ): readonly ReplyObserver[] {
   try {
-    return [...(observe?.(reply) ?? [])].filter((given) => {
-      if (!isObserver(given)) onError(notAnObserverError(given))
-      return isObserver(given)
+    return [...(observe?.(reply) ?? [])].filter((observer) => {
+      if (!isObserver(observer)) onError(notAnObserverError(observer))
+      return isObserver(observer)
     })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -1,5 +1,5 @@
-import { type Clause, clausesOf, type SourceContractOptions } from './contract.ts'
 import { asking } from './source/asking.ts'
+import { type Clause, clausesOf, type SourceContractOptions } from './source/contract.ts'
 import { managing } from './source/managing.ts'
 import { prompting } from './source/prompting.ts'
 import { connecting, reading } from './source/reading.ts'

@@ -71,11 +71,11 @@ export const asking = [
         await source.answer(ask, 'always')
         await waitForSettled(listener, session)
         const always = ask.type === 'permission' ? ask.always : []
-        const given = (await rules()).filter(({ pattern }) => always.includes(pattern))
-        check(given.length === always.length, `It lists ${JSON.stringify(await rules())}, not ${always.join(', ')}.`)
-        for (const { id } of given) await source.removeRule?.(id)
+        const saved = (await rules()).filter(({ pattern }) => always.includes(pattern))
+        check(saved.length === always.length, `It lists ${JSON.stringify(await rules())}, not ${always.join(', ')}.`)
+        for (const { id } of saved) await source.removeRule?.(id)
         check((await rules()).length === 0, `It still lists ${JSON.stringify(await rules())}.`)
-        const error = await rejection(source.removeRule?.(given[0]?.id ?? '') ?? Promise.resolve())
+        const error = await rejection(source.removeRule?.(saved[0]?.id ?? '') ?? Promise.resolve())
         check(error instanceof ReplyError && error.type === 'gone', `Removed again, it failed as ${String(error)}.`)
         await source.prompt(session, { text })
         const again = await listener.until((received) =>

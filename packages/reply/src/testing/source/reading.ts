@@ -92,12 +92,12 @@ export const reading = [
         parts.flatMap((part) => (part.type === 'text' ? part.text : [])),
       )
       check(texts.at(-1) === answer, `The newest text is ${JSON.stringify(texts.at(-1))}.`)
-      check(read.working === undefined, 'The session is at work.')
+      check(read.working === undefined, 'The session is working.')
       check(read.asks.length === 0, 'Something is pending in an idle session.')
       check(read.isSound, 'Something was malformed.')
       const ids = read.messages.map(({ head }) => head.id)
       check(ids.join() === messageIDs.slice(-ids.length).join(), `It read ${ids.join(', ')}.`)
-      check(!read.isWhole || ids.length === messageIDs.length, 'It is said to be whole, but lacks messages.')
+      check(!read.isWhole || ids.length === messageIDs.length, 'It is marked as whole, but lacks messages.')
     },
   },
   {
@@ -108,7 +108,7 @@ export const reading = [
       const session = { sessionID, directory: stage.directory }
       const read = await stage.source.startReading().session(session, { messageIDs: messageIDs.slice(0, 1), since: 0 })
       check(read.messages.length === messageIDs.length, `It read ${read.messages.length} of ${messageIDs.length}.`)
-      check(read.isWhole, 'It is not said to be whole.')
+      check(read.isWhole, 'It is not marked as whole.')
     },
   },
   {
@@ -165,11 +165,11 @@ export const reading = [
   {
     name: 'spells a directory in one way',
     run: async ({ source, directory }) => {
-      const spellings = [directory, `${directory}/`, `${directory}/x/..`].map((one) => source.spelled(one))
+      const spellings = [directory, `${directory}/`, `${directory}/x/..`].map((path) => source.spelled(path))
       const [first, ...others] = await Promise.all(spellings)
       check(first === directory, `It spells the directory ${first}.`)
       check(
-        others.every((one) => one === directory),
+        others.every((path) => path === directory),
         `It spells it ${others.join(' and ')}.`,
       )
     },
@@ -179,10 +179,10 @@ export const reading = [
     needs: hasSession,
     run: async (stage) => {
       const read = stage.source.startReading()
-      const [one, two] = await Promise.all([read.working(stage.directory), read.working(stage.directory)])
-      check(one === two, 'It made two requests.')
+      const [first, second] = await Promise.all([read.working(stage.directory), read.working(stage.directory)])
+      check(first === second, 'It made two requests.')
       const info = await stage.source.session(sessionRefOf({ ...existingOf(stage), directory: stage.directory }))
-      check(!one.has(info.sessionID), 'An idle session is listed as working.')
+      check(!first.has(info.sessionID), 'An idle session is listed as working.')
     },
   },
 ] as const satisfies readonly SourceDemand[]

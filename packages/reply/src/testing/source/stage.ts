@@ -1,5 +1,5 @@
 import type { Source } from '../../source/port.ts'
-import type { Demand as AnyDemand } from '../contract.ts'
+import type { Demand as AnyDemand } from './contract.ts'
 
 /** A source to test, connected to a server. */
 export interface SourceStage {

@@ -72,9 +72,7 @@ export interface Policy {
    * `Delivery.undelivered`, and `onError` gets `given-up`. Default 86,400,000, a day.
    */
   readonly giveUpMs: number
-  /**
-   * Whether a permission can be allowed while its tool input is unknown. Default false: it can only be rejected.
-   */
+  /** Whether a permission can be allowed while its tool input is unknown. Default false: it can only be rejected. */
   readonly allowUnseen: boolean
 }
 
@@ -167,9 +165,7 @@ export function toPolicy(changes: Partial<Policy> = {}): Policy {
   throw new SinkError('invalid', `The policy is invalid at "${issue?.path.join('.') ?? ''}": ${issue?.message ?? ''}.`)
 }
 
-/**
- * Fills in the English texts. A blank `removed` is replaced as well, because platforms refuse an edit to an empty text.
- */
+/** Fills in the English texts. A blank `removed` is replaced as well, because platforms refuse an edit to an empty text. */
 export function toTexts(replacements: Partial<Texts> = {}): Texts {
   const texts = { ...defaultTexts, ...replacements }
   return texts.removed.trim() === '' ? { ...texts, removed: defaultTexts.removed } : texts

@@ -189,9 +189,7 @@ export function formOf(
   return { token: tokens.form(secret, at), label: texts.fillIn, questions: ask.questions.slice(at) }
 }
 
-/**
- * Returns the index of the first question of the token's form. -1 for other tokens, and for forms of later questions.
- */
+/** Returns the index of the first question of the token's form. -1 for other tokens, and for forms of later questions. */
 function formStart(ask: QuestionAsk, token: string, { answers }: AskState): number {
   const at = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
   return at > answers.length ? -1 : at

@@ -80,9 +80,7 @@ function withoutDeepLevels(value: unknown, depth = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutDeepLevels(field, depth + 1)]))
 }
 
-/**
- * Levels of a value that count for its digest. Deeper values have no details, so they are allowed unseen or not at all.
- */
+/** Levels of a value that count for its digest. Deeper values have no details, so they are allowed unseen or not at all. */
 const deepest = 300
 
 /** Returns the same value for equal JSON, whatever the order of its keys. */

@@ -344,9 +344,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /**
-   * Waits for a write of a call's result. If another process took over before that, reports the call to it and rejects.
-   */
+  /** Waits for a write of a call's result. If another process took over before that, reports the call to it and rejects. */
   async function reportIfTakenOver(operation: Operation, written: Promise<void>): Promise<void> {
     try {
       await written
@@ -356,9 +354,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /**
-   * Stops when another process shows the reply, because a call of this one would show it twice. Throws any other error.
-   */
+  /** Stops when another process shows the reply, because a call of this one would show it twice. Throws any other error. */
   function stopIfTakenOver(error: unknown): void {
     if (!isTakenOver(error)) throw error
     if (isStopped) return

@@ -234,9 +234,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     return at
   }
 
-  /**
-   * Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make.
-   */
+  /** Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make. */
   function usageFor(
     { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
     request: Pick<Request, 'by' | 'priority' | 'kind'>,

@@ -201,9 +201,7 @@ function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileFac
   return entry.content.body === slot.body && entry.access.type !== 'open-stream' ? 'status' : 'text'
 }
 
-/**
- * Whether the message does not certainly show the slot. Always false for files and for messages that stay as they are.
- */
+/** Whether the message does not certainly show the slot. Always false for files and for messages that stay as they are. */
 export function needsEdit({ content, isUnsure }: ShownEntry, slot: Slot): boolean {
   if (slot.file || slot.isKept) return false
   return isUnsure === true || content.type !== 'known' || content.whole !== slot.whole

@@ -70,9 +70,7 @@ export function createInboundMonitor(options: {
     return backOffMs(failures - 1)
   }
 
-  /**
-   * Reports the refusal at once. Returns the wait before the next attempt, in ms, which is longer than after a failure.
-   */
+  /** Reports the refusal at once. Returns the wait before the next attempt, in ms, which is longer than after a failure. */
   function refused(error: Error): number {
     since ??= clock.now()
     // Two processes with one login replace each other: each is connected for a moment only.

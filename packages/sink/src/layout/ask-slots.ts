@@ -18,9 +18,7 @@ export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[]
   return withMentionedPeople(slots, card, options)
 }
 
-/**
- * Adds the people to notify to the first message of a pending ask. Later questions follow an answer and mention no one.
- */
+/** Adds the people to notify to the first message of a pending ask. Later questions follow an answer and mention no one. */
 function withMentionedPeople(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
   const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestIDOf(card.key) ?? '', 0)
   if (!mentions || !card.isPending || !isFirstOfAsk) return slots

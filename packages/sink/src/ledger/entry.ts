@@ -92,9 +92,7 @@ export interface EntryFields {
   readonly before?: readonly string[] | undefined
   /** Set for a notice: the tool calls that it reports, as `partID:status`. */
   readonly reported?: readonly string[] | undefined
-  /**
-   * Another message has its key, or may get it. This one no longer counts for its card, but may still be on the screen.
-   */
+  /** Another message has its key, or may get it. This one no longer counts for its card, but may still be on the screen. */
   readonly isReplaced?: true | undefined
 }
 

@@ -16,9 +16,7 @@ export interface ItemPlace {
   readonly checked: boolean | undefined
 }
 
-/**
- * Writes an item as plain text, for platforms without lists: indented by its depth, with its number, its box or "•".
- */
+/** Writes an item as plain text, for platforms without lists: indented by its depth, with its number, its box or "•". */
 export function itemText(content: string, { ordered, number, depth, checked }: ItemPlace): string {
   const box = checked === undefined ? '•' : checked ? '☑' : '☐'
   const bullet = ordered ? `${number}.${checked === undefined ? '' : ` ${box}`}` : box

@@ -23,9 +23,7 @@ export function firstLine(text: string): Line {
   return { start: 0, end: lineEnd(text, 0), fence: undefined, afterBlank: false, inList: listPattern.test(text) }
 }
 
-/**
- * Returns the line at a position, without `afterBlank` and `inList`. Only reads earlier lines that can change the fence.
- */
+/** Returns the line at a position, without `afterBlank` and `inList`. Only reads earlier lines that can change the fence. */
 export function lineAt(text: string, at: number): Line {
   const start = lineStart(text, at)
   let line = firstLine(text)

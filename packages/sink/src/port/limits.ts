@@ -40,9 +40,7 @@ export interface Limits {
   readonly typingHasStatus?: boolean | undefined
   /** Buttons below a message. Undefined: there are none, so people answer asks by text. */
   readonly buttons?: ButtonLimits | undefined
-  /**
-   * The port shows `Bubble.form` with the platform's own fields. Default: asks have buttons or are answered by text.
-   */
+  /** The port shows `Bubble.form` with the platform's own fields. Default: asks have buttons or are answered by text. */
   readonly forms?: boolean | undefined
   /**
    * Posts can be silent. Default true. If false, every post notifies, so a status goes below text. It has a message of

@@ -78,9 +78,7 @@ export type Render = (source: string) => Rendered
 
 /** The content of one message. */
 export interface Bubble extends Rendered {
-  /**
-   * The Markdown it was rendered from, valid on its own: fences and lists that span messages are reopened and closed.
-   */
+  /** The Markdown it was rendered from, valid on its own: fences and lists that span messages are reopened and closed. */
   readonly source: string
   /** The platform refused its markup: `text` equals `plain` and is sent unformatted. */
   readonly isPlain: boolean

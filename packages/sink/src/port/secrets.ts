@@ -5,9 +5,7 @@ import { base64url } from '../base64url.ts'
 const shortestPart = 16
 /** Shorter secrets are not removed, because errors would lose ordinary words. */
 const shortestSecret = 8
-/**
- * How many temporary secrets are remembered, for example those of interactions, which Discord accepts for 15 minutes.
- */
+/** How many temporary secrets are remembered, for example those of interactions, which Discord accepts for 15 minutes. */
 const mostTemporary = 200
 
 const permanent = new Set<string>()

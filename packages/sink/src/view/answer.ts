@@ -38,9 +38,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   addAnswerCards(textParts.length, true)
   return cards
 
-  /**
-   * Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show.
-   */
+  /** Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show. */
   function addAnswerCards(to: number, isLast: boolean): void {
     const parts = textParts.slice(from, to)
     from = Math.max(from, to)

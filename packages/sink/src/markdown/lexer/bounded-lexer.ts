@@ -32,9 +32,7 @@ const readsPerLine = 4000
 /** What each run of marks costs in such a search, in units of plain text. */
 const unitsPerRun = 20
 
-/**
- * What each mark costs beyond that limit, in UTF-16 units. After as many units as the line has, the rest is one text.
- */
+/** What each mark costs beyond that limit, in UTF-16 units. After as many units as the line has, the rest is one text. */
 const unitsPerMark = 30
 
 /** Spans that marked may read: per line, and in addition one per this many UTF-16 units. What follows is one text. */

@@ -108,9 +108,7 @@ export const asking = [
   },
 ] as const satisfies readonly Demand[]
 
-/**
- * Throws unless all of the permission is readable before it can be allowed. It must be possible to allow it if it fits.
- */
+/** Throws unless all of the permission is readable before it can be allowed. It must be possible to allow it if it fits. */
 async function mustBeReadable(
   stage: Stage,
   given: Permitting & { readonly sessionID: string },

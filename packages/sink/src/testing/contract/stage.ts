@@ -126,9 +126,7 @@ export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
   await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
 }
 
-/**
- * Resolves with the error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`.
- */
+/** Resolves with the error of a failed call. Throws if the call succeeded or rejected with anything but a `PortError`. */
 export async function failureOf(call: Promise<unknown>): Promise<PortError> {
   const error = await call.then(
     () => undefined,

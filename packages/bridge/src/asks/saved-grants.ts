@@ -71,7 +71,7 @@ export function createSavedGrants({
     await state.withRetries(() => writeGrant({ ...grant, isConfirmed: true }))
   }
 
-  /** Stores a grant for a year from when it was given. */
+  /** Stores a grant, for a year from when it was given. Replaces the one with its key. */
   async function writeGrant(grant: Grant): Promise<void> {
     const expiresAt = grant.at + keptMs
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])

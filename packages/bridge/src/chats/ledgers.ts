@@ -69,7 +69,7 @@ export function ledgersOf({
     }
   }
 
-  /** Returns undefined for a ledger that another reply continues. */
+  /** Falls back to a ledger that an earlier process left in the session. Undefined for one that another reply continues. */
   async function readLedger(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.

@@ -21,7 +21,10 @@ export interface LoadedConfig {
   readonly secret: (source: SecretSource) => string
 }
 
-/** Reads a config. Throws `BridgeError` of type `config`. */
+/**
+ * Reads a config. Throws `BridgeError` of type `config` if it is invalid, if every user can change it, or if an agent could
+ * access the bridge's own files.
+ */
 export function loadConfig(path: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const folder = dirname(resolve(path))
   if (!existsSync(path))
@@ -134,7 +137,7 @@ function readJson(path: string): unknown {
 /** The largest config or secret, in bytes: a config of 1,000 people has 100 kB. */
 const maxBytes = 1_048_576
 
-/** Reads a regular file of a limited size. A pipe or a device could block a running bridge forever. */
+/** Reads a regular file of a limited size. Throws a `BridgeError` if it can't. A pipe or a device could block a running bridge forever. */
 function readRegularFile(path: string): string {
   try {
     const found = statSync(path)

@@ -90,7 +90,7 @@ export function createFailedDeliveries(options: {
     stop,
   }
 
-  /** Looks only at the answer and its ending, not at status messages. */
+  /** Returns one failed delivery for each place that lacks a part of the answer or its ending. Ignores status messages. */
   function findMissing(
     ...[execution, reply, delivered]: Parameters<FailedDeliveries['findMissing']>
   ): readonly FailedDelivery[] {

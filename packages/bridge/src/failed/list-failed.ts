@@ -92,7 +92,7 @@ function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
   }
 }
 
-/** Returns an item if the execution has ended and its answer is not shown. Empty otherwise, or if the row can't be read. */
+/** Returns an item if the execution ended a minute ago and its answer is not shown. Empty otherwise, or for an unreadable row. */
 function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)

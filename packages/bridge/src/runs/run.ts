@@ -153,7 +153,7 @@ export function beginRun(
     return client.prompt({ ...target, text: prompt.text, files }, runOptions(isGuardRequired))
   }
 
-  /** Whether any author of the prompt lacks `approve`. */
+  /** Whether any author of the prompt lacks `approve`. False on a server with `trustPrompt`. */
   function mustBeGuarded(): boolean {
     return context.config.servers[server]?.trustPrompt !== true && !people.allMay(prompt, 'approve')
   }

@@ -95,7 +95,7 @@ export function createRunner(context: BridgeContext): Runner {
     return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: JSON.stringify(prompt) }
   }
 
-  /** Message ids are unique in a chat only, so mirrored and moved chats may have the same ids. */
+  /** The message's id, below its place if several chats share the queue, because ids are unique in a chat only. */
   function queueIDOf(prompt: QueuedPrompt): string {
     return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }

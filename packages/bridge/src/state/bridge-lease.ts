@@ -212,7 +212,7 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
-  /** Waiting calls are rejected. */
+  /** Releases the lease, if this process has it. Waiting calls are rejected. */
   async function release(): Promise<void> {
     const granted = lease
     isQuitting = true

@@ -113,7 +113,7 @@ export function createRegistry(options: {
     return matching.find((one) => one.id === idStart) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
-  /** Returns a function that undoes it. */
+  /** From now on, the log of the execution is made of its reply. Returns a function that undoes it. */
   function followReply({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
     const key = executionKey(prompt, id)
     replies.set(key, reply)

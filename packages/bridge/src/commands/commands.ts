@@ -171,7 +171,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
         return await answer(texts.buttonGone)
     }
 
-    /** Replaces the message that has the button with the result. */
+    /** Replaces the message that has the button with the result. Posts the result if that fails. */
     async function replaceWith(reply: CommandReply | undefined): Promise<void> {
       await answer()
       if (!reply) return

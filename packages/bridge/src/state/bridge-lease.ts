@@ -107,7 +107,7 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Takes or renews the lease, and allows calls. Undefined while another process holds it. The time counts from before the
+   * Takes or renews the lease, and allows calls, unless another process held it meanwhile. Undefined while another process holds it. The time counts from before the
    * request, because that may take long.
    */
   async function requestLease(): Promise<StoreLease | undefined> {

@@ -367,7 +367,8 @@ export interface BridgeOptions {
   readonly load?: LoadChannel | undefined
   /**
    * Channels with your own clients, by their names in the config. Create them with `telegramConnection` and its
-   * counterparts in the other channel packages. Of such a channel's entry in the config, only `policy` and `texts` are read. Default: none.
+   * counterparts in the other channel packages. Of such a channel's entry in the config, only `policy` and `texts` are
+   * read. Default: none.
    */
   readonly connections?: Readonly<Record<string, Connect>> | undefined
   /** Connects to a server of the config by its name. Default: `connect` of `@reply/core`. */

@@ -33,7 +33,10 @@ export function createLateEdits(
     await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 
-  /** Registers the listener of a ledger, and forgets the oldest one beyond `mostListening`. Returns a function that undoes it. */
+  /**
+   * Registers the listener of a ledger, and forgets the oldest one beyond `mostListening`. Returns a function that undoes
+   * it.
+   */
   function listen(key: string, listener: Parameters<LateCalls['listen']>[1]): () => void {
     listeners.delete(key)
     listeners.set(key, listener)

@@ -35,7 +35,10 @@ export function createSeenMessages({
     return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }
   }
 
-  /** Returns the chats of a channel that the bridge works in. `since` is never older than the remembered ids, because older messages might be handled twice. */
+  /**
+   * Returns the chats of a channel that the bridge works in. `since` is never older than the remembered ids, because older
+   * messages might be handled twice.
+   */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
     // Mirrored threads have no route of their own.
     const prefixes = ['route/', 'ours/']

@@ -126,7 +126,10 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
   }
 
-  /** Does what the button says, and answers. Refuses a press if the message does not have the button, or if the person lacks the right. */
+  /**
+   * Does what the button says, and answers. Refuses a press if the message does not have the button, or if the person lacks
+   * the right.
+   */
   async function handlePress({
     place,
     person,

@@ -137,7 +137,10 @@ function readJson(path: string): unknown {
 /** The largest config or secret, in bytes: a config of 1,000 people has 100 kB. */
 const maxBytes = 1_048_576
 
-/** Reads a regular file of a limited size. Throws a `BridgeError` if it can't. A pipe or a device could block a running bridge forever. */
+/**
+ * Reads a regular file of a limited size. Throws a `BridgeError` if it can't. A pipe or a device could block a running
+ * bridge forever.
+ */
 function readRegularFile(path: string): string {
   try {
     const found = statSync(path)

@@ -92,7 +92,10 @@ function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
   }
 }
 
-/** Returns an item if the execution ended a minute ago and its answer is not shown. Empty otherwise, or for an unreadable row. */
+/**
+ * Returns an item if the execution ended a minute ago and its answer is not shown. Empty otherwise, or for an unreadable
+ * row.
+ */
 function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)

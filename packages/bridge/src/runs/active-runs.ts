@@ -130,8 +130,9 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   }
 
   /**
-   * Whether a reply belongs to the run of a prompt. Ignores unprompted runs, whose end may arrive after the start of the next reply. After a run was read as ended, its last
-   * events may still arrive, and then without its prompt. So the ids of its messages are remembered.
+   * Whether a reply belongs to the run of a prompt. Ignores unprompted runs, whose end may arrive after the start of the
+   * next reply. After a run was read as ended, its last events may still arrive, and then without its prompt. So the ids of
+   * its messages are remembered.
    */
   function isOfPromptedRun({
     sessionID,

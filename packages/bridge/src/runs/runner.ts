@@ -124,7 +124,10 @@ export function createRunner(context: BridgeContext): Runner {
     return isRunning && (await state.queue(queueNameOf(prompt))).every(({ id }) => id === queueIDOf(prompt))
   }
 
-  /** Runs one prompt after the other. At the end it checks the queue again, so that a prompt that came late is not left behind. */
+  /**
+   * Runs one prompt after the other. At the end it checks the queue again, so that a prompt that came late is not left
+   * behind.
+   */
   async function processQueue(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
     if (working.has(key) || isStopped) return

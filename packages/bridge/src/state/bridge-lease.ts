@@ -107,8 +107,8 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Takes or renews the lease, and allows calls, unless another process held it meanwhile. Undefined while another process holds it. The time counts from before the
-   * request, because that may take long.
+   * Takes or renews the lease, and allows calls, unless another process held it meanwhile. Undefined while another process
+   * holds it. The time counts from before the request, because that may take long.
    */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
@@ -130,7 +130,10 @@ export function createBridgeLease(options: {
     return await renewing
   }
 
-  /** False if another process held the lease meanwhile. If the fence is the next one, the lease only expired, for example during sleep, but no other process held it in between. */
+  /**
+   * False if another process held the lease meanwhile. If the fence is the next one, the lease only expired, for example
+   * during sleep, but no other process held it in between.
+   */
   async function renewOnce(): Promise<boolean> {
     const before = lease
     if (!before) return false

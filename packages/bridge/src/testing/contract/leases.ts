@@ -189,7 +189,10 @@ async function requireFenced(store: Store, lease: StoreLease): Promise<void> {
   requireEqual(await store.read('fenced'), undefined, 'What a fenced commit wrote')
 }
 
-/** Throws unless the second fence is the next one. The fence increases by one, so that a holder can tell whether another process held the lease in between. */
+/**
+ * Throws unless the second fence is the next one. The fence increases by one, so that a holder can tell whether another
+ * process held the lease in between.
+ */
 function requireNextFence(first: StoreLease, second: StoreLease): void {
   requireEqual(second.fence, first.fence + 1, 'The next fence')
 }

@@ -18,7 +18,7 @@ export interface ReadSetup {
   readonly generation?: 1 | 2 | undefined
 }
 
-/** Like a live stream: chunks are read, tracked and dispatched as they arrive. */
+/** Reads, tracks and dispatches chunks as a live stream does. */
 export function readLive(
   chunks: readonly Uint8Array[],
   { observer, atOf = (index) => index, generation }: ReadSetup,
@@ -31,7 +31,7 @@ export function readLive(
   for (const chunk of chunks) for (const event of reader.push(chunk, atOf(index++))) apply(event)
 }
 
-/** The same from already parsed events. */
+/** Decodes, tracks and dispatches events that were parsed before. */
 export function readParsed(events: readonly unknown[], { observer }: ReadSetup): void {
   const decoder = createDecoder({ onError: rethrow })
   const apply = createApplier(observer)

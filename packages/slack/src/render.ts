@@ -64,7 +64,7 @@ export const renderSlack: Render = cachedRender((source) => {
   return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, visibleDialect).trim())
 })
 
-/** Disables the mentions in a text. */
+/** Disables mentions and links into Slack's app. Replaces lone surrogates. */
 export function disableMentions(source: string): string {
   const text = wellFormed(source)
   if (!/[<@!]|slack:/i.test(text)) return text
@@ -105,7 +105,7 @@ const MAY_HAVE_LINKS = /\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:|\bftp:\/\//i
 
 const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
 
-/** The text of a link as it was written, and its address. */
+/** The label as it was written. `[label](address)` also shows the address. */
 function labelAndAddress(token: LinkToken): string {
   const label =
     token.type === 'image'
@@ -117,7 +117,7 @@ function labelAndAddress(token: LinkToken): string {
   return token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
 }
 
-/** The written text of a link, disabled. */
+/** The source of a link, with invisible characters that keep Slack from reading it as one. */
 function disabledSource({ raw }: LinkToken): string {
   const text = raw.replaceAll('](', `]${joiner}(`)
   const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text

@@ -94,7 +94,10 @@ export async function fetchBot(
   }
 }
 
-/** The path of a file. "For the moment, bots can download files of up to 20MB in size." https://core.telegram.org/bots/api#getfile */
+/**
+ * Throws `too-long` above 20 MB, the most that bots can download, and `refused` for a path on the server's disk.
+ * https://core.telegram.org/bots/api#getfile
+ */
 async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
   try {
     const { file_path } = await callPlatform(() => api.getFile(ref), { what: `file ${name}`, clock, toPortError })

@@ -135,7 +135,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     return open.size > 0 ? Math.max(...open.keys()) + 1 : undefined
   }
 
-  /** Confirms the last updates. Otherwise they would arrive again after a restart. */
+  /** Confirms the last updates, which would otherwise arrive again after a restart. A failure is reported. */
   async function confirm(offset: number): Promise<void> {
     try {
       await fetchUpdates({ offset, timeout: 0, limit: 1 })

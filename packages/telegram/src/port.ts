@@ -254,7 +254,10 @@ export function renderFor(api: TelegramApi, rich = true): Render {
   return (source) => (rich && features.rich.isKnown() ? renderRich(source) : renderHtml(source))
 }
 
-/** Renders as HTML, because the bubble may have been rendered as rich before the server refused rich messages. */
+/**
+ * The message as HTML, mentioned people first. Rendered again, because the bubble may hold rich text. Throws
+ * `too-long`.
+ */
 function htmlOf({ source }: Bubble, lead: MentionLine): string {
   const html = renderHtml(source)
   return requireFits(lead.html + html.text, lead.plain + html.plain)

@@ -143,7 +143,7 @@ function estimateBlocks(source: string): number {
 
 const LINE = /^[ \t>]*(?:(`{3,}|~{3,})|((?:[-*+]|\d{1,9}[.)])[ \t]+\S)|#{1,6}[ \t]|\|)/gm
 
-/** HTML shows line feeds as spaces, except in code. */
+/** Escaped, with a `<br>` for each line feed, because HTML shows those as spaces. */
 function richText(text: string): string {
   const html = escaped(text)
   return html.includes('\n') ? html.replaceAll('\n', '<br>') : html

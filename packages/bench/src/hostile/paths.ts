@@ -76,7 +76,7 @@ function sinkPath(id: string, render: Render, limits: Limits, mode: Mode): Path 
   }
 }
 
-/** Like a platform that takes everything in one message. */
+/** The ledger after a platform took every slot. Growing ones only if messages can be edited. */
 function showSlots(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   const before = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const entries = slots

@@ -10,7 +10,7 @@ export function chunksOf(frames: readonly string[], chunking: Chunking): readonl
   return splitEvenly(utf8.encode(texts.join('')), chunking)
 }
 
-/** The same for a recording's bytes. */
+/** Splits a recording's bytes into chunks. */
 export function chunksOfBytes(bytes: Uint8Array, chunking: Chunking): readonly Uint8Array[] {
   return chunking === 'frame' ? splitFrames(bytes) : splitEvenly(bytes, chunking)
 }

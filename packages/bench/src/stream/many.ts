@@ -41,7 +41,7 @@ function partEvents(index: number): readonly SessionScopedEvent[] {
   ]
 }
 
-/** This many permissions, all pending at once, answered in the order of asking. */
+/** A run with this many permissions, all pending at once, answered in the order of asking. */
 export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const

@@ -153,7 +153,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     return outage !== undefined && type === 'unreachable'
   }
 
-  /** Waits for `graceMs` before it reports a failed call. Other failures are reported at once. */
+  /** Reports a failed call after `graceMs`, unless the connection is lost by then. Other failures at once. */
   function reportUnlessOutage(error: ReplyError, report: () => void): void {
     if (isExplainedByOutage(error)) return
     if (error.type !== 'unreachable') return report()

@@ -307,7 +307,7 @@ function isUnit(unit: string): unit is keyof typeof UNITS {
   return unit in UNITS
 }
 
-/** The name of a bridge and of its folder. */
+/** Returns the name of a bridge, which is also that of its folder. Throws `usage` for other characters. */
 function parseName(text: string): string {
   if (/^[A-Za-z\d][\w.-]*$/.test(text)) return text
   throw new ConsoleError('usage', `"${text}" is not a name. Use letters, digits, ".", "-" and "_".`)

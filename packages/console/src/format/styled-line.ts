@@ -252,9 +252,9 @@ export function columnsOf(text: string): number {
   return columns
 }
 
+/** Columns of any text. A line feed has none. */
 function measureCharacters(text: string): number {
   let columns = 0
-  // A line feed before `wrap` has no width.
   for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)
   return columns
 }

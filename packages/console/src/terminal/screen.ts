@@ -41,7 +41,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     const { columns, rows } = size()
     const tail = tailOf([...slots], rows).map((row) => clip(row, columns - 1))
     let out = painted.length > 0 || tail.length > 0 ? HIDE : ''
-    out += toTop()
+    out += escapesToTop()
     for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
     if (tail.length === 0) out += ERASE_BELOW + SHOW
     else
@@ -50,8 +50,8 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     stdout.write(out)
   }
 
-  /** Moves from the cursor's rest position to the start of the tail's first row. */
-  function toTop(): string {
+  /** The escapes that move the cursor from its rest to the start of the tail's first row. */
+  function escapesToTop(): string {
     if (cursorRest === 'first') return '\r'
     const { columns, rows } = size()
     // Rows painted in a wider terminal have wrapped.
@@ -65,7 +65,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
 
   /** For a process that ends midway: removes the tail and restores the cursor for the shell's prompt. */
   function leaveAsFound(): void {
-    if (painted.length > 0) stdout.write(`${toTop()}${ERASE_BELOW}${RESTORE}`)
+    if (painted.length > 0) stdout.write(`${escapesToTop()}${ERASE_BELOW}${RESTORE}`)
   }
 
   /** While on, also restores the terminal when the process exits. */

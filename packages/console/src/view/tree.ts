@@ -86,7 +86,7 @@ function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeView): rea
   return [...asked, { ...rowBlock(key, !open, []), lines: isShown ? [] : closedLines(ask, width) }]
 }
 
-/** An answer given to both asks is shown once. */
+/** Whether both permissions got the same answer, which is then shown once. */
 function hasSameAnswer(ask: Ask, twin: Ask): boolean {
   if (ask.type !== 'permission' || twin.type !== 'permission') return false
   return ask.status === twin.status && ask.reply === twin.reply
@@ -237,7 +237,7 @@ function diffCount({ state }: ToolPart): Line {
   return changed === '' ? [] : line(` ${changed}`, 'dim')
 }
 
-/** The rejected permission of this call. */
+/** The rejected permission of a failed call. */
 function rejectionOf(part: ToolPart, reply: Reply): Ask | undefined {
   if (part.state.status !== 'error') return undefined
   return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)

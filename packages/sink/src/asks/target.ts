@@ -72,8 +72,8 @@ function asksBeingPosted(reply: Reply, { entries }: Ledger): readonly Ask[] {
 }
 
 /**
- * On platforms that don't mark commands, any text that begins like one counts as one. An answer that begins with a
- * slash needs a form, or different wording.
+ * Whether the text is a command. On platforms that don't mark commands, any text that begins like one counts as one. An
+ * answer that begins with a slash needs a form, or different wording.
  */
 function isCommand({ text, isCommand }: AskText): boolean {
   return isCommand === true || /^\s*\/[\p{L}\p{N}_]/u.test(text)

@@ -25,7 +25,7 @@ export interface ChatOrder {
   setExclusiveAsk(reply: Reply, ledger: Ledger): void
   /** Whether another reply's permission has to be answered first. */
   isBlockedByAsk(): boolean
-  /** Records which ask of this reply waits to be shown. */
+  /** Notes which ask of this reply waits to be shown, for the methods below. */
   setWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
   /**
    * Registers this reply's waiting ask, or else its waiting final text, for the chat's other replies. Withdraws both

@@ -47,12 +47,12 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     },
   }
 
-  /** Undefined if it is not wanted or the port has none now. */
+  /** Returns the port's stream. Undefined if it is not wanted or the port has none now. */
   function appendStream(): AppendStream | undefined {
     return isWanted && port.stream?.kind === 'append' ? port.stream : undefined
   }
 
-  /** Undefined if it is not wanted or the port has none now. */
+  /** Returns the port's preview. Undefined if it is not wanted or the port has none now. */
   function previewStream(): PreviewStream | undefined {
     return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
   }

@@ -155,7 +155,7 @@ function isInsertableAt(
   return at >= (last?.at ?? 0) && posted <= above.join('\n\n').length
 }
 
-/** False for blank texts, which a host sets to post nothing. */
+/** Whether the card has anything to show. False for blank texts, which a host sets to post nothing. */
 function hasContent({ type, source }: Card): boolean {
   return type === 'file' || source.trim() !== ''
 }

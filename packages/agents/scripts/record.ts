@@ -1,13 +1,15 @@
 // Records Claude Code and Codex against the scripted model: `npx tsx packages/agents/scripts/record.ts [names]`, for
 // example with the name `claude-tasks`. Without names it records all scenes.
 import { mkdtempSync, readFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Client, Reply, ReplyObserver } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
 import { agentBinary, redact } from '@reply/testing/internal'
 import { claude } from '../src/claude.ts'
 import { codex } from '../src/codex.ts'
+import { backgroundScenes, type SceneStage } from '../test/claude/background-scenes.ts'
 import { claudeScripts } from '../test/claude/claude-stage.ts'
 import { askingArgs, codexScripts } from '../test/codex/codex-stage.ts'
 import { recorderOf } from '../test/recorder.ts'
@@ -26,10 +28,15 @@ interface Scene {
   readonly scenario: string
   readonly stage: () => Promise<PreparedStage>
   readonly source: (options: Pick<PreparedStage, 'command' | 'env'> & { readonly cwd: string }) => Source
+  /** What is done. Default: one prompt, whose asks are allowed. */
+  readonly play?: (stage: SceneStage) => Promise<readonly Reply[]>
 }
 
-async function claudeStage(env: Readonly<Record<string, string>>): Promise<PreparedStage> {
-  const command = await agentBinary('claude')
+/** An older version, whose turns wait for sub-agents unless told otherwise, and the newest at the time of recording. */
+const claudeVersions = ['2.1.197', '2.1.332']
+
+async function claudeStage(env: Readonly<Record<string, string>>, version?: string): Promise<PreparedStage> {
+  const command = await agentBinary('claude', version)
   const stage = await startScripted(claudeScripts)
   return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
 }
@@ -51,6 +58,27 @@ const claudeScenes: readonly (readonly [string, Readonly<Record<string, string>>
 ]
 
 const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
+  ...claudeVersions.flatMap((version) => [
+    ...Object.entries(backgroundScenes).map(([name, play]): readonly [string, Scene] => [
+      `claude-${version}-${name}`,
+      {
+        file: `claude/${version}/${name}.jsonl`,
+        scenario: name,
+        stage: async () => await claudeStage({}, version),
+        source: claude,
+        play,
+      },
+    ]),
+    [
+      `claude-${version}-plan`,
+      {
+        file: `claude/${version}/plan.jsonl`,
+        scenario: 'plan',
+        stage: async () => await claudeStage({}, version),
+        source: (options) => claude({ ...options, args: ['--permission-mode', 'plan'] }),
+      },
+    ] satisfies readonly [string, Scene],
+  ]),
   ...claudeScenes.map(([name, env]): readonly [string, Scene] => [
     `claude-${name}`,
     {
@@ -99,23 +127,22 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
   ] satisfies readonly [string, Scene],
 ])
 
-for (const [name, { file, scenario, stage, source }] of Object.entries(scenes)) {
+/** Sends the scenario's prompt. Allows what is asked. */
+async function prompt(client: Client, scenario: string): Promise<readonly Reply[]> {
+  const observer: ReplyObserver = {
+    permissionAsked: ({ ask }) => void client.answer(ask, 'once'),
+    questionAsked: ({ ask }) => void client.answer(ask, [['Blue']]),
+  }
+  return [await client.prompt({ text: `[scenario:${scenario}] Go.` }, { observe: () => [observer] }).result]
+}
+
+for (const [name, { file, scenario, stage, source, play }] of Object.entries(scenes)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const { command, env, directory, home, model, close } = await stage()
   const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
   const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
   const agent = connectSource(source({ command: program, env, cwd: directory }))
-  const reply = await agent.prompt(
-    { text: `[scenario:${scenario}] Go.` },
-    {
-      observe: () => [
-        {
-          permissionAsked: ({ ask }) => void agent.answer(ask, 'once'),
-          questionAsked: ({ ask }) => void agent.answer(ask, [['Blue']]),
-        },
-      ],
-    },
-  ).result
+  const replies = play ? await play({ client: agent, directory, model }) : await prompt(agent, scenario)
   await agent.close()
   const modelPort = Number(new URL(model.url).port)
   const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })
@@ -123,7 +150,11 @@ for (const [name, { file, scenario, stage, source }] of Object.entries(scenes)) 
     .replaceAll(directory.replaceAll('/', '-'), '-project')
   await close()
   await rm(folder, { recursive: true, force: true })
-  const all = text.trim().split('\n')
+  // A second process lists models and commands into the same file.
+  const all = text
+    .trim()
+    .split('\n')
+    .filter((line) => !line.includes('"subtype":"initialize"'))
   // Codex begins with what it says of the machine.
   const kept = all.slice(
     Math.max(
@@ -131,8 +162,9 @@ for (const [name, { file, scenario, stage, source }] of Object.entries(scenes)) 
       all.findIndex((line) => line.includes('"turn/start"')),
     ),
   )
-  await writeFile(new URL(`../recordings/${file}`, import.meta.url), `${kept.join('\n')}\n`)
-  process.stdout.write(
-    `${name}: ${kept.length} lines, ${reply.outcome}${reply.error ? `: ${reply.error.message}` : ''}\n`,
-  )
+  const target = new URL(`../recordings/${file}`, import.meta.url)
+  await mkdir(new URL('.', target), { recursive: true })
+  await writeFile(target, `${kept.join('\n')}\n`)
+  const ends = replies.map(({ outcome, error }) => `${outcome}${error ? `: ${error.message}` : ''}`)
+  process.stdout.write(`${name}: ${kept.length} lines, ${ends.join(', ')}\n`)
 }

@@ -6,7 +6,7 @@ import { connectSource, type LocalRun } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createChecklist } from '../src/claude/checklist.ts'
 import { decodeClaude } from '../src/claude/decode/line.ts'
-import { createRunWriter as createClaudeRunWriter } from '../src/claude/run-writer.ts'
+import { createSessionWriter } from '../src/claude/session-writer.ts'
 import { claude } from '../src/claude.ts'
 import { decodeRequest, decodeRpc } from '../src/codex/decode/request.ts'
 import { createRunWriter, toAsk } from '../src/codex/run-writer.ts'
@@ -137,7 +137,12 @@ test('"always" covers what Claude Code would allow, not what it would deny', () 
 test('what Claude Code asks outside a run is denied', () => {
   const sent: object[] = []
   const respond = async (_: string, decision: object): Promise<void> => void sent.push(decision)
-  const writer = createClaudeRunWriter(createChecklist(), () => 0, respond)
+  const writer = createSessionWriter(
+    createChecklist(),
+    () => 0,
+    respond,
+    () => runOf('woken').run,
+  )
   for (const event of decodeClaude(asking('allow'))) writer.write(event, undefined)
   expect(sent).toMatchObject([{ behavior: 'deny' }])
 })

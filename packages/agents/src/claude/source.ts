@@ -9,7 +9,7 @@ import { promptText } from '../prompt-text.ts'
 import { createChecklists } from './checklist.ts'
 import type { ClaudeEvent } from './decode/line.ts'
 import { decodeClaude, offersIn } from './decode/line.ts'
-import { type ClaudeRunWriter, createRunWriter } from './run-writer.ts'
+import { type ClaudeSessionWriter, createSessionWriter } from './session-writer.ts'
 
 /** The options of `claude`. */
 export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
@@ -22,8 +22,8 @@ export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' |
   /** How long Claude Code may take to list its models and commands, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
   /**
-   * How long a session's process may be silent between two runs before it is ended, in ms. Its background work ends,
-   * too. The next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
+   * How long a session's process may be silent before it is ended, in ms, if nothing runs in it, not even in the
+   * background. The next prompt resumes the session. `Infinity` keeps it until `close`. Default 600,000.
    */
   readonly idleMs?: number | undefined
   /** The source of all times and timers. Default: the computer's clock. */
@@ -34,23 +34,35 @@ export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' |
 
 const protocolArgs = [
   ...['-p', '--verbose', '--output-format', 'stream-json', '--include-partial-messages'],
-  ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio'],
+  ...['--input-format', 'stream-json', '--permission-prompt-tool', 'stdio', '--replay-user-messages'],
 ]
+
+/**
+ * The session's states tell when no turn is left to begin. The tools for checklists are off for the newest models
+ * otherwise. Your environment and `env` override both.
+ */
+const defaultEnv = { CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1', CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' }
+
+/** The defaults that your own environment does not set. */
+function unsetDefaults(): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(defaultEnv).filter(([name]) => process.env[name] === undefined))
+}
 
 /** The process of a session. */
 interface SessionProcess {
   readonly program: JsonProgram
-  readonly writer: ClaudeRunWriter
+  readonly writer: ClaudeSessionWriter
   /** Called when a run begins. */
   stopIdleTimer(): void
-  /** Called when no run is active. */
+  /** Called when nothing runs, not even in the background. */
   startIdleTimer(): void
 }
 
 /**
  * Claude Code as a source, with one process per active session. Permission requests and the questions of
- * AskUserQuestion become asks. An abort interrupts the run. Session ids are Claude Code's own, so the id of an earlier
- * session resumes it. Tested with 2.1.197, with the protocol of `@anthropic-ai/claude-agent-sdk`. Throws `invalid` for
+ * AskUserQuestion become asks. Sub-agents and commands in the background go on after their run, and Claude Code's turns
+ * after them are runs without a prompt. Session ids are Claude Code's own, so the id of an earlier session resumes it.
+ * Tested with 2.1.197 and 2.1.332, with the protocol of `@anthropic-ai/claude-agent-sdk`. Throws `invalid` for
  * an invalid `idleMs`.
  */
 export function claude(options: ClaudeOptions = {}): Source {
@@ -84,23 +96,26 @@ export function claude(options: ClaudeOptions = {}): Source {
       const text = promptText(command, prompt)
       const { program, writer, stopIdleTimer, startIdleTimer } = processes.get(run.sessionID) ?? (await openOnce(run))
       // Aborted while the process was starting, or while an earlier one was ending.
-      if (!run.isOpen()) return writer.run() ? undefined : startIdleTimer()
+      if (!run.isOpen()) return writer.isBusy() ? undefined : startIdleTimer()
       stopIdleTimer()
-      writer.begin(run)
+      const uuid = randomUUID()
+      writer.expect(run, uuid)
       const message = { role: 'user', content: [{ type: 'text', text }] }
-      await program.send({ type: 'user', message, parent_tool_use_id: null, session_id: run.sessionID })
+      await program.send({ type: 'user', uuid, message, parent_tool_use_id: null, session_id: run.sessionID })
     },
-    cancel: async (run) => {
-      const found = processOf(run) ?? parentOf(run)
-      // The prompt was not sent yet.
+    cancel: async (run, aborted) => {
+      const found = processOf(run)
+      const task = found?.writer.taskOf(run)
+      // Without a process, the prompt was not sent yet.
       if (!found) return run.end({ type: 'aborted' })
-      await found.program.send({
-        type: 'control_request',
-        request_id: randomUUID(),
-        request: { subtype: 'interrupt' },
-      })
+      // An interrupt stops all of the session's sub-agents. `stop_task` stops one, and Claude Code goes on after it.
+      const request =
+        task !== undefined && aborted.sessionID === run.sessionID
+          ? { subtype: 'stop_task', task_id: task }
+          : { subtype: 'interrupt' }
+      await found.program.send({ type: 'control_request', request_id: randomUUID(), request })
     },
-    kill: (run) => void (processOf(run) ?? parentOf(run))?.program.close(),
+    kill: (run) => void processOf(run)?.program.close(),
     models: async () =>
       (await offers()).models.map(({ value, displayName, supportedEffortLevels }) => {
         return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
@@ -114,17 +129,10 @@ export function claude(options: ClaudeOptions = {}): Source {
   })
   return agent.source
 
-  function processOf(run: LocalRun) {
-    return [...processes.values()].find(({ writer }) => writer.run() === run)
-  }
-
-  /** Claude Code can't interrupt a sub-agent alone, so this returns the process of the session that started it. */
-  function parentOf({ sessionID }: Pick<SessionInfo, 'sessionID'>) {
-    for (let id = agent.session(sessionID)?.parentID; id !== undefined; id = agent.session(id)?.parentID) {
-      const found = processes.get(id)
-      if (found) return found
-    }
-    return undefined
+  /** The process of the run's session or, for a sub-agent, of the session that started it. */
+  function processOf({ sessionID }: Pick<SessionInfo, 'sessionID'>): SessionProcess | undefined {
+    const parentID = agent.session(sessionID)?.parentID
+    return processes.get(sessionID) ?? (parentID === undefined ? undefined : processOf({ sessionID: parentID }))
   }
 
   async function openOnce(run: LocalRun): Promise<SessionProcess> {
@@ -141,18 +149,20 @@ export function claude(options: ClaudeOptions = {}): Source {
       const answer = { subtype: 'success', request_id: requestID, response }
       await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
     }
-    const writer = createRunWriter(checklists.of(sessionID), () => clock.now(), respond)
+    const wake = (reason: string): LocalRun => agent.wake({ sessionID, directory }, reason)
+    const writer = createSessionWriter(checklists.of(sessionID), () => clock.now(), respond, wake)
     // Only a session that Claude Code has started can be resumed.
     const take = (event: ClaudeEvent, value: unknown): void => {
-      if (event.type === 'init') begun.add(sessionID)
+      if (event.type === 'turn') begun.add(sessionID)
       writer.write(event, value)
-      if (!writer.run()) startIdleTimer()
+      if (writer.isBusy()) stopIdleTimer()
+      else startIdleTimer()
     }
     let stopIdleTimer = (): void => {}
     const program = await startClaude(session, directory, take, (message) => {
       stopIdleTimer()
       if (processes.get(sessionID)?.writer === writer) processes.delete(sessionID)
-      writer.run()?.end({ type: 'failed', error: { name: 'ExitError', message, raw: undefined } })
+      writer.fail(message)
     })
     const opened: SessionProcess = { program, writer, stopIdleTimer: () => stopIdleTimer(), startIdleTimer }
     processes.set(sessionID, opened)
@@ -181,6 +191,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     const chosen = model === undefined ? [] : ['--model', model]
     const program = await startJsonProgram({
       ...rest,
+      env: { ...unsetDefaults(), ...rest.env },
       command,
       cwd: directory ?? cwd,
       args: [...protocolArgs, ...session, ...chosen, ...args],

@@ -76,6 +76,60 @@ export const claudeScripts: Scripts = {
     ],
   },
   planner: { steps: [[task('Write')], [change('1', 'completed')], [sayText('Planned.')]] },
+  /** A sub-agent that works on in the background, and what Claude Code says once it has ended. */
+  'background-agent': {
+    steps: [
+      [
+        sayText('I delegate.'),
+        callTool('Agent', {
+          description: 'Look around',
+          prompt: '[scenario:child] Go',
+          subagent_type: 'general-purpose',
+          run_in_background: true,
+        }),
+      ],
+      {
+        branches: [{ includes: 'The child is done.', pieces: [sayText('I know it now.')] }],
+        otherwise: [sayText('It works.')],
+      },
+    ],
+  },
+  'background-command': {
+    steps: [
+      [
+        callTool('Bash', {
+          command: 'until [ -e done.txt ]; do sleep 0.1; done; echo waited',
+          description: 'Waits',
+          run_in_background: true,
+        }),
+      ],
+      {
+        branches: [{ includes: '<task-notification>', pieces: [holdAnswer('woken'), sayText('The command is done.')] }],
+        otherwise: [sayText('It runs.')],
+      },
+    ],
+  },
+  'background-endless': {
+    steps: [
+      [
+        callTool('Agent', {
+          description: 'Look around',
+          prompt: '[scenario:endless-child] Go',
+          subagent_type: 'general-purpose',
+          run_in_background: true,
+        }),
+      ],
+      [sayText('It works.')],
+    ],
+  },
+  'endless-child': {
+    steps: [
+      [sayText('The child works.'), bash('child')],
+      [holdAnswer('forever'), sayText('never')],
+    ],
+  },
+  meanwhile: { steps: [[sayText('The second answer.')]] },
+  plan: { steps: [[callTool('ExitPlanMode', { plan: '# The plan\n\n1. Make it.' })], [sayText('I make it now.')]] },
   unauthorized: { steps: [[httpError(401, 'The key is wrong.')]] },
   todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [sayText('Planned.')]] },
 }

@@ -2,49 +2,65 @@ import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { heldClock } from '../held-clock.ts'
+import { backgroundScenes } from './background-scenes.ts'
 import { startClaudeStage } from './claude-stage.ts'
 
-const setup = async () => await startClaudeStage(await agentBinary('claude'))
+/** An older version, and a newest one. */
+const versions = ['2.1.197', '2.1.332']
 
-for (const { name, run } of sourceContract({ name: 'Claude Code', setup, skip: localAgentSkips('Claude Code') }))
-  test(name, run)
+describe.each(versions)('Claude Code %s', (version) => {
+  const setup = async () => await startClaudeStage(await agentBinary('claude', version))
 
-test('its tasks are the checklist of the reply', async () => {
-  const stage = await setup()
-  const agent = connectSource(stage.source)
-  const { outcome, todos } = await agent.prompt({ text: '[scenario:tasks] Go.' }).result
-  await agent.close()
-  await stage.close()
-  expect([outcome, todos]).toEqual([
-    'completed',
-    [
-      { content: 'Read', status: 'completed' },
-      { content: 'Write', status: 'in_progress' },
-    ],
-  ])
-})
+  for (const { name, run } of sourceContract({ name: 'Claude Code', setup, skip: localAgentSkips('Claude Code') }))
+    test(name, run)
 
-test('it resumes a session whose process was ended because it was idle', async () => {
-  const hourMs = 3_600_000
-  const { clock, elapse } = heldClock(hourMs)
-  const stage = await startClaudeStage(await agentBinary('claude'), {
-    clock,
-    idleMs: hourMs,
-    model: 'claude-sonnet-4-5',
+  test.each(Object.keys(backgroundScenes))('%s', async (name) => {
+    const stage = await setup()
+    const client = connectSource(stage.source)
+    const { directory, model } = stage
+    const replies = await backgroundScenes[name]?.({ client, directory, model })
+    await client.close()
+    await stage.close()
+    expect(replies?.length).toBe(name === 'background-endless' ? 2 : 3)
   })
-  const agent = connectSource(stage.source)
-  const { sessionID, usage } = await agent.prompt({ text: '[scenario:plain] Begin.' }).result
-  elapse()
-  const last = await agent.prompt({ text: '[scenario:plain] Go on.', sessionID }).result
-  await agent.close()
-  await stage.close()
-  expect([last.outcome, textOf(last), last.sessionID]).toEqual(['completed', stage.prompts?.plain.answer, sessionID])
-  // The costs of a resumed session begin at zero, so none is counted twice.
-  expect(usage.cost).toBeGreaterThan(0)
-  expect(last.usage.cost).toBeCloseTo(usage.cost, 6)
-  // The history came with the second request.
-  const { body } = stage.model.requests.at(-1) ?? {}
-  expect(JSON.stringify(body)).toContain('Begin.')
+
+  test('its tasks are the checklist of the reply', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const { outcome, todos } = await agent.prompt({ text: '[scenario:tasks] Go.' }).result
+    await agent.close()
+    await stage.close()
+    expect([outcome, todos]).toEqual([
+      'completed',
+      [
+        { content: 'Read', status: 'completed' },
+        { content: 'Write', status: 'in_progress' },
+      ],
+    ])
+  })
+
+  test('it resumes a session whose process was ended because it was idle', async () => {
+    const hourMs = 3_600_000
+    const { clock, elapse } = heldClock(hourMs)
+    const stage = await startClaudeStage(await agentBinary('claude', version), {
+      clock,
+      idleMs: hourMs,
+      model: 'claude-sonnet-4-5',
+    })
+    const agent = connectSource(stage.source)
+    const { sessionID, usage } = await agent.prompt({ text: '[scenario:plain] Begin.' }).result
+    elapse()
+    const last = await agent.prompt({ text: '[scenario:plain] Go on.', sessionID }).result
+    await agent.close()
+    await stage.close()
+    expect([last.outcome, textOf(last), last.sessionID]).toEqual(['completed', stage.prompts?.plain.answer, sessionID])
+    // From 2.1.318 on, the total of a resumed session continues, so only the cost of its own turn counts.
+    expect(usage.cost).toBeGreaterThan(0)
+    expect(last.usage.cost).toBeCloseTo(usage.cost, 6)
+    // The history came with the second request.
+    const { body } = stage.model.requests.at(-1) ?? {}
+    expect(JSON.stringify(body)).toContain('Begin.')
+  })
 })

@@ -2,7 +2,7 @@ import { partsOf, type Reply, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { createChecklist } from '../../src/claude/checklist.ts'
 import { decodeClaude } from '../../src/claude/decode/line.ts'
-import { createRunWriter } from '../../src/claude/run-writer.ts'
+import { createSessionWriter } from '../../src/claude/session-writer.ts'
 import { type Answer, recordingOf, runRecorded } from '../replay.ts'
 
 /** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
@@ -15,9 +15,16 @@ async function played(name: string, answer?: Answer) {
     // Claude Code goes on once it has the answer.
     setImmediate(play)
   }
-  const writer = createRunWriter(createChecklist(), () => 0, respond)
+  const writer = createSessionWriter(
+    createChecklist(),
+    () => 0,
+    respond,
+    () => {
+      throw new Error('No recorded turn begins by itself.')
+    },
+  )
   const reply = await runRecorded((run) => {
-    writer.begin(run)
+    writer.expect(run, 'prompt')
     play()
   }, answer)
   return { reply, sent, recorded: lines.flatMap(({ from, line }) => (from === 'us' && line.response?.response) || []) }

@@ -58,7 +58,11 @@ export const readRequest = ({ turns, hasTools }: Conversation): ScriptRequest =>
   const opening = named ?? turns.findLast(({ role }) => role === 'user')
   const since = opening === undefined ? turns : turns.slice(turns.indexOf(opening))
   const step = since.filter(({ role, calls }) => role === 'assistant' && calls).length
-  const results = since.filter(({ role }) => role === 'tool').map(({ text }) => text)
+  // What the agent itself adds, for example that a command in the background has ended, counts as a result.
+  const results = since
+    .slice(1)
+    .filter(({ role }) => role === 'tool' || role === 'user')
+    .map(({ text }) => text)
   const texts = turns.filter(({ role }) => role !== 'system').map(({ text }) => text)
   return {
     kind: requestKind(turns, hasTools),

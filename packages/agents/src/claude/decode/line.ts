@@ -1,11 +1,17 @@
 import * as z from 'zod'
 
 /**
- * An event from a line of `claude -p --output-format stream-json --include-partial-messages`. Recorded with version
- * 2.1.197. `parent` is the call that started the sub-agent of the line. Absent for the session itself.
+ * An event from a line of `claude -p --output-format stream-json --include-partial-messages --replay-user-messages`.
+ * Recorded with the versions 2.1.197 and 2.1.332. `parent` is the call that started the sub-agent of the line. Absent
+ * for the session itself.
  */
 export type ClaudeEvent =
-  | { readonly type: 'init'; readonly model: string }
+  /** A turn begins: of a prompt, or of Claude Code itself, for example because a command in the background has ended. */
+  | { readonly type: 'turn'; readonly model: string }
+  /** The next turn, or the current one, answers the prompt with this uuid. */
+  | { readonly type: 'prompt'; readonly uuid: string }
+  /** Claude Code has no turn left to begin. Its tasks in the background may still work. */
+  | { readonly type: 'idle' }
   /** A model call begins to answer. */
   | { readonly type: 'message'; readonly messageID: string; readonly model: string; readonly usage: ClaudeUsage }
   | { readonly type: 'delta'; readonly kind: 'text' | 'reasoning'; readonly delta: string }
@@ -33,15 +39,30 @@ export type ClaudeEvent =
       readonly text: string
       /** The tool's own result. Absent for sub-agents. */
       readonly value?: unknown
+      /** Whether the call only started a sub-agent, which works in the background from here on. */
+      readonly isLaunch: boolean
       readonly parent?: string
     }
-  /** A call started a sub-agent. */
+  /** A call started a task. Only those of the kind `agent` are sub-agents, the others are commands and watches. */
   | {
-      readonly type: 'agent'
-      readonly callID: string
-      readonly agentID: string
+      readonly type: 'task'
+      readonly kind: 'agent' | 'command'
+      readonly taskID: string
+      /** Absent for a task that no call started. */
+      readonly callID?: string
       readonly title: string
+      /** The sub-agent's prompt. Empty for a command. */
       readonly text: string
+      /** Absent before 2.1.318. A call's `run_in_background` says it there. */
+      readonly isBackground?: boolean
+    }
+  /** A task ended. It may be reported twice. */
+  | {
+      readonly type: 'task-ended'
+      readonly taskID: string
+      readonly outcome: 'completed' | 'failed' | 'aborted'
+      /** What came of it, in a line. Absent if Claude Code has not said it yet. */
+      readonly summary?: string
     }
   | {
       readonly type: 'ask'
@@ -59,7 +80,7 @@ export type ClaudeEvent =
   /** The answer to one of our requests. */
   | { readonly type: 'response'; readonly requestID: string; readonly error?: string; readonly value: unknown }
   | { readonly type: 'retry'; readonly attempt: number; readonly afterMs: number; readonly message: string }
-  | { readonly type: 'compaction'; readonly state: 'started' | 'done' }
+  | { readonly type: 'compaction'; readonly state: 'started' | 'done' | 'failed' }
   | {
       readonly type: 'end'
       readonly isError: boolean
@@ -68,7 +89,11 @@ export type ClaudeEvent =
       readonly statusCode?: number
       /** `max_tokens` if the answer was cut off. */
       readonly stopReason?: string
-      /** The cost of the whole process so far, in US dollars. */
+      /** Whether Claude Code itself began the turn, because a task in the background has ended. */
+      readonly isWake: boolean
+      /** The cost of the turn, in US dollars. Absent before 2.1.318. */
+      readonly cost?: number
+      /** The cost of the process so far, in US dollars. From 2.1.318 on that of the session, also of earlier processes. */
       readonly totalCost: number
       readonly contextLimit?: number
     }
@@ -112,12 +137,23 @@ const system = z.union([
   z.object({
     subtype: z.literal('task_started'),
     task_id: z.string(),
-    tool_use_id: z.string(),
-    description: z.string(),
+    tool_use_id: z.string().optional(),
+    task_type: z.string().default('local_agent'),
+    description: z.string().default(''),
     prompt: z.string().default(''),
+    is_backgrounded: z.boolean().optional(),
   }),
+  z.object({ subtype: z.literal('task_updated'), task_id: z.string(), patch: z.object({ status: z.string() }) }),
+  z.object({
+    subtype: z.literal('task_notification'),
+    task_id: z.string(),
+    status: z.string(),
+    summary: z.string().default(''),
+  }),
+  z.object({ subtype: z.literal('session_state_changed'), state: z.literal('idle') }),
   z.object({ subtype: z.literal('api_retry'), attempt: z.number(), retry_delay_ms: z.number(), error: z.string() }),
   z.object({ subtype: z.literal('status'), status: z.literal('compacting') }),
+  z.object({ subtype: z.literal('status'), compact_result: z.literal('failed') }),
   z.object({ subtype: z.literal('compact_boundary') }),
 ])
 
@@ -167,7 +203,9 @@ const result = z.object({
   api_error_status: z.number().nullish(),
   stop_reason: z.string().nullish(),
   terminal_reason: z.string().nullish(),
+  origin: z.object({ kind: z.string() }).nullish(),
   total_cost_usd: z.number().default(0),
+  model_usage_since_last_result: z.record(z.string(), z.object({ costUSD: z.number().default(0) })).nullish(),
   modelUsage: z.record(z.string(), z.object({ contextWindow: z.number().optional() })).default({}),
 })
 
@@ -186,6 +224,12 @@ const line = z.union([
       message: z.object({ model: z.string(), content: z.array(block) }),
     })
     .transform(({ message, parent_tool_use_id }) => ofAssistant(message, parent_tool_use_id ?? undefined)),
+  z
+    .object({ type: z.literal('user'), isReplay: z.literal(true), uuid: z.string() })
+    .transform(({ uuid }): readonly ClaudeEvent[] => [{ type: 'prompt', uuid }]),
+  z
+    .object({ type: z.literal('command_lifecycle'), command_uuid: z.string(), state: z.literal('started') })
+    .transform(({ command_uuid }): readonly ClaudeEvent[] => [{ type: 'prompt', uuid: command_uuid }]),
   z
     .object({
       type: z.literal('user'),
@@ -234,21 +278,49 @@ export function decodeClaude(value: unknown): readonly ClaudeEvent[] {
 function ofSystem(found: z.infer<typeof system>): readonly ClaudeEvent[] {
   switch (found.subtype) {
     case 'init':
-      return [{ type: 'init', model: found.model }]
-    case 'task_started': {
-      const { tool_use_id: callID, task_id: agentID, description: title, prompt: text } = found
-      return [{ type: 'agent', callID, agentID, title, text }]
-    }
+      return [{ type: 'turn', model: found.model }]
+    case 'session_state_changed':
+      return [{ type: 'idle' }]
+    case 'task_started':
+      return [
+        {
+          type: 'task',
+          kind: found.task_type === 'local_agent' ? 'agent' : 'command',
+          taskID: found.task_id,
+          title: found.description,
+          text: found.prompt,
+          ...(found.tool_use_id !== undefined && { callID: found.tool_use_id }),
+          ...(found.is_backgrounded !== undefined && { isBackground: found.is_backgrounded }),
+        },
+      ]
+    case 'task_updated':
+      return ofTaskStatus(found.task_id, found.patch.status)
+    case 'task_notification':
+      return ofTaskStatus(found.task_id, found.status, found.summary)
     case 'api_retry':
       return [{ type: 'retry', attempt: found.attempt, afterMs: found.retry_delay_ms, message: found.error }]
     case 'status':
-      return [{ type: 'compaction', state: 'started' }]
+      return [{ type: 'compaction', state: 'status' in found ? 'started' : 'failed' }]
     case 'compact_boundary':
       return [{ type: 'compaction', state: 'done' }]
     default:
       return found satisfies never
   }
 }
+
+/** Empty for a task that has not ended. */
+function ofTaskStatus(taskID: string, status: string, summary = ''): readonly ClaudeEvent[] {
+  const outcome = outcomes.get(status)
+  return outcome === undefined ? [] : [{ type: 'task-ended', taskID, outcome, ...(summary !== '' && { summary }) }]
+}
+
+/** By the status of a task. `stopped` in a notification is `killed` in an update. */
+const outcomes: ReadonlyMap<string, Extract<ClaudeEvent, { readonly type: 'task-ended' }>['outcome']> = new Map([
+  ['completed', 'completed'],
+  ['failed', 'failed'],
+  ['stopped', 'aborted'],
+  ['killed', 'aborted'],
+] as const)
 
 function ofStream(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
   switch (event.type) {
@@ -293,9 +365,13 @@ function ofResults(content: Blocks, of: string | undefined, value: unknown): rea
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type !== 'tool_result') return []
     const text = textIn(one.content)
-    return [{ type: 'result', callID: one.tool_use_id, isError: one.is_error === true, text, value, ...child(of) }]
+    const isError = one.is_error === true
+    const isLaunch = launch.safeParse(value).success
+    return [{ type: 'result', callID: one.tool_use_id, isError, text, value, isLaunch, ...child(of) }]
   })
 }
+
+const launch = z.object({ isAsync: z.literal(true), status: z.literal('async_launched') })
 
 const child = (parentID: string | undefined) => (parentID === undefined ? {} : { parent: parentID })
 const texts = z.array(z.object({ text: z.string() }).or(z.unknown().transform(() => ({ text: '' }))))
@@ -326,13 +402,16 @@ function ofRequest(requestID: string, asked: z.infer<typeof request>): readonly 
 function ofEnd(found: z.infer<typeof result>): readonly ClaudeEvent[] {
   const { is_error: isError, terminal_reason, api_error_status, stop_reason, modelUsage } = found
   const limits = Object.values(modelUsage).flatMap(({ contextWindow }) => contextWindow ?? [])
+  const spent = Object.values(found.model_usage_since_last_result ?? {}).map(({ costUSD }) => costUSD)
   return [
     {
       type: 'end',
       isError,
       isAborted: terminal_reason?.startsWith('aborted') === true,
       text: found.result || found.errors.join('\n') || found.subtype,
+      isWake: found.origin?.kind === 'task-notification',
       totalCost: found.total_cost_usd,
+      ...(found.model_usage_since_last_result && { cost: spent.reduce((sum, cost) => sum + cost, 0) }),
       ...(typeof api_error_status === 'number' && { statusCode: api_error_status }),
       ...(typeof stop_reason === 'string' && { stopReason: stop_reason }),
       ...(limits[0] !== undefined && { contextLimit: limits[0] }),

@@ -36,9 +36,9 @@ export interface LocalAgentOptions {
   readonly prompt: (run: LocalRun, prompt: SourcePrompt) => Promise<void>
   /**
    * Asks the agent to end a run. Its asks were already answered with `canceled`. Call `run.end` once the agent has
-   * stopped. An abort of a session cancels its run and each sub-agent below it, one by one, also those in the background.
+   * stopped. An abort cancels the run of the session that was `aborted`, and each sub-agent in the background below it.
    */
-  readonly cancel: (run: LocalRun) => Promise<void> | void
+  readonly cancel: (run: LocalRun, aborted: SessionRef) => Promise<void> | void
   /**
    * Kills the process of a run that has not ended 10 s after `cancel`, so that its session takes prompts again. The run
    * then ends as failed. Default: no process is killed.
@@ -72,7 +72,7 @@ export interface LocalAgent {
   /**
    * Begins a run that no prompt of yours started, for example because a command in the background has ended and the agent
    * goes on. The reason is stored as the run's message, as a synthetic text, so that the reply has no prompt. Returns the
-   * current run if the session has one that has begun.
+   * session's current run if it has one.
    */
   wake(place: SessionRef, reason: string): LocalRun
   /** Adds or updates a session and returns it. Absent fields stay unchanged. */

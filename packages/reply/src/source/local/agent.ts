@@ -155,13 +155,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     }
   }
 
-  /** Adds a run behind the session's other runs, or before those that have not begun. */
-  function addRun(
-    place: SessionRef,
-    promptID: string,
-    how: { isNext?: boolean; isBackground?: boolean } = {},
-  ): OwnedRun {
-    const { isNext = false, isBackground = false } = how
+  /** Adds a run behind the session's other runs. */
+  function addRun(place: SessionRef, promptID: string, isBackground = false): OwnedRun {
     const run = createRun({
       ...place,
       promptID,
@@ -173,8 +168,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       startChild: (child) => startChild(place, child),
       onEnd: () => void drop(run),
     })
-    const others = runs.get(place.sessionID) ?? []
-    runs.set(place.sessionID, isNext ? [run, ...others] : [...others, run])
+    runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
     const known = sessions.get(place.sessionID)
     if (known) sessions.set(place.sessionID, { ...known, updatedAt: clock.now() })
     return run
@@ -192,8 +186,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   function wake({ sessionID }: SessionRef, reason: string): LocalRun {
     const current = runs.get(sessionID)?.[0]
-    if (current?.hasBegun()) return current
-    const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, ids(), { isNext: true })
+    if (current) return current
+    const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, ids())
     run.setPrompt([{ type: 'text', text: reason, synthetic: true }])
     run.begin()
     return run
@@ -204,7 +198,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const at = clock.now()
     const { directory } = parent
     update({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
-    const run = addRun({ sessionID, directory }, ids(), { isBackground: background === true })
+    const run = addRun({ sessionID, directory }, ids(), background === true)
     if (text !== undefined) run.setPrompt([{ type: 'text', text }])
     run.begin()
     return run
@@ -232,7 +226,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       run.cancelAsks()
       giveUpLater(run)
     }
-    await Promise.all(canceled.filter(({ isOpen }) => isOpen()).map(async (run) => await options.cancel(run)))
+    await Promise.all(canceled.filter(({ isOpen }) => isOpen()).map(async (run) => await options.cancel(run, place)))
   }
 
   function isBelow(sessionID: string, ancestorID: string): boolean {

@@ -1,0 +1,55 @@
+import type { LocalAnswer, LocalAsk } from '@reply/core/source'
+import type { ClaudeEvent, Input } from './decode/line.ts'
+import { questionsIn, toolName } from './decode/tools.ts'
+
+/** The answer to Claude Code: `PermissionResult` of its SDK. */
+type Decision =
+  | { readonly behavior: 'allow'; readonly updatedInput: Input; readonly updatedPermissions?: readonly Input[] }
+  | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
+
+type Asked = Extract<ClaudeEvent, { readonly type: 'ask' }>
+
+/**
+ * Converts a permission request to an ask. The tool AskUserQuestion sends its questions this way, too. `input` is what
+ * the person is asked to allow: the request's own, or the call's if the request repeats none.
+ */
+export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => Promise<void>): LocalAsk {
+  const { requestID, callID, tool, rules } = asked
+  const questions = tool === 'AskUserQuestion' ? questionsIn(input) : []
+  if (questions.length > 0) {
+    const shown = questions.map(({ question, header, options, multiSelect }) => {
+      return { question, header, options, multiple: multiSelect, custom: true }
+    })
+    const reply = async (answer: LocalAnswer): Promise<void> => {
+      if (answer.type !== 'answered') return await send(refusal(answer, 'The person did not answer.'))
+      // The tool takes one text for each question, keyed by the question's text.
+      const answers = questions.map(({ question }, at) => [question, (answer.answers[at] ?? []).join(', ')] as const)
+      await send({ behavior: 'allow', updatedInput: { ...input, answers: Object.fromEntries(answers) } })
+    }
+    return { type: 'question', requestID, callID, questions: shown, reply }
+  }
+  const always = rules.map(({ content }) => content)
+  return {
+    type: 'permission',
+    requestID,
+    callID,
+    permission: toolName(tool),
+    patterns: always,
+    always,
+    title: toolName(tool),
+    metadata: {},
+    reply: async (answer) => {
+      if (answer.type === 'rejected' || answer.type === 'canceled')
+        return await send(refusal(answer, 'The person does not allow this.'))
+      // For this session only. A permission given in a chat must not change the project's settings.
+      const allowed = rules.map(({ suggestion }) => ({ ...suggestion, destination: 'session' }))
+      const permanent = answer.type === 'always' ? { updatedPermissions: allowed } : {}
+      await send({ behavior: 'allow', updatedInput: input, ...permanent })
+    },
+  }
+}
+
+function refusal(answer: LocalAnswer, otherwise: string): Decision {
+  if (answer.type === 'canceled') return { behavior: 'deny', message: 'The run was stopped.', interrupt: true }
+  return { behavior: 'deny', message: (answer.type === 'rejected' && answer.message) || otherwise }
+}

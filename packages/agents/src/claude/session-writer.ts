@@ -1,0 +1,337 @@
+import type { LocalEnding, LocalRun } from '@reply/core/source'
+import { toAsk } from './ask.ts'
+import type { Checklist } from './checklist.ts'
+import type { ClaudeEvent, ClaudeUsage, Input } from './decode/line.ts'
+import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
+
+/**
+ * Writes the events of one Claude Code process to the runs of its session. Claude Code works in turns. Most answer a
+ * prompt. After a task in the background has ended, it also begins turns by itself, even if a prompt is on its way.
+ */
+export interface ClaudeSessionWriter {
+  /** Call it before you send the prompt of a run. The run ends with the turn that answers its prompt. */
+  expect(run: LocalRun, uuid: string): void
+  write(event: ClaudeEvent, raw: unknown): void
+  /** The running task of a sub-agent's run. Undefined for other runs. */
+  taskOf(run: LocalRun): string | undefined
+  /** Whether a turn runs, a prompt waits, or a task works in the background. */
+  isBusy(): boolean
+  /** Ends all runs, because the process has ended. */
+  fail(message: string): void
+}
+
+interface Call {
+  readonly run: LocalRun
+  /** Claude Code's name of the tool. */
+  readonly name: string
+  readonly tool: string
+  /** The arguments, as Claude Code sends them. */
+  readonly arguments: Input
+  readonly startedAt: number
+}
+
+interface Task {
+  readonly title: string
+  readonly isBackground: boolean
+  /** The call that started it. */
+  readonly callID: string | undefined
+  /** The sub-agent's run. Absent for commands. */
+  readonly run: LocalRun | undefined
+}
+
+interface Prompt {
+  readonly uuid: string
+  readonly run: LocalRun
+}
+
+interface Turn {
+  readonly run: LocalRun
+  /** The prompt that it is expected to answer. Absent for a turn that Claude Code began by itself. */
+  readonly prompt: Prompt | undefined
+  /** Whether Claude Code said that it answers the prompt. */
+  readonly isConfirmed: boolean
+}
+
+/** `respond` answers a request from Claude Code. `wake` begins a run of the session without a prompt. */
+export function createSessionWriter(
+  checklist: Checklist,
+  now: () => number,
+  respond: (requestID: string, response: object) => Promise<void>,
+  wake: (reason: string) => LocalRun,
+): ClaudeSessionWriter {
+  /** The prompts whose turn has not begun, oldest first. */
+  let waiting: readonly Prompt[] = []
+  let turn: Turn | undefined
+  /** The uuid of the prompt whose turn Claude Code has announced. */
+  let announced: string | undefined
+  /** Why Claude Code may begin a turn by itself. Undefined if it has no reason that we know of. */
+  let wakeReason: string | undefined
+  let step: { readonly messageID: string; readonly usage: ClaudeUsage; readonly output: number } | undefined
+  let lastTotalCost = 0
+  const calls = new Map<string, Call>()
+  const tasks = new Map<string, Task>()
+  /** The session of each sub-agent, by its task. A sub-agent that gets another message works on under the same task. */
+  const sessions = new Map<string, string>()
+  /** Sub-agents, by the call that started them. */
+  const children = new Map<string, { readonly run: LocalRun; readonly isBackground: boolean }>()
+  /** Tasks in the background that have ended, and whose summary is still to come. */
+  const unreported = new Set<string>()
+  return {
+    expect,
+    write,
+    taskOf: (run) => [...tasks].find(([, task]) => task.run === run)?.[0],
+    isBusy: () => turn !== undefined || waiting.length > 0 || tasks.size > 0,
+    fail,
+  }
+
+  function expect(run: LocalRun, uuid: string): void {
+    waiting = [...waiting, { uuid, run }]
+  }
+
+  function write(event: ClaudeEvent, raw: unknown): void {
+    switch (event.type) {
+      case 'response':
+      case 'unknown-request':
+        return
+      case 'turn':
+        return beginTurn()
+      case 'prompt':
+        return confirm(event.uuid)
+      case 'idle':
+        wakeReason = undefined
+        return
+      case 'task':
+        return startTask(event, raw)
+      case 'task-ended':
+        return endTask(event)
+      case 'ask':
+        return ask(event, raw)
+      case 'ask-gone':
+        for (const run of [turn?.run, ...[...children.values()].map((child) => child.run)])
+          run?.closeAsk(event.requestID)
+        return
+      case 'call':
+      case 'result':
+      case 'text':
+        if (event.parent === undefined) return writeToTurn(event, raw)
+        return writeToChild(event.parent, event, raw)
+      default:
+        return writeToTurn(event, raw)
+    }
+  }
+
+  /**
+   * A turn that begins while a prompt waits may still be Claude Code's own. Its output is then shown in the prompt's run
+   * too, before the answer, and only the result tells them apart.
+   */
+  function beginTurn(): void {
+    // A turn may start again, for example after its history was compacted.
+    if (turn?.run.isOpen()) return
+    const prompt = waiting.find(({ uuid }) => uuid === announced) ?? waiting[0]
+    const isConfirmed = prompt !== undefined && prompt.uuid === announced
+    announced = undefined
+    waiting = waiting.filter((other) => other !== prompt)
+    turn = { run: prompt?.run ?? wake(wakeReason ?? 'Claude Code goes on by itself.'), prompt, isConfirmed }
+  }
+
+  /** Claude Code said that the turn, or the next one if there is none, answers this prompt. */
+  function confirm(uuid: string): void {
+    if (!turn) announced = uuid
+    else if (turn.prompt?.uuid === uuid) turn = { ...turn, isConfirmed: true }
+    const prompt = waiting.find((other) => other.uuid === uuid)
+    if (!turn || !prompt) return
+    // Claude Code took the prompt into the turn that it was in.
+    waiting = waiting.filter((other) => other !== prompt)
+    endRun(turn.run, { type: 'completed', finish: 'tool-calls' })
+    turn = { run: prompt.run, prompt, isConfirmed: true }
+  }
+
+  function writeToTurn(event: ClaudeEvent, raw: unknown): void {
+    if (event.type === 'end') return endTurn(event)
+    if (!turn && waiting.length > 0) beginTurn()
+    if (turn) writeOutput(turn.run, event, raw)
+  }
+
+  function endTurn(event: Extract<ClaudeEvent, { readonly type: 'end' }>): void {
+    if (!turn && waiting.length > 0) beginTurn()
+    const ended = turn
+    turn = undefined
+    if (!ended) return
+    const { run, prompt, isConfirmed } = ended
+    spend(run, event.cost ?? event.totalCost - lastTotalCost)
+    lastTotalCost = event.totalCost
+    if (event.contextLimit !== undefined) run.write({ type: 'context-limit', contextLimit: event.contextLimit })
+    // The turn was Claude Code's own. The prompt's follows.
+    if (prompt && event.isWake && !isConfirmed) waiting = [prompt, ...waiting]
+    else endRun(run, endingOf(event))
+  }
+
+  /** Ends a run, and forgets its calls. Its sub-agents in the background keep theirs. */
+  function endRun(run: LocalRun, ending: LocalEnding): void {
+    run.end(ending)
+    step = undefined
+    for (const [callID, child] of children) if (!child.run.isOpen()) children.delete(callID)
+    for (const [callID, call] of calls) if (!call.run.isOpen() && !children.has(callID)) calls.delete(callID)
+    for (const [taskID, task] of tasks) if (!task.isBackground && !task.run?.isOpen()) tasks.delete(taskID)
+  }
+
+  function writeOutput(run: LocalRun, event: ClaudeEvent, raw: unknown): void {
+    switch (event.type) {
+      case 'message':
+        step = { messageID: event.messageID, usage: event.usage, output: 0 }
+        return run.write({ type: 'message', messageID: event.messageID, model: modelOf(event.model) })
+      case 'delta':
+        return run.write({ type: event.kind, delta: event.delta, raw })
+      case 'writing':
+        return call(run, { callID: event.callID, tool: event.tool }, raw)
+      case 'step':
+        if (step) step = { ...step, output: event.output }
+        return spend(run, 0)
+      case 'text':
+        // The text was streamed already. Claude Code's own messages become the run's error.
+        return event.isOwn ? undefined : run.write({ type: 'seal', raw })
+      case 'call':
+        return call(run, event, raw)
+      case 'result':
+        return result(event, raw)
+      case 'retry': {
+        const { attempt, message } = event
+        return run.write({ type: 'retry', attempt, message, nextAt: now() + event.afterMs })
+      }
+      case 'compaction':
+        return run.write({ type: 'compaction', state: event.state, auto: true })
+    }
+  }
+
+  /** Writes the output of a sub-agent, which is not streamed. */
+  function writeToChild(
+    parent: string,
+    event: Extract<ClaudeEvent, { readonly type: 'call' | 'result' | 'text' }>,
+    raw: unknown,
+  ): void {
+    const run = children.get(parent)?.run
+    if (event.type === 'text') run?.write({ type: event.kind, delta: event.text, raw }, { type: 'seal' })
+    else if (event.type === 'result') result(event, raw)
+    else if (run) call(run, event, raw)
+    else writeToTurn(event, raw)
+  }
+
+  function ask(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
+    const child = event.agentID === undefined ? undefined : tasks.get(event.agentID)?.run
+    const asking = child ?? turn?.run
+    if (!asking?.isOpen()) return refuse(event.requestID)
+    const known = calls.get(event.callID)?.arguments
+    // From 2.1.318 on, the request to leave plan mode repeats no input, and the plan is in the call alone.
+    const input = known && Object.keys(event.input).length === 0 ? known : event.input
+    // Claude Code may send a sub-agent's call after its request.
+    call(asking, { ...event, input }, raw)
+    asking.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
+  }
+
+  function refuse(requestID: string): void {
+    respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
+  }
+
+  function call(
+    run: LocalRun,
+    { callID, tool, input }: { readonly callID: string; readonly tool: string; readonly input?: Input },
+    raw: unknown,
+  ): void {
+    const known = calls.get(callID)
+    if (known && input === undefined) return
+    const startedAt = known?.startedAt ?? now()
+    calls.set(callID, { run, name: tool, tool: toolName(tool), arguments: input ?? {}, startedAt })
+    const begun = input === undefined ? ({ status: 'pending' } as const) : ({ status: 'running', startedAt } as const)
+    const state = { ...begun, input: toolInput(tool, input ?? {}), ...link(callID) }
+    run.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
+  }
+
+  /** Links a sub-agent's call to its session. */
+  function link(callID: string) {
+    const child = children.get(callID)
+    if (!child) return {}
+    return { metadata: { sessionId: child.run.sessionID, ...(child.isBackground && { background: true }) } }
+  }
+
+  function result(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
+    const { callID, isError, text: output, value, isLaunch } = event
+    const known = calls.get(callID)
+    if (!known) return
+    const { run, name, tool, startedAt } = known
+    const input = toolInput(name, known.arguments)
+    const fields = { input, startedAt, endedAt: now(), ...link(callID) }
+    // A sub-agent whose end was not reported ended with its call.
+    if (!isLaunch) children.get(callID)?.run.end(isError ? { type: 'aborted' } : { type: 'completed' })
+    const state = isError
+      ? { status: 'error' as const, error: output, ...fields }
+      : { status: 'completed' as const, output, ...fields }
+    run.write({ type: 'tool', callID, tool, state, raw })
+    const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
+    if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })
+    else if (change) {
+      const isRead = change.type === 'all' ? true : undefined
+      const root = turn?.run ?? run
+      root.write({ type: 'todos', todos: checklist.apply(change), isRead })
+    }
+  }
+
+  function startTask(event: Extract<ClaudeEvent, { type: 'task' }>, raw: unknown): void {
+    const { taskID, callID, kind, title, text } = event
+    const known = callID === undefined ? undefined : calls.get(callID)
+    const isBackground = event.isBackground ?? (kind === 'command' || known?.arguments.run_in_background === true)
+    if (kind === 'command' || callID === undefined || !known) {
+      tasks.set(taskID, { title, isBackground, callID, run: undefined })
+      return
+    }
+    const run = known.run.child({ sessionID: sessions.get(taskID), title, text, background: isBackground })
+    sessions.set(taskID, run.sessionID)
+    tasks.set(taskID, { title, isBackground, callID, run })
+    children.set(callID, { run, isBackground })
+    const { tool, name, startedAt } = known
+    const state = { status: 'running' as const, input: toolInput(name, known.arguments), startedAt, ...link(callID) }
+    known.run.write({ type: 'tool', callID, tool, state, raw })
+  }
+
+  function endTask({ taskID, outcome, summary }: Extract<ClaudeEvent, { type: 'task-ended' }>): void {
+    const task = tasks.get(taskID)
+    tasks.delete(taskID)
+    if (task?.isBackground || unreported.has(taskID)) {
+      wakeReason = summary ?? `${task?.title} has ended.`
+      if (summary === undefined) unreported.add(taskID)
+      else unreported.delete(taskID)
+    }
+    const message = summary ?? `${task?.title} failed.`
+    const error = { name: 'ClaudeError', message, raw: undefined }
+    task?.run?.end(outcome === 'failed' ? { type: 'failed', error } : { type: outcome })
+  }
+
+  function spend(run: LocalRun, spent: number): void {
+    if (!step) return
+    const { usage, output, messageID } = step
+    const tokens = { ...usage, output, reasoning: 0 }
+    run.write({ type: 'usage', messageID, stepID: messageID, tokens, cost: Math.max(0, spent) })
+  }
+
+  function fail(message: string): void {
+    const ending = { type: 'failed', error: { name: 'ExitError', message, raw: undefined } } as const
+    const runs = [turn?.run, ...waiting.map(({ run }) => run), ...[...tasks.values()].map(({ run }) => run)]
+    waiting = []
+    turn = undefined
+    tasks.clear()
+    for (const run of runs) run?.end(ending)
+  }
+}
+
+function endingOf({
+  isError,
+  isAborted,
+  text,
+  statusCode,
+  stopReason,
+}: Extract<ClaudeEvent, { type: 'end' }>): LocalEnding {
+  if (isAborted) return { type: 'aborted' }
+  if (isError) return { type: 'failed', error: { name: 'ClaudeError', message: text, statusCode, raw: undefined } }
+  return { type: 'completed', finish: stopReason === 'max_tokens' ? 'length' : 'stop' }
+}
+
+const modelOf = (modelID: string) => ({ providerID: 'anthropic', modelID })

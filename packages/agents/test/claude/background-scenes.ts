@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client, Reply, ReplyObserver } from '@reply/core'
+import { observerOf } from '@reply/core'
+import type { ScriptedModel } from '@reply/testing'
+
+/** Where a scene is played: on Claude Code with a scripted model, or on a recording of it. */
+export interface SceneStage {
+  readonly client: Client
+  readonly directory: string
+  /** Absent on a recording, which waits for nothing. */
+  readonly model?: ScriptedModel | undefined
+}
+
+/** What Claude Code does after its answer. A scene resolves with all replies of the session, in order. */
+export type Scene = (stage: SceneStage) => Promise<readonly Reply[]>
+
+export const backgroundScenes: Readonly<Record<string, Scene>> = {
+  /** The sub-agent asks after its parent's turn, is allowed, ends, and Claude Code goes on. */
+  'background-agent': async ({ client, directory }) => {
+    const watched = watch(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    await client.prompt({ text: '[scenario:background-agent] Go.' }).result
+    return await watched.until((replies) => replies.some(({ messages }) => textIn(messages).includes('I know it now.')))
+  },
+  /** Another prompt is sent while the turn after the command runs. */
+  'background-command': async ({ client, directory, model }) => {
+    const watched = watch(client, directory)
+    const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.' }).result
+    writeFileSync(join(directory, 'done.txt'), '')
+    await model?.held('woken')
+    await watched.begun(2)
+    const second = client.prompt({ text: '[scenario:meanwhile] Go.', sessionID })
+    model?.release('woken')
+    await second.result
+    return await watched.until((replies) => replies.length === 3)
+  },
+  /** Stop, while a sub-agent works in the background and no run is open. */
+  'background-endless': async ({ client, directory, model }) => {
+    let allow = (): void => {}
+    const allowed = new Promise<void>((resolve) => {
+      allow = resolve
+    })
+    const watched = watch(client, directory, {
+      permissionAsked: async ({ ask }) => {
+        await client.answer(ask, 'once')
+        allow()
+      },
+    })
+    const { sessionID } = await client.prompt({ text: '[scenario:background-endless] Go.' }).result
+    await allowed
+    await model?.held('forever')
+    await client.abort({ sessionID })
+    return await watched.until((replies) => replies.length === 2)
+  },
+}
+
+function textIn(messages: Reply['messages']): string {
+  return messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))).join('')
+}
+
+/** Collects the settled replies of a folder. */
+function watch(client: Client, directory: string, observer: ReplyObserver = {}) {
+  const settled: Reply[] = []
+  let begun = 0
+  let look = (): void => {}
+  const collect = observerOf((observation) => {
+    if (observation.type === 'replyStarted') begun++
+    if (observation.type === 'replySettled') settled.push(observation.reply)
+    look()
+  })
+  const stop = client.watch({ directory }, { observe: () => [collect, observer] })
+  const when = async (isEnough: () => boolean): Promise<void> =>
+    await new Promise((resolve) => {
+      look = () => isEnough() && resolve()
+      look()
+    })
+  return {
+    begun: async (count: number) => await when(() => begun >= count),
+    until: async (isEnough: (replies: readonly Reply[]) => boolean) => {
+      await when(() => isEnough(settled))
+      stop()
+      return settled
+    },
+  }
+}

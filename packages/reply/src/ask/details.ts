@@ -135,7 +135,10 @@ function commandDetails({ command }: Fields): ToolDetails {
   }
 }
 
-/** The tool, with the permission if they differ. OpenCode also asks for `edit` before it writes a file. */
+/**
+ * The tool, with the permission if they differ, for example `bash outside the project` or `the same bash again`.
+ * OpenCode also asks for `edit` before it writes a file.
+ */
 function actionOf({ permission, call }: PermissionAsk): string {
   const tool = call?.tool ?? permission
   if (permission === 'external_directory') return `${call?.tool ?? 'access'} outside the project`

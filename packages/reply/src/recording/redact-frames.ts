@@ -130,8 +130,8 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     writeDelta({ ...partText.frame, event }, rest, at)
   }
 
+  /** Writes a frame with this delta, which is redacted already, and with its other fields redacted. */
   function writeDelta(frame: EventFrame, delta: string, at: number): void {
-    // Text that was redacted as part of a stream is not redacted again.
     write(frameJson(frame, { ...redactFields({ ...frame.content, delta: '' }), delta }), at)
   }
 }

@@ -17,7 +17,10 @@ export function redactJson(data: string): string {
   return JSON.stringify(redactValue(value))
 }
 
-/** Redacts all strings of a value, keys included. */
+/**
+ * Redacts all strings of a value, keys and the values of secret fields included. Values nested deeper than `maxDepth`
+ * are replaced as a whole.
+ */
 export function redactValue(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
   if (typeof value !== 'object' || value === null) return value

@@ -35,7 +35,7 @@ const planPriorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
   ['low', 'low'],
 ])
 
-/** See `PlanEntry` for unknown statuses and priorities. */
+/** The todos as entries of a plan. An unknown status is `pending`, an unknown priority `medium`. */
 function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
   return todos.map(({ content, status, priority = 'medium' }) => ({
     content,
@@ -87,7 +87,10 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
     entry.isOpen = change.type !== 'partFinalized'
   }
 
-  /** Works out which text is still to be emitted after the part was sent as a whole. */
+  /**
+   * Works out which text is still to be emitted after the part was sent as a whole. If the text replaces emitted text,
+   * all of it is emitted.
+   */
   function replaceText(entry: UnfinishedPart, text: string): void {
     if (startsWith(text, entry.emitted)) entry.rest = text.slice(entry.emitted.length)
     // The server trimmed it.

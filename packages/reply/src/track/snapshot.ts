@@ -153,16 +153,16 @@ interface PlacedRead {
 }
 
 /** Records the read in the cell: the todos, the runs of the messages, and whether the session is idle. */
-function recordRead(draft: Draft, known: SessionState, placing: PlacedRead): void {
+function recordRead(draft: Draft, known: SessionState, placed: PlacedRead): void {
   const { cell, rootID, isOpen } = known
-  const { read, isRunning, start } = placing
+  const { read, isRunning, start } = placed
   // Later stream events of a run that has ended according to REST don't start a new one.
   const isSeenOver = !isRunning && (!isOpen || isWaitingIn(draft, rootID, cell.id))
   const first = start === undefined ? undefined : read.messages[start]?.head
   const isNew = first?.role === 'user' && !roleIn(cell.roles, first.id)
   changeCell(draft, cell, {
     promptedAt: isNew ? first.createdAt : cell.promptedAt,
-    roles: rolesAfter(known, placing),
+    roles: rolesAfter(known, placed),
     todos: read.todos,
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
     endedByRest: cell.endedByRest || isSeenOver,

@@ -85,7 +85,10 @@ export function createSseReader(options: SseOptions): SseReader {
     parse(text.slice(blankLine.index + blankLine[0].length))
   }
 
-  /** Reports a frame that is too large or malformed. Ignores an invalid `retry` field. */
+  /**
+   * Reports a malformed line, and a frame that is too large, whose rest is then skipped. Ignores an invalid `retry`
+   * field.
+   */
   function onError(error: ParseError): void {
     if (error.type === 'max-buffer-size-exceeded') {
       skippedTail = ''

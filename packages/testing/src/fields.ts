@@ -1,7 +1,7 @@
-/** The fields of a JSON object. Empty for anything else, and for null. */
+/** The fields of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Empty for anything but an object or a list. */
+/** A copy of the fields. Empty for anything but an object or a list. */
 export function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }

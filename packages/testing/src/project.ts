@@ -52,6 +52,7 @@ export const createProjectIn = async (root: string, files: Readonly<Record<strin
   }
   await mkdir(home, { recursive: true })
   await mkdir(directory, { recursive: true })
+  /** Runs git in the project, with a fixed author and date. */
   const git = (...args: string[]) => run('git', args, { cwd: directory, env: { ...process.env, ...fixed } })
   await git('init', '-q', '-b', 'main')
   await write({ 'README.md': '# A project to try things in\n', ...files })

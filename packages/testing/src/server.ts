@@ -102,10 +102,12 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     failure = error
   })
 
+  /** Also its children. Resolves when it has ended. */
   const kill = async (): Promise<void> => {
     signalGroup(child, 'SIGKILL')
     if (isRunning(child) && child.pid !== undefined) await closed
   }
+  /** Asks it to stop, and kills it after two seconds. */
   const end = async (): Promise<void> => {
     if (isRunning(child)) signalGroup(child, 'SIGTERM')
     await Promise.race([closed, sleep(2000, undefined, { ref: false })])

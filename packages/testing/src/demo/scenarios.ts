@@ -17,7 +17,7 @@ export interface DemoScenario extends Scenario {
   readonly prompt: string
 }
 
-const demo = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
+const withPrompt = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
 /** Reports more tokens at each step, as real steps do. */
 const withUsage = (step: ScriptStep, index: number): ScriptStep => {
@@ -31,7 +31,7 @@ const withUsage = (step: ScriptStep, index: number): ScriptStep => {
 
 /** The scenarios that `startDemo` can play. The first one is the default. */
 export const demoScenarios: readonly DemoScenario[] = [
-  demo(
+  withPrompt(
     'The total of the cart is wrong when there is a discount. Please find out why and fix it.',
     scenario(
       'demo',
@@ -42,7 +42,7 @@ export const demoScenarios: readonly DemoScenario[] = [
       },
     ),
   ),
-  demo(
+  withPrompt(
     'Please run the tests.',
     scenario('permission', 'Asks for permission before it runs a command.', {
       title: 'Run the tests',
@@ -61,7 +61,7 @@ export const demoScenarios: readonly DemoScenario[] = [
       ],
     }),
   ),
-  demo(
+  withPrompt(
     'Please have a sub-agent review the cart.',
     scenario('subagent', 'Delegates a task to a sub-agent, which runs its own tools.', {
       title: 'Review the cart',
@@ -85,14 +85,14 @@ export const demoScenarios: readonly DemoScenario[] = [
       },
     }),
   ),
-  demo(
+  withPrompt(
     'Please tell me all about it.',
     scenario('markdown', 'A long answer with every kind of Markdown.', {
       title: 'All about it',
       steps: [[sayText(longMarkdown)]],
     }),
   ),
-  demo(
+  withPrompt(
     'Please be patient with the model.',
     scenario('retry', 'The model is overloaded, and the server waits and retries.', {
       title: 'Patience',

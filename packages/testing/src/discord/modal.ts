@@ -35,8 +35,8 @@ export type DiscordField = {
 /**
  * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label
  */
-export function validModal(given: Fields): DiscordModal {
-  const components = listOf(given.components)
+export function validModal(data: Fields): DiscordModal {
+  const components = listOf(data.components)
   if (components.length === 0) throw invalidForm('data.components', 'BASE_TYPE_REQUIRED', 'This field is required')
   if (components.length > limits.fields) throw tooLong('data.components', limits.fields)
   const fields: DiscordField[] = []
@@ -51,17 +51,17 @@ export function validModal(given: Fields): DiscordModal {
   const ids = fields.map(({ customId }) => customId)
   if (new Set(ids).size < ids.length)
     throw invalidForm('data.components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
-  const title = requireText(given, 'title', { path: 'data', most: limits.title })
-  return { customId: requireCustomId(given, 'data'), title, fields, texts }
+  const title = requireText(data, 'title', { path: 'data', most: limits.title })
+  return { customId: requireCustomId(data, 'data'), title, fields, texts }
 }
 
 /** Validates and returns a field with its label. Throws a `Refusal`. */
-function validField(given: Fields, path: string): DiscordField {
-  const label = requireText(given, 'label', { path, most: limits.fieldLabel })
-  const { description } = given
+function validField(labelled: Fields, path: string): DiscordField {
+  const label = requireText(labelled, 'label', { path, most: limits.fieldLabel })
+  const { description } = labelled
   if (typeof description === 'string' && description.length > limits.fieldDescription)
     throw tooLong(`${path}.description`, limits.fieldDescription)
-  const inside = fieldsOf(given.component)
+  const inside = fieldsOf(labelled.component)
   const at = `${path}.component`
   const named = {
     label,

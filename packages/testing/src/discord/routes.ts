@@ -103,9 +103,9 @@ function postMessage({ state, fields, files, channelId }: Call): unknown {
   }
   const replyTo = repliedIn(fields, channel)
   // https://discord.com/developers/docs/resources/message#create-message: returns the message with that nonce again.
-  const known = nonce !== undefined && fields.enforce_nonce === true ? state.postedWithNonce(nonce) : undefined
-  if (known) return messageObject(known.post, known.channel, state.me)
-  const put = addPost(state, channel, {
+  const earlier = nonce !== undefined && fields.enforce_nonce === true ? state.postedWithNonce(nonce) : undefined
+  if (earlier) return messageObject(earlier.post, earlier.channel, state.me)
+  const posted = addPost(state, channel, {
     from: 'bot',
     content,
     rows,
@@ -118,10 +118,13 @@ function postMessage({ state, fields, files, channelId }: Call): unknown {
   })
   channel.mentions = [...channel.mentions, ...mentionsIn(content, fields.allowed_mentions)]
   channel.isArchived = false
-  return messageObject(put, channel, state.me)
+  return messageObject(posted, channel, state.me)
 }
 
-/** Keeps the fields that the call leaves out. Given components replace all existing ones. */
+/**
+ * Keeps the fields that the call leaves out. Given components replace all existing ones. Throws a `Refusal` for another
+ * author's message.
+ */
 function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
@@ -204,7 +207,10 @@ function repliedIn(fields: Fields, channel: Channel): string | undefined {
   throw invalidForm('message_reference', 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', 'Unknown message')
 }
 
-/** A thread has the id of its starter message, which is how Discord finds it. */
+/**
+ * Begins a thread at a message. It has the message's id, which is how Discord finds it. Throws a `Refusal` if the
+ * message has one.
+ */
 function startThread({ state, fields, channelId, messageId }: Call): unknown {
   const parent = channelIn(state, channelId)
   if (parent.kind !== 'text') throw refusals.wrongChannel()
@@ -218,19 +224,25 @@ function startThread({ state, fields, channelId, messageId }: Call): unknown {
   return { id: made.id, type: 11, name, parent_id: parent.id }
 }
 
-/** The first answer to an interaction. https://discord.com/developers/docs/interactions/receiving-and-responding */
+/**
+ * The first answer to an interaction. Throws a `Refusal` for an unknown token, and for a late or second answer.
+ * https://discord.com/developers/docs/interactions/receiving-and-responding
+ */
 function answerInteraction({ state, fields, emojiOrToken: token }: Call): undefined {
-  const known = state.interactions.byToken(token)
-  if (!known) throw refusals.unknownInteraction()
-  known.answer(fields)
+  const interaction = state.interactions.byToken(token)
+  if (!interaction) throw refusals.unknownInteraction()
+  interaction.answer(fields)
 }
 
-/** A further answer, as a message of the interaction's webhook. */
+/**
+ * A further answer, as a message of the interaction's webhook. Throws a `Refusal` for an unknown token, and for a late
+ * answer.
+ */
 function followUp({ state, fields, emojiOrToken: token }: Call): unknown {
-  const known = state.interactions.byToken(token)
-  if (!known) throw refusals.unknownWebhook()
+  const interaction = state.interactions.byToken(token)
+  if (!interaction) throw refusals.unknownWebhook()
   if ((textIn(fields, 'content') ?? '').length > limits.content) throw tooLong('content', limits.content)
-  known.followUp(fields)
+  interaction.followUp(fields)
   return { id: state.nextId() }
 }
 

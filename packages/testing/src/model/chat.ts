@@ -17,26 +17,27 @@ export const chat: Dialect = {
   createVoice: () => createVoice(),
 }
 
+/** Unknown roles, such as "developer", count as the user's. */
 const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
   role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
 
 const createVoice = (): Voice => {
   let index = -1
   return {
-    begin: () => [delta({ role: 'assistant', content: '' })],
-    text: (chunks) => chunks.map((content) => delta({ content })),
+    begin: () => [deltaFrame({ role: 'assistant', content: '' })],
+    text: (chunks) => chunks.map((content) => deltaFrame({ content })),
     // Not OpenAI's own: the field that DeepSeek's API introduced, https://api-docs.deepseek.com/guides/reasoning_model
-    reasoning: (chunks) => chunks.map((content) => delta({ reasoning_content: content })),
+    reasoning: (chunks) => chunks.map((content) => deltaFrame({ reasoning_content: content })),
     tool: ({ id, name, pieces }) => {
       index++
       const opening = { index, id, type: 'function', function: { name, arguments: '' } }
       return [opening, ...pieces.map((part) => ({ index, function: { arguments: part } }))].map((call) =>
-        delta({ tool_calls: [call] }),
+        deltaFrame({ tool_calls: [call] }),
       )
     },
     end: ({ input, output, cached }, reason) => [
-      frame([{ index: 0, delta: {}, finish_reason: reason ?? (index >= 0 ? 'tool_calls' : 'stop') }]),
-      frame([], {
+      chunkFrame([{ index: 0, delta: {}, finish_reason: reason ?? (index >= 0 ? 'tool_calls' : 'stop') }]),
+      chunkFrame([], {
         usage: {
           prompt_tokens: input,
           completion_tokens: output,
@@ -49,8 +50,8 @@ const createVoice = (): Voice => {
   }
 }
 
-const delta = (content: unknown): Frame => frame([{ index: 0, delta: content, finish_reason: null }])
+const deltaFrame = (content: unknown): Frame => chunkFrame([{ index: 0, delta: content, finish_reason: null }])
 
-const frame = (choices: readonly unknown[], rest: object = {}): Frame => ({
+const chunkFrame = (choices: readonly unknown[], rest: object = {}): Frame => ({
   data: { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...rest },
 })

@@ -54,6 +54,7 @@ const turnsOf = (content: Fields): readonly Turn[] => {
   return [...answered, ...(turn.text === '' ? [] : [turn])]
 }
 
+/** A result's output, else all of it as JSON. */
 const resultText = (response: unknown): string =>
   isFields(response) && typeof response.output === 'string' ? response.output : JSON.stringify(response ?? '')
 

@@ -54,14 +54,14 @@ const createVoice = (id: string, model: string): Voice => {
   const blockFrames = (opening: object, deltas: readonly object[]): readonly Frame[] => {
     index++
     return [
-      event('content_block_start', { index, content_block: opening }),
-      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
-      event('content_block_stop', { index }),
+      eventFrame('content_block_start', { index, content_block: opening }),
+      ...deltas.map((delta) => eventFrame('content_block_delta', { index, delta })),
+      eventFrame('content_block_stop', { index }),
     ]
   }
   return {
     begin: ({ input, cached }) => [
-      event('message_start', {
+      eventFrame('message_start', {
         message: {
           id,
           type: 'message',
@@ -97,13 +97,13 @@ const createVoice = (id: string, model: string): Voice => {
       )
     },
     end: ({ output }, reason) => [
-      event('message_delta', {
+      eventFrame('message_delta', {
         delta: { stop_reason: reason ?? (hasCalled ? 'tool_use' : 'end_turn'), stop_sequence: null },
         usage: { output_tokens: output },
       }),
-      event('message_stop', {}),
+      eventFrame('message_stop', {}),
     ],
   }
 }
 
-const event = (type: string, rest: object): Frame => ({ event: type, data: { type, ...rest } })
+const eventFrame = (type: string, rest: object): Frame => ({ event: type, data: { type, ...rest } })

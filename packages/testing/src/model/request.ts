@@ -36,6 +36,7 @@ export interface Turn {
   readonly calls: boolean
 }
 
+/** Whether a value is a JSON object. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

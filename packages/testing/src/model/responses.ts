@@ -38,7 +38,8 @@ const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly T
 const createVoice = (id: string, model: string): Voice => {
   let sequence = 0
   const output: object[] = []
-  const event = (type: string, rest: object): Frame => ({
+  /** A frame with the next sequence number. */
+  const eventFrame = (type: string, rest: object): Frame => ({
     event: type,
     data: { type, sequence_number: sequence++, ...rest },
   })
@@ -51,18 +52,19 @@ const createVoice = (id: string, model: string): Voice => {
     const place = { item_id: whole.id, output_index: output.length }
     const { output_index } = place
     const frames = [
-      event('response.output_item.added', { output_index, item: { ...whole, ...opening } }),
+      eventFrame('response.output_item.added', { output_index, item: { ...whole, ...opening } }),
       ...between(place),
-      event('response.output_item.done', { output_index, item: whole }),
+      eventFrame('response.output_item.done', { output_index, item: whole }),
     ]
     output.push(whole)
     return frames
   }
+  /** The response as of now, with the output so far. */
   const responseFields = (status: string, rest: object = {}): object => ({
     response: { id, object: 'response', created_at: 0, model, status, output, ...rest },
   })
   return {
-    begin: () => [event('response.created', responseFields('in_progress'))],
+    begin: () => [eventFrame('response.created', responseFields('in_progress'))],
     text: (chunks) => {
       const text = chunks.join('')
       const part = { type: 'output_text', text, annotations: [] }
@@ -70,10 +72,10 @@ const createVoice = (id: string, model: string): Voice => {
       return itemFrames({ ...whole, content: [part] }, { status: 'in_progress', content: [] }, (place) => {
         const at = { ...place, content_index: 0 }
         return [
-          event('response.content_part.added', { ...at, part: { ...part, text: '' } }),
-          ...chunks.map((delta) => event('response.output_text.delta', { ...at, delta })),
-          event('response.output_text.done', { ...at, text }),
-          event('response.content_part.done', { ...at, part }),
+          eventFrame('response.content_part.added', { ...at, part: { ...part, text: '' } }),
+          ...chunks.map((delta) => eventFrame('response.output_text.delta', { ...at, delta })),
+          eventFrame('response.output_text.done', { ...at, text }),
+          eventFrame('response.content_part.done', { ...at, part }),
         ]
       })
     },
@@ -83,9 +85,9 @@ const createVoice = (id: string, model: string): Voice => {
       return itemFrames(whole, { summary: [] }, (place) => {
         const at = { ...place, summary_index: 0 }
         return [
-          event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }),
-          ...chunks.map((delta) => event('response.reasoning_summary_text.delta', { ...at, delta })),
-          event('response.reasoning_summary_text.done', { ...at, text }),
+          eventFrame('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } }),
+          ...chunks.map((delta) => eventFrame('response.reasoning_summary_text.delta', { ...at, delta })),
+          eventFrame('response.reasoning_summary_text.done', { ...at, text }),
         ]
       })
     },
@@ -99,8 +101,8 @@ const createVoice = (id: string, model: string): Voice => {
         arguments: pieces.join(''),
       }
       return itemFrames(whole, { status: 'in_progress', arguments: '' }, (place) => [
-        ...pieces.map((delta) => event('response.function_call_arguments.delta', { ...place, delta })),
-        event('response.function_call_arguments.done', { ...place, arguments: whole.arguments }),
+        ...pieces.map((delta) => eventFrame('response.function_call_arguments.delta', { ...place, delta })),
+        eventFrame('response.function_call_arguments.done', { ...place, arguments: whole.arguments }),
       ])
     },
     end: (spent, reason) => {
@@ -111,8 +113,10 @@ const createVoice = (id: string, model: string): Voice => {
         output_tokens_details: { reasoning_tokens: 0 },
         total_tokens: spent.input + spent.output,
       }
-      if (reason === undefined) return [event('response.completed', responseFields('completed', { usage }))]
-      return [event('response.incomplete', responseFields('incomplete', { usage, incomplete_details: { reason } }))]
+      if (reason === undefined) return [eventFrame('response.completed', responseFields('completed', { usage }))]
+      return [
+        eventFrame('response.incomplete', responseFields('incomplete', { usage, incomplete_details: { reason } })),
+      ]
     },
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnswerPiece, ModelAnswer } from '../script.ts'
 import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 
-interface SpeakOptions {
+interface StreamedAnswer {
   readonly dialect: Dialect
   readonly answer: Answer
   /** Whether the answer is not streamed: it is sent as one JSON value at its end. */
@@ -33,7 +33,7 @@ const inputJson = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
 /** The frames of one piece, as the vendor streams them. */
-const framesOf = (piece: AnswerPiece, voice: Voice, options: SpeakOptions): readonly Frame[] => {
+const framesOf = (piece: AnswerPiece, voice: Voice, options: StreamedAnswer): readonly Frame[] => {
   if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
@@ -52,7 +52,7 @@ const encodeFrame = ({ event, data }: Frame): string =>
 export const streamAnswer = async (
   pieces: ModelAnswer,
   response: ServerResponse,
-  options: SpeakOptions,
+  options: StreamedAnswer,
 ): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
@@ -68,6 +68,7 @@ export const streamAnswer = async (
     'content-type': isWhole ? 'application/json' : 'text/event-stream',
     'cache-control': 'no-cache',
   })
+  /** Keeps the frame if the answer is sent whole. */
   const write = (frame: Frame): void => {
     if (isWhole) frames.push(frame)
     else response.write(encodeFrame(frame))

@@ -213,16 +213,17 @@ const createSignal = (): Signal => {
 /** Named gates: a script stops at one until the test releases it, so that nothing depends on timing. */
 const createGates = (): Gates => {
   const gates = new Map<string, Gate>()
-  const gateOf = (name: string): Gate => {
-    const known = gates.get(name)
-    if (known !== undefined) return known
+  /** Makes the gate if there is none. */
+  const gateNamed = (name: string): Gate => {
+    const existing = gates.get(name)
+    if (existing !== undefined) return existing
     const gate = { arrived: createSignal(), opened: createSignal() }
     gates.set(name, gate)
     return gate
   }
   return {
     waitAt: async (name, gone) => {
-      const gate = gateOf(name)
+      const gate = gateNamed(name)
       gate.arrived.fire()
       if (gone.aborted) return
       const left = createSignal()
@@ -230,7 +231,7 @@ const createGates = (): Gates => {
       await Promise.race([gate.opened.promise, left.promise])
       gone.removeEventListener('abort', left.fire)
     },
-    arrival: (name) => gateOf(name).arrived.promise,
-    release: (name) => gateOf(name).opened.fire(),
+    arrival: (name) => gateNamed(name).arrived.promise,
+    release: (name) => gateNamed(name).opened.fire(),
   }
 }

@@ -105,7 +105,7 @@ function listed(names: Iterable<unknown>): string {
  * The chats or channels of a fake. If a test names none, every accepted id exists as soon as something asks for it.
  */
 export function createPlaces<Id, Options extends { readonly id: Id }, Place>(
-  given: readonly Options[] | undefined,
+  listed: readonly Options[] | undefined,
   create: (options: Options | { readonly id: Id }) => Place,
   accepts: (id: Id) => boolean = () => true,
 ): { readonly all: ReadonlyMap<Id, Place>; get(id: Id): Place | undefined; add(options: Options): Place } {
@@ -115,6 +115,6 @@ export function createPlaces<Id, Options extends { readonly id: Id }, Place>(
     all.set(options.id, place)
     return place
   }
-  for (const options of given ?? []) add(options)
-  return { all, add, get: (id) => all.get(id) ?? (given === undefined && accepts(id) ? add({ id }) : undefined) }
+  for (const options of listed ?? []) add(options)
+  return { all, add, get: (id) => all.get(id) ?? (listed === undefined && accepts(id) ? add({ id }) : undefined) }
 }

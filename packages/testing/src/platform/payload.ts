@@ -80,8 +80,8 @@ function splitParts(body: Buffer, boundary: string): readonly Buffer[] {
 
 /** The value of a header's parameter, for example of `filename`. Undefined if absent. */
 function parameterIn(headers: string, name: string): string | undefined {
-  const found = new RegExp(`[;\\s]${name}=(?:"([^"]*)"|([^;\\r\\n]*))`, 'i').exec(headers)
-  return found?.[1] ?? found?.[2]
+  const match = new RegExp(`[;\\s]${name}=(?:"([^"]*)"|([^;\\r\\n]*))`, 'i').exec(headers)
+  return match?.[1] ?? match?.[2]
 }
 
 // Forms have only texts, so a number, a flag, a list or an object counts in its text form too.

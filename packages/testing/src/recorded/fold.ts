@@ -102,11 +102,11 @@ export function createFold(): Fold {
   /** Inserts a message, or replaces its head and keeps its parts. */
   function storeMessage(info: Fields): void {
     const sessionID = String(info.sessionID)
-    const stored = messages.get(sessionID) ?? new Map<string, StoredMessage>()
-    messages.set(sessionID, stored)
-    const known = stored.get(String(info.id))
-    if (known) known.info = info
-    else stored.set(String(info.id), { info, parts: new Map() })
+    const ofSession = messages.get(sessionID) ?? new Map<string, StoredMessage>()
+    messages.set(sessionID, ofSession)
+    const stored = ofSession.get(String(info.id))
+    if (stored) stored.info = info
+    else ofSession.set(String(info.id), { info, parts: new Map() })
   }
 
   /** Ignores parts of unknown messages. */

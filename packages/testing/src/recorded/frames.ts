@@ -17,8 +17,8 @@ const framesByBytes = new WeakMap<Uint8Array, readonly Frame[]>()
  * itself. Cached per array: one recording is played thousands of times.
  */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
-  const known = framesByBytes.get(bytes)
-  if (known) return known
+  const cached = framesByBytes.get(bytes)
+  if (cached) return cached
   const frames = parseFrames(bytes)
   framesByBytes.set(bytes, frames)
   return frames

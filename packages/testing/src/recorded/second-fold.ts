@@ -32,7 +32,8 @@ export function createSecondFold(): SecondFold {
   const active = new Set<string>()
   const permissions = new Map<string, Fields>()
   const forms = new Map<string, Fields>()
-  const pending = (asks: ReadonlyMap<string, Fields>, sessionID: string | undefined): readonly Fields[] =>
+  /** Of all sessions if none is given. */
+  const pendingOf = (asks: ReadonlyMap<string, Fields>, sessionID: string | undefined): readonly Fields[] =>
     [...asks.values()].filter((ask) => sessionID === undefined || ask.sessionID === sessionID)
   return {
     applyFrame,
@@ -40,9 +41,9 @@ export function createSecondFold(): SecondFold {
     session: (id) => sessions.get(id)?.info,
     messages: (id) => sessions.get(id)?.messages ?? [],
     active: () => Object.fromEntries([...active].map((id) => [id, { type: 'running' }])),
-    permissions: (sessionID) => pending(permissions, sessionID),
-    forms: (sessionID) => pending(forms, sessionID),
-    pending: (sessionID) => pending(inbox, sessionID),
+    permissions: (sessionID) => pendingOf(permissions, sessionID),
+    forms: (sessionID) => pendingOf(forms, sessionID),
+    pending: (sessionID) => pendingOf(inbox, sessionID),
   }
 
   /** A restart forgets running sessions and asks. Ignores events that REST doesn't show. */

@@ -237,11 +237,11 @@ function setSessionStatus(state: SlackState, payload: Fields): Fields {
 /** Opens a dialog for the person whose action the trigger comes from. A trigger works once, for 3 s. */
 function openView(state: SlackState, payload: Fields): Fields {
   const trigger = requiredText(payload, 'trigger_id')
-  const known = state.triggers.get(trigger)
-  if (!known) throw new Refusal('invalid_trigger_id')
+  const opener = state.triggers.get(trigger)
+  if (!opener) throw new Refusal('invalid_trigger_id')
   state.triggers.delete(trigger)
-  if (known.until < state.clock.now()) throw new Refusal('expired_trigger_id')
-  const view = readView(jsonIn(payload, 'view'), { id: state.nextId('V'), user: known.user })
+  if (opener.until < state.clock.now()) throw new Refusal('expired_trigger_id')
+  const view = readView(jsonIn(payload, 'view'), { id: state.nextId('V'), user: opener.user })
   state.views.set(view.user, view)
   return { view: { id: view.id } }
 }
@@ -287,12 +287,12 @@ function getUploadUrl(state: SlackState, payload: Fields): Fields {
 
 /** Posts each uploaded file as a message of its own. */
 function completeUpload(state: SlackState, payload: Fields): Fields {
-  const given = optionalList(payload, 'files', 'invalid_arguments') ?? []
+  const uploads = optionalList(payload, 'files', 'invalid_arguments') ?? []
   const channel = channelIn(state, payload, 'channel_id')
   const threadTs = threadOf(channel, payload)
   const text = textIn(payload, 'initial_comment') ?? ''
   state.mentions.push(...mentionsInMrkdwn(text))
-  for (const { id: named } of given.map(fieldsOf)) {
+  for (const { id: named } of uploads.map(fieldsOf)) {
     const id = String(named)
     const upload = state.uploads.get(id)
     if (!upload?.bytes) throw new Refusal('file_not_found')
@@ -302,7 +302,7 @@ function completeUpload(state: SlackState, payload: Fields): Fields {
     const shown = { text, mode: 'plain', rows: [] } as const
     addPost(state, channel, { from: 'bot', threadTs, fallback: text, shown, blocks: [], file })
   }
-  return { files: given }
+  return { files: uploads }
 }
 
 /** Includes where the file was shared. */
@@ -355,9 +355,9 @@ function streamingState({ stream }: Post, now: number): Fields {
 function firstPage(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
   const oldest = Number(textIn(payload, 'oldest') ?? 0)
   const limit = Number(payload.limit ?? 100)
-  const found = posts.filter(({ ts }) => Number(ts) > oldest)
+  const newer = posts.filter(({ ts }) => Number(ts) > oldest)
   const withMetadata = flagIn(payload, 'include_all_metadata')
-  const messages = found.slice(0, limit).map((post) => ({
+  const messages = newer.slice(0, limit).map((post) => ({
     type: 'message',
     ts: post.ts,
     text: post.fallback,
@@ -367,7 +367,7 @@ function firstPage(posts: readonly Post[], { bot, clock }: SlackState, payload: 
     ...(post.threadTs !== undefined && { thread_ts: post.threadTs }),
     ...(withMetadata && post.metadata !== undefined && { metadata: post.metadata }),
   }))
-  return { messages, has_more: found.length > limit }
+  return { messages, has_more: newer.length > limit }
 }
 
 /** Mentions anywhere in a text that Slack formats. Ignores whether they are inside code. */

@@ -47,8 +47,8 @@ function previewedUrls({ text, entities }: Formatted): readonly string[] {
  */
 export function richContent(payload: Fields): Content {
   const { markdown, html, blocks, skip_entity_detection: skipped } = objectIn(payload, 'rich_message') ?? {}
-  const given = [markdown, html, blocks].filter((each) => each !== undefined)
-  if (given.length > 1) throw badRequest('exactly one of the fields html, markdown, or blocks must be used')
+  const sources = [markdown, html, blocks].filter((each) => each !== undefined)
+  if (sources.length > 1) throw badRequest('exactly one of the fields html, markdown, or blocks must be used')
   if (blocks !== undefined) throw badRequest('the fake Telegram takes rich messages as markdown or html, not as blocks')
   const source = typeof markdown === 'string' ? markdown : typeof html === 'string' ? html : ''
   if (source.trim() === '') throw badRequest('message text is empty')
@@ -57,8 +57,8 @@ export function richContent(payload: Fields): Content {
   const hasMore = elementsOf(rich).some(({ tag }) => /^(?:img|video|audio|tg-)/.test(tag))
   if (text === '' && !hasMore) throw badRequest('message text is empty')
   requireRichLimits(rich)
-  const found = skipped === true ? { names: [], commands: [] } : detect(searchedRichText(rich))
-  return { ...found, text, entities: [], source, mode: 'rich', rich, loads: loadedUrls(rich) }
+  const findings = skipped === true ? { names: [], commands: [] } : detect(searchedRichText(rich))
+  return { ...findings, text, entities: [], source, mode: 'rich', rich, loads: loadedUrls(rich) }
 }
 
 /** Names and commands that Telegram finds in a text. https://core.telegram.org/bots/api#messageentity */

@@ -95,8 +95,8 @@ export function parseHtml(source: string): Formatted {
       return
     }
     // The code inside has already added the entity, with the language.
-    const known = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
-    if (last.name === 'pre' && known) return
+    const hasEntity = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
+    if (last.name === 'pre' && hasEntity) return
     // A link without a working URL is plain text.
     const url = last.name === 'a' ? (last.attributes.get('href') ?? text.slice(last.offset)) : undefined
     if (url !== undefined && !/^(https?|tg|tel|mailto):|^[\w-]+(\.[\w-]+)+/i.test(url)) return

@@ -110,8 +110,8 @@ function readFile(
   const named = textIn(payload, field)
   const upload = payload[named?.replace(/^attach:\/\//, '') ?? field]
   if (!isFile(upload)) {
-    const known = named === undefined ? undefined : files.get(named)
-    if (known) return known
+    const stored = named === undefined ? undefined : files.get(named)
+    if (stored) return stored
     if (named && /^https?:\/\/\S+$/.test(named)) return { fileId: named, name: named, bytes: new Uint8Array() }
     throw badRequest(
       named === undefined ? `there is no ${field} in the request` : 'wrong file identifier/HTTP URL specified',

@@ -73,20 +73,20 @@ export function createPresses(clock: TestClock): Presses {
       },
       settled,
     }
-    const end = (how: 'answered' | 'expired'): void => {
+    const settleAs = (how: 'answered' | 'expired'): void => {
       stop()
       waiting.delete(id)
       status = how
       settle(press)
     }
-    const stop = clock.after(limits.pressMs, () => end('expired'))
+    const stop = clock.after(limits.pressMs, () => settleAs('expired'))
     waiting.set(id, {
       answer: (text, alert) => {
         notice = text
         isAlert = alert
-        end('answered')
+        settleAs('answered')
       },
-      expire: () => end('expired'),
+      expire: () => settleAs('expired'),
     })
     return press
   }

@@ -25,5 +25,5 @@ export const badRequest = (what: string): Refusal => new Refusal(400, `Bad Reque
 export const tooMany = (retryAfterS: number): Refusal =>
   new Refusal(429, `Too Many Requests: retry after ${retryAfterS}`, { retryAfterS })
 
-export const upgraded = (movedTo: number): Refusal =>
+export const upgradedToSupergroup = (movedTo: number): Refusal =>
   new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', { movedTo })

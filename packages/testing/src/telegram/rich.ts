@@ -175,12 +175,14 @@ export function textOfRich(nodes: readonly TelegramRichNode[]): string {
 function displayedLines(nodes: readonly TelegramRichNode[], isTight = false): readonly string[] {
   const lines: string[] = []
   let inline = ''
+  /** `isApart`: with an empty line before them. */
   const addLines = (more: readonly string[], isApart: boolean): void => {
     if (more.length === 0) return
     if (lines.length > 0 && isApart && !isTight) lines.push('')
     lines.push(...more)
   }
-  const flush = (): void => {
+  /** Adds the text collected so far as lines of its own. */
+  const addInline = (): void => {
     if (inline.trim() !== '') addLines(inline.trim().split('\n'), true)
     inline = ''
   }
@@ -189,10 +191,10 @@ function displayedLines(nodes: readonly TelegramRichNode[], isTight = false): re
       inline += inlineText(node)
       continue
     }
-    flush()
+    addInline()
     addLines(blockLines(node), node.tag !== 'tr' && node.tag !== 'li')
   }
-  flush()
+  addInline()
   return lines
 }
 

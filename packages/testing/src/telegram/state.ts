@@ -7,7 +7,7 @@ import { type Chat, createChat, type Post, type StoredFile, type TelegramChat } 
 import type { TelegramCommand } from './file.ts'
 import { limits } from './limits.ts'
 import { createPresses, type Presses } from './press.ts'
-import { badRequest, Refusal, tooMany, upgraded } from './refusal.ts'
+import { badRequest, Refusal, tooMany, upgradedToSupergroup } from './refusal.ts'
 import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
 import { botObject, type Me } from './wire.ts'
 
@@ -82,7 +82,7 @@ export function targetOf(state: TelegramState, payload: Fields): Target {
   if (id === undefined && payload.chat_id === undefined) throw badRequest('chat_id is empty')
   const chat = id === undefined ? undefined : state.chat(id)
   if (!chat) throw badRequest('chat not found')
-  if (chat.movedTo !== undefined) throw upgraded(chat.movedTo)
+  if (chat.movedTo !== undefined) throw upgradedToSupergroup(chat.movedTo)
   if (chat.isBlocked) {
     const what = chat.type === 'private' ? 'bot was blocked by the user' : `bot was kicked from the ${chat.type} chat`
     throw new Refusal(403, `Forbidden: ${what}`)

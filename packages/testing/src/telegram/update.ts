@@ -43,7 +43,7 @@ export interface Updates {
 /** Sent only to bots that ask for them by name. */
 const onlyIfAllowed: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
 
-const conflict = (): Refusal =>
+const pollConflict = (): Refusal =>
   new Refusal(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running')
 
 interface Waiter {
@@ -98,7 +98,7 @@ export function createUpdates(clock: TestClock): Updates {
     gone: AbortSignal,
   ): Promise<readonly TelegramUpdate[]> {
     allowed = types ?? allowed
-    waiter?.reject(conflict())
+    waiter?.reject(pollConflict())
     if (offset !== undefined && offset < 0) pending = pending.slice(offset)
     else pending = pending.filter(({ update_id }) => offset === undefined || update_id >= offset)
     const count = Math.min(Math.max(1, limit), limits.updates)

@@ -2,7 +2,7 @@ import type { Fields } from '../fields.ts'
 import type { Chat, Post, StoredFile, TelegramPerson } from './chat.ts'
 import { mediaFields } from './file.ts'
 
-const seconds = (ms: number): number => Math.floor(ms / 1000)
+const unixSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 /** The bot as `getMe` returns it. */
 export interface Me extends Fields {
@@ -47,7 +47,7 @@ export function originFields(
   { post, chat }: { readonly post: Post; readonly chat: Chat },
 ): Fields {
   const began = { message_id: threadId, chat: chatObject(chat), date: 0, forum_topic_created: { name: 'Topic' } }
-  const hidden = { type: 'hidden_user', sender_user_name: 'Someone', date: seconds(post.at) }
+  const hidden = { type: 'hidden_user', sender_user_name: 'Someone', date: unixSeconds(post.at) }
   const from = userObject({ id: as?.id === chat.id ? standIn.admin : standIn.channel, name: 'Chat', isBot: true })
   return {
     ...(threadId !== undefined && replyTo === undefined && { reply_to_message: began }),
@@ -86,8 +86,8 @@ export function messageObject(post: Post, chat: Chat, me: Me): Fields {
         ? { id: me.id, is_bot: true, first_name: me.first_name, username: me.username }
         : userObject(post.from),
     chat: chatObject(chat),
-    date: seconds(post.at),
-    ...(editedAt === undefined ? {} : { edit_date: seconds(editedAt) }),
+    date: unixSeconds(post.at),
+    ...(editedAt === undefined ? {} : { edit_date: unixSeconds(editedAt) }),
     ...(threadId === undefined ? {} : { message_thread_id: threadId, is_topic_message: true }),
     ...(replied === undefined ? {} : { reply_to_message: messageObject({ ...replied, replyTo: 0 }, chat, me) }),
     ...contentFields(post),

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../../fields.ts'
 import { listOf } from '../../platform/payload.ts'
 import { cloudLimits } from './limits.ts'
-import { invalid } from './refusal.ts'
+import { invalidParameter } from './refusal.ts'
 
 /** A reply button, or a row of a list. */
 export interface WhatsAppButton {
@@ -46,7 +46,7 @@ export function readContent(fields: Fields, listBody: number): CloudContent {
     case 'template':
       return readTemplate(fieldsOf(fields.template))
     default:
-      throw invalid(`type ${String(fields.type)} is not supported by the fake`)
+      throw invalidParameter(`type ${String(fields.type)} is not supported by the fake`)
   }
 }
 
@@ -58,7 +58,7 @@ function readInteractive(interactive: Fields, listBody: number): CloudContent {
     const source = requireText(body, 'body text', cloudLimits.buttonsBody)
     return { kind: 'buttons', source, buttons: readReplyButtons(action.buttons) }
   }
-  if (interactive.type !== 'list') throw invalid(`interactive type ${String(interactive.type)} is unknown`)
+  if (interactive.type !== 'list') throw invalidParameter(`interactive type ${String(interactive.type)} is unknown`)
   const source = requireText(body, 'body text', listBody)
   requireText(action.button, 'action button', cloudLimits.rows.button)
   const rows = listOf(action.sections).flatMap((section) => listOf(fieldsOf(section).rows))
@@ -73,7 +73,7 @@ function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
     return { label: requireText(reply.title, 'button title', title), data: requireText(reply.id, 'button id', id) }
   })
   if (buttons.length === 0 || buttons.length > most)
-    throw invalid(`there are ${buttons.length} buttons; 1 to ${most} are allowed`)
+    throw invalidParameter(`there are ${buttons.length} buttons; 1 to ${most} are allowed`)
   requireDistinct(
     buttons.map(({ label }) => label),
     'button title',
@@ -94,7 +94,8 @@ function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
       row.description === undefined ? {} : { description: requireText(row.description, 'row description', description) }
     return { label: requireText(row.title, 'row title', title), data: requireText(row.id, 'row id', id), ...more }
   })
-  if (rows.length === 0 || rows.length > most) throw invalid(`there are ${rows.length} rows; 1 to ${most} are allowed`)
+  if (rows.length === 0 || rows.length > most)
+    throw invalidParameter(`there are ${rows.length} rows; 1 to ${most} are allowed`)
   requireDistinct(
     rows.map(({ data }) => data),
     'row id',
@@ -105,21 +106,21 @@ function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
 /** Needs an uploaded file. Its caption may be absent. */
 function readDocument(document: Fields): CloudContent {
   const source = document.caption === undefined ? '' : requireText(document.caption, 'caption', cloudLimits.caption)
-  if (typeof document.id !== 'string') throw invalid('a document needs an id')
+  if (typeof document.id !== 'string') throw invalidParameter('a document needs an id')
   const fileName = typeof document.filename === 'string' ? document.filename : 'Untitled'
   return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
 }
 
 /** https://developers.facebook.com/docs/whatsapp/cloud-api/messages/image-messages: an uploaded id, or an address. */
 function readImage({ id, link, caption }: Fields): CloudContent {
-  if ((typeof id === 'string') === (typeof link === 'string')) throw invalid('an image needs an id or a link')
+  if ((typeof id === 'string') === (typeof link === 'string')) throw invalidParameter('an image needs an id or a link')
   const source = caption === undefined ? '' : requireText(caption, 'caption', cloudLimits.caption)
   return { kind: 'image', source, buttons: [], ...(typeof id === 'string' && { mediaId: id }) }
 }
 
 /** https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates: a name and a language. */
 function readTemplate({ name, language, components }: Fields): CloudContent {
-  if (typeof fieldsOf(language).code !== 'string') throw invalid('template.language.code is required')
+  if (typeof fieldsOf(language).code !== 'string') throw invalidParameter('template.language.code is required')
   const all = listOf(components).map(fieldsOf)
   const texts = all
     .filter(({ type }) => type !== 'button')
@@ -136,12 +137,12 @@ function readTemplate({ name, language, components }: Fields): CloudContent {
 
 /** Throws a `CloudRefusal` if it isn't a text, is blank or too long. `what` names it. */
 function requireText(value: unknown, what: string, most: number): string {
-  if (typeof value !== 'string' || value.trim() === '') throw invalid(`${what} is required`)
-  if (value.length > most) throw invalid(`${what} length invalid, max length: ${most}`)
+  if (typeof value !== 'string' || value.trim() === '') throw invalidParameter(`${what} is required`)
+  if (value.length > most) throw invalidParameter(`${what} length invalid, max length: ${most}`)
   return value
 }
 
 /** Throws a `CloudRefusal` if two values are the same. */
 function requireDistinct(values: readonly string[], what: string): void {
-  if (new Set(values).size < values.length) throw invalid(`${what} is duplicated`)
+  if (new Set(values).size < values.length) throw invalidParameter(`${what} is duplicated`)
 }

@@ -17,7 +17,7 @@ export class CloudRefusal extends Error {
   }
 }
 
-export const invalid = (details: string): CloudRefusal =>
+export const invalidParameter = (details: string): CloudRefusal =>
   new CloudRefusal(131009, '(#131009) Parameter value is not valid', { details })
 
 /** Meta's titles for its error codes. */

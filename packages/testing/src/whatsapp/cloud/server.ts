@@ -6,7 +6,7 @@ import { isFile, parseJson, readBody, readForm, textIn } from '../../platform/pa
 import { type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
 import type { CloudCallKind, CloudFault } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
-import { type CloudState, refusal } from './state.ts'
+import { type CloudState, refusalFor } from './state.ts'
 
 /** A call as the server saw it. */
 export interface WhatsAppCall {
@@ -124,10 +124,10 @@ interface CallToDo {
 function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
   switch (fault.type) {
     case 'rate-limited':
-      return refused(refusal(fault.code ?? 131056))
+      return refused(refusalFor(fault.code ?? 131056))
     case 'refused': {
       const { status, code, details = '' } = fault
-      return refused(new CloudRefusal(code, `(#${code}) ${refusal(code).message}`, { status, details }))
+      return refused(new CloudRefusal(code, `(#${code}) ${refusalFor(code).message}`, { status, details }))
     }
     case 'undelivered':
       return undefined

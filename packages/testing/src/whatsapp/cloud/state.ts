@@ -5,7 +5,7 @@ import type { NamedFile } from '../../platform/payload.ts'
 import { type CloudContent, readContent } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
-import { CloudRefusal, invalid, titles } from './refusal.ts'
+import { CloudRefusal, invalidParameter, titles } from './refusal.ts'
 
 export interface CloudPost {
   readonly id: string
@@ -73,8 +73,8 @@ export function createState(options: CloudStateOptions): CloudState {
 
   /** A new one is open for 24 h from the start of the fake. */
   function chat(person: string): CloudChat {
-    const known = chats.get(person)
-    if (known) return known
+    const existing = chats.get(person)
+    if (existing) return existing
     const fresh = {
       posts: new Map(),
       lastMessageAt: begunAt,
@@ -98,9 +98,9 @@ export function createState(options: CloudStateOptions): CloudState {
     if (fields.status !== undefined) return markRead(fields)
     // A business-scoped user id has its own parameter.
     const person = fields.to ?? fields.recipient
-    if (typeof person !== 'string' || person === '') throw invalid('to is required')
+    if (typeof person !== 'string' || person === '') throw invalidParameter('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
-      throw invalid('to is not a number')
+      throw invalidParameter('to is not a number')
     return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, lost)
   }
 
@@ -108,12 +108,12 @@ export function createState(options: CloudStateOptions): CloudState {
   function post(person: string, fields: Fields, lost: number | undefined): unknown {
     const content = readContent(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
-    if (content.mediaId !== undefined && !file) throw invalid(`media ${content.mediaId} does not exist`)
+    if (content.mediaId !== undefined && !file) throw invalidParameter(`media ${content.mediaId} does not exist`)
     const place = chat(person)
     // A template may begin a conversation.
     const data = callbackDataIn(fields)
     const isClosed = content.kind !== 'template' && clock.now() - place.lastMessageAt > cloudLimits.windowMs
-    if (isClosed && closedWindow === 'refuse') throw refusal(131047)
+    if (isClosed && closedWindow === 'refuse') throw refusalFor(131047)
     spend(person)
     const id = nextId()
     const replyTo = fieldsOf(fields.context).message_id
@@ -133,24 +133,24 @@ export function createState(options: CloudStateOptions): CloudState {
 
   /** An empty emoji removes the reaction. */
   function react(person: string, { message_id: at, emoji }: Fields): unknown {
-    const found = chat(person).posts.get(String(at))
-    if (!found) throw invalid('the message to react to does not exist')
+    const post = chat(person).posts.get(String(at))
+    if (!post) throw invalidParameter('the message to react to does not exist')
     spend(person)
-    found.reaction = String(emoji)
+    post.reaction = String(emoji)
     changed(person)
     return acceptedBody(person, nextId())
   }
 
   /** Throws a `CloudRefusal` if the budget of the number or of the pair is used up. */
   function spend(person: string): void {
-    budget.spend([{ name: 'number', allowances: [cloudLimits.number] }], () => refusal(130429))
-    budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }], () => refusal(131056))
+    budget.spend([{ name: 'number', allowances: [cloudLimits.number] }], () => refusalFor(130429))
+    budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }], () => refusalFor(131056))
   }
 
   /** Finds the message in any chat, because the call doesn't name a person. Shows "typing…" if the call asks for it. */
   function markRead({ message_id: id, typing_indicator: typing }: Fields): unknown {
     const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
-    if (!found) throw invalid('the message to mark as read does not exist')
+    if (!found) throw invalidParameter('the message to mark as read does not exist')
     const [person, place] = found
     place.read.add(String(id))
     if (fieldsOf(typing).type === 'text') place.typingUntil = clock.now() + cloudLimits.typingMs
@@ -189,12 +189,13 @@ export function createState(options: CloudStateOptions): CloudState {
  */
 function callbackDataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {
   if (data === undefined) return undefined
-  if (typeof data !== 'string' || data.length > cloudLimits.callbackData) throw invalid('biz_opaque_callback_data')
+  if (typeof data !== 'string' || data.length > cloudLimits.callbackData)
+    throw invalidParameter('biz_opaque_callback_data')
   return data
 }
 
 /** The refusal that Meta sends with this code. */
-export function refusal(code: number): CloudRefusal {
+export function refusalFor(code: number): CloudRefusal {
   const isRate = code === 131056 || code === 130429 || code === 4
   return new CloudRefusal(code, `(#${code}) ${titles[code] ?? 'Error'}`, { status: isRate ? 429 : 400 })
 }

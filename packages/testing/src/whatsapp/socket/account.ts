@@ -67,8 +67,8 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
   return { chat, makeMessage, applyMessage, addPost, changed, mentioned, lateEdits }
 
   function chat(jid: string): SocketChat {
-    const known = chats.get(jid)
-    if (known) return known
+    const existing = chats.get(jid)
+    if (existing) return existing
     const fresh = { posts: new Map(), editedAt: Number.NEGATIVE_INFINITY, typingUntil: 0, notifications: 0 }
     chats.set(jid, fresh)
     return fresh
@@ -140,14 +140,14 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
     if (now - place.editedAt < socketLimits.editIntervalMs) throw new SocketBoom(429, 'rate-overlimit')
     place.editedAt = now
     const id = String(fieldsOf(content.edit).id)
-    const known = place.posts.get(id)
+    const post = place.posts.get(id)
     // Ignored: an app that doesn't know the message, or gets the edit too late, skips it.
-    if (known?.from !== 'me') return
-    if (now - known.at > socketLimits.editMs) {
+    if (post?.from !== 'me') return
+    if (now - post.at > socketLimits.editMs) {
       lateEdits.push(id)
       return
     }
-    place.posts.set(id, { ...known, source: validText(content), editedTimes: known.editedTimes + 1 })
+    place.posts.set(id, { ...post, source: validText(content), editedTimes: post.editedTimes + 1 })
     changed(jid)
   }
 
@@ -162,8 +162,8 @@ export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid:
   function react(jid: string, { key, text }: Fields): void {
     const { posts } = chat(jid)
     const id = String(fieldsOf(key).id)
-    const known = posts.get(id)
-    if (known) posts.set(id, { ...known, reaction: String(text) })
+    const post = posts.get(id)
+    if (post) posts.set(id, { ...post, reaction: String(text) })
     changed(jid)
   }
 

@@ -195,8 +195,8 @@ export function createSocket(options: SocketOptions): SocketHandle {
       const jid = String(key.remoteJid)
       await runCall('read', jid, () => {
         const { posts } = account.chat(jid)
-        const known = posts.get(String(key.id))
-        if (known) posts.set(known.id, { ...known, isRead: true })
+        const post = posts.get(String(key.id))
+        if (post) posts.set(post.id, { ...post, isRead: true })
         account.changed(jid)
       })
     }

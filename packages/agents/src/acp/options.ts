@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import type { McpServer } from '@agentclientprotocol/sdk'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
-import { createSecretFilter, guarded, safeOnError } from '@reply/core/internal'
+import { createSecretFilter, reportingErrors, safeOnError } from '@reply/core/internal'
 import type { AcpNotice } from './decode/update.ts'
 
 /** Which agent to start, and which rights it has on your machine. */
@@ -77,8 +77,8 @@ export function toSettings(options: AcpOptions): AcpSettings {
     deadlineMs,
     redact: createSecretFilter({ args: options.args, env: { ...process.env, ...options.env } }),
     onError,
-    onStderr: guarded('onStderr', options.onStderr, onError),
-    onNotice: guarded('onNotice', options.onNotice, onError),
-    onMessage: guarded('onMessage', options.onMessage, onError),
+    onStderr: reportingErrors('onStderr', options.onStderr, onError),
+    onNotice: reportingErrors('onNotice', options.onNotice, onError),
+    onMessage: reportingErrors('onMessage', options.onMessage, onError),
   }
 }

@@ -6,7 +6,7 @@ import { createReadiness } from '../drive/connection/readiness.ts'
 import { createWatching } from '../drive/connection/watch.ts'
 import type { Drive } from '../drive/drive.ts'
 import { createEngine } from '../drive/engine.ts'
-import { guarded } from '../drive/guard-callback.ts'
+import { reportingErrors } from '../drive/guard-callback.ts'
 import { createInbox } from '../drive/inbox.ts'
 import { type DriveOptions, toSettings } from '../drive/options.ts'
 import { createIdleCheck } from '../drive/runs/idle-check.ts'
@@ -28,27 +28,27 @@ import type { CommandInput, PromptInput } from '../source/input.ts'
 import type { Source } from '../source/port.ts'
 import type { Client } from './client.ts'
 import { createQueries } from './queries.ts'
-import { type StopTarget, stopTarget } from './stop-target.ts'
+import { abortTarget, type StopTarget } from './stop-target.ts'
 
 /** Longer defaults, in ms: an agent that has to start first takes longer than a running server. */
 const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
 
 /** Connects to any source, like `connect` does to OpenCode. Closing the client also closes the source. */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
-  const given = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
+  const unguarded = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
   const onError = safeOnError((error: ReplyError) => {
-    if (!isClosed) given.onError(error)
+    if (!isClosed) unguarded.onError(error)
   })
   const { directory } = options
   const settings = {
-    ...given,
+    ...unguarded,
     directory,
     silenceMs: options.silenceMs,
     onError,
-    onFrame: guarded('onFrame', options.onFrame, onError),
-    onConnection: guarded('onConnection', options.onConnection, onError),
+    onFrame: reportingErrors('onFrame', options.onFrame, onError),
+    onConnection: reportingErrors('onConnection', options.onConnection, onError),
   }
   const { clock, keepSettled } = settings
   const engine = createEngine({ onError, keepSettled })
@@ -69,7 +69,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   })
   engine.onStep(stallTimer.note)
   trackContextLimits(drive)
-  const stopUnseen = readUnseenInputs(drive, source, () => isLive() && info.current().canRead)
+  const stopReadingInputs = readUnseenInputs(drive, source, () => isLive() && info.current().canRead)
   const idleCheck = createIdleCheck(drive, settings)
   const parentOf = createParents(source)
   const stopping = createStopping({ parentOf })
@@ -101,7 +101,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     resume: async (posted, { again, ...runOptions } = {}) =>
       await resumeRun(server, posted, {
         ...runOptions,
-        again: again && (async () => promptRequest(await again())),
+        again: again && (async () => toPromptRequest(await again())),
       }),
     watch: watching.watch,
     on: engine.replies.on,
@@ -113,10 +113,13 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
-    return startRun({ server, request: promptRequest(input), ...runOptions })
+    return startRun({ server, request: toPromptRequest(input), ...runOptions })
   }
 
-  function promptRequest(input: PromptInput): RunRequest {
+  /**
+   * Throws `invalid` for a prompt that can't be posted. Leaves out files that the server has stored with the prompt.
+   */
+  function toPromptRequest(input: PromptInput): RunRequest {
     const body = toSourcePrompt(input)
     const withoutFiles = input.text?.trim() ? { ...body, files: [] } : body
     return {
@@ -149,14 +152,14 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
 
   async function abort(target: StopTarget): Promise<void> {
     if (isClosed) throw new ReplyError('closed', 'The connection was closed. Create a new one.')
-    await stopTarget(target, aborting.abort)
+    await abortTarget(target, aborting.abort)
   }
 
   async function close(): Promise<void> {
     connection.close()
     idleCheck.stop()
     stallTimer.stop()
-    stopUnseen()
+    stopReadingInputs()
     const at = clock.now()
     engine.apply(
       engine.openReplies().map(({ sessionID }) => ({ type: 'settle', sessionID, at, by: 'lost', reason: 'closed' })),

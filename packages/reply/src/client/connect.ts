@@ -13,9 +13,9 @@ export function connect(options: ConnectOptions = {}): Client {
   const { clock, random, onError } = toSettings(options)
   const address = toAddress(options)
   const source = createOpenCode({ ...toCallSettings(options), address, clock, random, onError: safeOnError(onError) })
-  const opencode = connectSource(source, options)
-  connectedTo.set(opencode, { ...address, directory: options.directory })
-  return opencode
+  const client = connectSource(source, options)
+  connectedTo.set(client, { ...address, directory: options.directory })
+  return client
 }
 
 /** The address of a connection's server, and the directory of new sessions. */
@@ -26,6 +26,6 @@ export interface ConnectedTo extends Address {
 const connectedTo = new WeakMap<object, ConnectedTo>()
 
 /** Returns the server of a connection. Undefined unless `connect` made the connection. */
-export function serverOf(opencode: object): ConnectedTo | undefined {
-  return connectedTo.get(opencode)
+export function serverOf(client: object): ConnectedTo | undefined {
+  return connectedTo.get(client)
 }

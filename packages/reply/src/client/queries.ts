@@ -71,7 +71,7 @@ export interface Queries {
  */
 export function createQueries(
   drive: Drive,
-  places: Pick<Sessions, 'find' | 'guard'>,
+  runSessions: Pick<Sessions, 'find' | 'guard'>,
   directory: string | undefined,
   whenLive: () => Promise<void>,
 ): Queries {
@@ -79,26 +79,27 @@ export function createQueries(
   return {
     reply,
     sessions,
-    models: async (given) => await source.models(await home(given)),
-    agents: async (given) => (await source.agents?.(await home(given))) ?? lacks('agents'),
-    commands: async (given) => (await source.commands?.(await home(given))) ?? lacks('commands'),
-    requireGuard: async ({ directory: given, ...what } = {}) => {
+    models: async (given) => await source.models(await spelledOrDefault(given)),
+    agents: async (requested) =>
+      (await source.agents?.(await spelledOrDefault(requested))) ?? throwUnsupported('agents'),
+    commands: async (given) => (await source.commands?.(await spelledOrDefault(given))) ?? throwUnsupported('commands'),
+    requireGuard: async ({ directory: given, ...target } = {}) => {
       await whenLive()
-      await places.guard({ ...what, directory: await home(given) })
+      await runSessions.guard({ ...target, directory: await spelledOrDefault(given) })
     },
-    savedRules: async () => (await source.savedRules?.()) ?? lacks('savedRules'),
+    savedRules: async () => (await source.savedRules?.()) ?? throwUnsupported('savedRules'),
     removeRule: async (id) => {
-      if (!source.removeRule) lacks('removeRule')
+      if (!source.removeRule) throwUnsupported('removeRule')
       await source.removeRule(id)
     },
     fork: async (sessionID, messageID) =>
-      (await source.fork?.(await find('fork', sessionID), messageID)) ?? lacks('fork'),
+      (await source.fork?.(await findFor('fork', sessionID), messageID)) ?? throwUnsupported('fork'),
     revert: async (sessionID, messageID) => {
-      const place = await find('revert', sessionID)
+      const place = await findFor('revert', sessionID)
       await source.revert?.(place, messageID)
     },
     unrevert: async (sessionID) => {
-      const place = await find('unrevert', sessionID)
+      const place = await findFor('unrevert', sessionID)
       await source.unrevert?.(place)
     },
     compact,
@@ -132,34 +133,35 @@ export function createQueries(
   }
 
   async function compact(sessionID: string, model?: Model): Promise<void> {
-    const place = await find('compact', sessionID)
-    await source.compact?.(place, model ?? (await lastModel(sessionID)))
+    const place = await findFor('compact', sessionID)
+    await source.compact?.(place, model ?? (await requireLastModel(sessionID)))
   }
 
-  async function lastModel(sessionID: string): Promise<Model> {
+  async function requireLastModel(sessionID: string): Promise<Model> {
     const model = (await reply(sessionID))?.model
     if (model) return model
     throw new ReplyError('invalid', `Session ${sessionID} has no answer yet, so its model is unknown. Pass a model.`)
   }
 
-  async function home(given = directory): Promise<string | undefined> {
+  /** Returns the server's spelling of the directory, by default of the connection's own. */
+  async function spelledOrDefault(given = directory): Promise<string | undefined> {
     return given === undefined ? undefined : await source.spelled(given)
   }
 
-  /** Finds the session if the source offers the call. */
-  async function find(call: OptionalCall, sessionID: string): Promise<SessionRef> {
-    if (!source[call]) lacks(call)
-    return await places.find(sessionID)
+  /** Finds the session. Throws `unsupported` if the source doesn't offer the call. */
+  async function findFor(call: OptionalCall, sessionID: string): Promise<SessionRef> {
+    if (!source[call]) throwUnsupported(call)
+    return await runSessions.find(sessionID)
   }
 
-  function lacks(call: OptionalCall): never {
+  function throwUnsupported(call: OptionalCall): never {
     throw new ReplyError('unsupported', `${source.name} has no "${call}": its agent or version doesn't offer it.`)
   }
 }
 
 type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
-/** The events received here say more about a run than a read does, if they include its first prompt. */
+/** Whether the received reply is the run that was read. It is then the better one, because events tell more. */
 function isSameRun(known: Reply, read: Reply): boolean {
   return read.promptIDs[0] !== undefined && known.promptIDs.includes(read.promptIDs[0])
 }

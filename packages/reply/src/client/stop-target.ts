@@ -10,20 +10,20 @@ import type { Reply } from '../reply.ts'
 export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, 'abort'>
 
 /** Aborts the target. Rejects unless the stop was confirmed. */
-export async function stopTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {
+export async function abortTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {
   if (typeof target !== 'string' && 'abort' in target) {
     const { lostReason, sessionID } = await target.abort()
-    if (lostReason === 'not-stopped') throw notStopped(sessionID)
+    if (lostReason === 'not-stopped') throw notStoppedError(sessionID)
     return
   }
   const sessionID = typeof target === 'string' ? target : target.sessionID
   if (sessionID === '') throw new ReplyError('invalid', 'The session to stop is "". Pass its id.')
   const aborted = await abort(sessionID)
   if (aborted.type === 'gone') throw aborted.error
-  if (aborted.type === 'not-stopped') throw notStopped(sessionID, aborted.error)
+  if (aborted.type === 'not-stopped') throw notStoppedError(sessionID, aborted.error)
 }
 
-function notStopped(sessionID: string, cause?: ReplyError): ReplyError {
+function notStoppedError(sessionID: string, cause?: ReplyError): ReplyError {
   const why = cause ? ` (${cause.message})` : ''
   const message = `Could not confirm that session ${sessionID} stopped${why}. It may still be running. Try again, or stop the server.`
   return new ReplyError('not-stopped', message, { cause })

@@ -19,21 +19,21 @@ export interface Engine {
   /** Called with each step, after the reply's observers. */
   onStep(listener: (step: TrackedStep) => void): void
   /** Called for each root session whose run may have changed its state, on every event but a delta. */
-  onTurned(listener: (sessionID: string) => void): void
+  onSessionChanged(listener: (sessionID: string) => void): void
   /** Called after each batch of events. */
   onApplied(listener: () => void): void
   /** The ids of sessions whose events can't be assigned to a root, and of missing parents. */
-  unknown(): readonly string[]
+  unassignedSessions(): readonly string[]
   /** Whether events are held for a message or session that isn't known yet. */
-  hasHeld(): boolean
+  hasHeldEvents(): boolean
   /** The sessions whose events are held. */
-  waiting(): readonly string[]
+  sessionsWithHeldEvents(): readonly string[]
   /** Whether the session is idle, and according to what: the stream, or only REST. */
   idleOf(sessionID: string): Idle | undefined
   /** The session with its directory, if known. */
   place(sessionID: string): SessionRef
   /** The retained replies of a root session, oldest first. */
-  retained(sessionID: string): readonly Reply[]
+  retainedReplies(sessionID: string): readonly Reply[]
   /** The newest time on the server when this client began to listen, in ms since the epoch by the server's clock. */
   listeningFrom(): number | undefined
   /** The newest time in any event, in ms since the epoch by the server's clock. */
@@ -48,7 +48,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
   const { onError } = options
   const replies = createReplies({ onError, keepSettled: options.keepSettled })
   const stepListeners: ((step: TrackedStep) => void)[] = []
-  const turnListeners: ((sessionID: string) => void)[] = []
+  const sessionListeners: ((sessionID: string) => void)[] = []
   const appliedListeners: (() => void)[] = []
   let state = emptyTrack({ keepSettled: options.keepSettled })
   let newestAt: number | undefined
@@ -62,14 +62,14 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
       isStopped = true
     },
     onStep: (listener) => stepListeners.push(listener),
-    onTurned: (listener) => turnListeners.push(listener),
+    onSessionChanged: (listener) => sessionListeners.push(listener),
     onApplied: (listener) => appliedListeners.push(listener),
-    unknown: () => unknownSessions(state),
-    hasHeld: () => state.waiting.length > 0,
-    waiting: () => state.waiting,
+    unassignedSessions: () => unknownSessions(state),
+    hasHeldEvents: () => state.waiting.length > 0,
+    sessionsWithHeldEvents: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
     place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
-    retained: (sessionID) => retainedReplies(state, sessionID),
+    retainedReplies: (sessionID) => retainedReplies(state, sessionID),
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),
@@ -95,6 +95,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     for (const listener of appliedListeners) listener()
   }
 
+  /** Applies one event and calls the listeners. Reports held events that were dropped. */
   function applyOne(event: ReplyEvent): void {
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
@@ -108,9 +109,9 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     }
     if (event.type === 'delta') return
     newestAt = latest(newestAt, timeOf(event))
-    const turned = new Set(tracked.steps.map((step) => step.reply.sessionID))
-    if (event.type === 'status' || event.type === 'snapshot') turned.add(event.sessionID)
-    for (const sessionID of turned) for (const listener of turnListeners) listener(sessionID)
+    const changed = new Set(tracked.steps.map((step) => step.reply.sessionID))
+    if (event.type === 'status' || event.type === 'snapshot') changed.add(event.sessionID)
+    for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
   }
 
   function openReply(sessionID: string): Reply | undefined {
@@ -131,10 +132,10 @@ function timeOf(event: ReplyEvent): number | undefined {
     case 'listening':
       return event.from
     case 'message':
-      return timeOfHead(event.message)
+      return newestTimeOfHead(event.message)
     case 'snapshot':
       return event.messages.reduce<number | undefined>(
-        (newest, { head }) => latest(newest, timeOfHead(head)),
+        (newest, { head }) => latest(newest, newestTimeOfHead(head)),
         undefined,
       )
     default:
@@ -142,6 +143,6 @@ function timeOf(event: ReplyEvent): number | undefined {
   }
 }
 
-function timeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {
+function newestTimeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {
   return latest(createdAt, completedAt)
 }

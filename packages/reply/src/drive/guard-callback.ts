@@ -1,7 +1,7 @@
 import { type OnError, ReplyError } from '../error.ts'
 
 /** Wraps a user's callback so that its errors go to `onError`. */
-export function guarded<A extends readonly unknown[]>(
+export function reportingErrors<A extends readonly unknown[]>(
   name: string,
   call: ((...given: A) => void) | undefined,
   onError: OnError,

@@ -2,17 +2,17 @@
 const connectTimeout = 'UND_ERR_CONNECT_TIMEOUT'
 
 /** Node's names of the steps before a request can be sent. */
-const before: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+const stepsBeforeSending: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 
 /** Node's and undici's codes of a connection that ended before the response. */
-const cutOff: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
+const cutOffCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 /**
  * Whether the call failed before it had a connection, so the server can't have received it. A connection that broke
  * later leaves that open.
  */
 export function wasNeverSent(error: unknown): boolean {
-  return hasCause(error, failedBefore)
+  return hasCause(error, failedBeforeSending)
 }
 
 /**
@@ -20,9 +20,10 @@ export function wasNeverSent(error: unknown): boolean {
  * may fail without reaching the server. The error looks the same if the server did take the call.
  */
 export function wasCutOff(error: unknown): boolean {
-  return !wasNeverSent(error) && hasCause(error, (inner) => cutOff.has(Reflect.get(inner, 'code')))
+  return !wasNeverSent(error) && hasCause(error, (inner) => cutOffCodes.has(Reflect.get(inner, 'code')))
 }
 
+/** Checks the error and up to four causes below it. */
 function hasCause(error: unknown, holds: (inner: Error) => boolean): boolean {
   let inner = error
   for (let depth = 0; depth < 5 && inner instanceof Error; depth++) {
@@ -32,8 +33,8 @@ function hasCause(error: unknown, holds: (inner: Error) => boolean): boolean {
   return false
 }
 
-function failedBefore(error: Error): boolean {
+function failedBeforeSending(error: Error): boolean {
   // A host name with several addresses: each one was tried.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(wasNeverSent)
-  return Reflect.get(error, 'code') === connectTimeout || before.has(Reflect.get(error, 'syscall'))
+  return Reflect.get(error, 'code') === connectTimeout || stepsBeforeSending.has(Reflect.get(error, 'syscall'))
 }

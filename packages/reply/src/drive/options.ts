@@ -92,14 +92,14 @@ export interface DriveOptions {
   readonly keepSettled?: number | undefined
 }
 
-type Given = {
+type Defaults = {
   readonly [K in keyof Omit<
     DriveOptions,
     'directory' | 'onFrame' | 'onConnection' | 'silenceMs' | 'clock' | 'backOff' | 'stalledAfterMs'
   >]-?: NonNullable<DriveOptions[K]>
 }
 
-export interface Settings extends Given {
+export interface Settings extends Defaults {
   /** Never goes back. */
   readonly clock: SteadyClock
   readonly backOff: { readonly minMs: number; readonly maxMs: number }
@@ -152,6 +152,7 @@ export function toCallSettings(options: ConnectOptions): CallSettings {
   return { ...limits, fetch: options.fetch ?? ((input, init) => fetch(input, init)) }
 }
 
+/** Throws `invalid` for a number that isn't above 0. Skips values that aren't numbers. */
 function requirePositive(values: object): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value !== 'number' || (value > 0 && !Number.isNaN(value))) continue
@@ -159,7 +160,7 @@ function requirePositive(values: object): void {
   }
 }
 
-/** If only one is set, the other's default moves so that they never cross. */
+/** Fills in the defaults. If only one is set, moves the other's default so that they never cross. */
 function toBackOff({ minMs, maxMs }: NonNullable<DriveOptions['backOff']> = {}): Settings['backOff'] {
   return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

@@ -46,6 +46,7 @@ export async function readSnapshot(drive: ReadDrive, request: ReadRequest): Prom
   return await readTree(drive, request, { reading, seen: new Set(), depth: 1 })
 }
 
+/** Reads one session and the descendants that `readSnapshot` wants. Adds each session to `visit.seen`. */
 async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
   const { source, clock } = drive
   const { reading, seen, depth } = visit
@@ -59,7 +60,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const at = clock.now()
   const read = runsSince(messages, visit.from)
   const isPartial = !isWhole || read.length < messages.length
-  const run = depth === 1 ? runWith(read, request.backTo) : read.slice(Math.max(0, runStart(read)))
+  const run = depth === 1 ? messagesFromRunOf(read, request.backTo) : read.slice(Math.max(0, runStart(read)))
   const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
     ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
@@ -76,9 +77,9 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
   const snapshots: SnapshotEvent[] = []
   // Deeper sessions don't belong to this tree. They have replies of their own.
-  for (const { sessionID: id, directory: home = directory } of depth < maxSessionDepth ? children : []) {
+  for (const { sessionID: id, directory: childDirectory = directory } of depth < maxSessionDepth ? children : []) {
     if (seen.has(id)) continue
-    const place = { sessionID: id, directory: home }
+    const place = { sessionID: id, directory: childDirectory }
     if (isWanted(id) || (isSearching && (await hasWorkBelow(place)))) {
       const below = { ...place, reply, gap, complete }
       const from = isPartial ? read[0]?.head.createdAt : undefined
@@ -125,7 +126,7 @@ export function sessionFields(info: SessionInfo): SnapshotEvent['session'] {
  */
 function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
   const { sessionID, reply, since, complete, backTo } = request
-  const replies = complete ? engine.retained(sessionID) : reply ? [reply] : []
+  const replies = complete ? engine.retainedReplies(sessionID) : reply ? [reply] : []
   const times = replies.flatMap(({ messages: [first] }) => (first ? [first.createdAt ?? 0] : []))
   return {
     since: Math.min(since ?? Number.POSITIVE_INFINITY, ...times),
@@ -137,7 +138,10 @@ function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
 }
 
 /** The messages from this message's run on. Without an id, the newest run. */
-function runWith(messages: SnapshotEvent['messages'], messageID: string | undefined): SnapshotEvent['messages'] {
+function messagesFromRunOf(
+  messages: SnapshotEvent['messages'],
+  messageID: string | undefined,
+): SnapshotEvent['messages'] {
   const at = messages.findIndex(({ head }) => head.id === messageID)
   const start = at === -1 ? runStart(messages) : runStarts(messages).findLast((each) => each <= at)
   return messages.slice(Math.max(0, start ?? 0))

@@ -43,7 +43,7 @@ interface Entry {
   readonly followers: Set<(step: Reduction) => void>
   readonly live: LiveReply
   /** Adds the observers that were added during a step. They already received the step in their first diff. */
-  coming?: (() => void)[] | undefined
+  addAfterStep?: (() => void)[] | undefined
 }
 
 export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
@@ -52,9 +52,9 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   const open = new Set<Entry>()
   const settled: string[] = []
   const listeners = new Set<(live: LiveReply, reply: Reply) => void>()
-  const all = createDispatcher({ onError: options.onError })
+  const allReplies = createDispatcher({ onError: options.onError })
   return {
-    on: all.on,
+    on: allReplies.on,
     apply,
     newest: (sessionID) => newestOf.get(sessionID)?.live,
     withPrompt: (sessionID, messageID) =>
@@ -73,20 +73,20 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     const known = entries.get(key)
     // A late event of a reply that is no longer kept.
     if (!known && step.reply.phase === 'settled' && step.changes[0]?.type !== 'replyStarted') return
-    const entry = known ?? add(key, step)
+    const entry = known ?? openEntry(key, step)
     if (!known) for (const listener of listeners) listener(entry.live, step.reply)
-    const coming: (() => void)[] = []
+    const addAfterStep: (() => void)[] = []
     entry.reply = step.reply
-    entry.coming = coming
+    entry.addAfterStep = addAfterStep
     for (const follower of [...entry.followers]) follower(step)
     entry.dispatcher.dispatch(step)
-    all.dispatch(step)
-    entry.coming = undefined
-    for (const come of coming) come()
-    if (step.reply.phase === 'settled' && open.delete(entry)) retire(key)
+    allReplies.dispatch(step)
+    entry.addAfterStep = undefined
+    for (const addObservers of addAfterStep) addObservers()
+    if (step.reply.phase === 'settled' && open.delete(entry)) keepSettledEntry(key)
   }
 
-  function add(key: string, { reply, run }: TrackedStep): Entry {
+  function openEntry(key: string, { reply, run }: TrackedStep): Entry {
     const { sessionID } = reply
     const dispatcher = createDispatcher({ onError: options.onError })
     const followers = new Set<(step: Reduction) => void>()
@@ -107,25 +107,27 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     return entry
   }
 
+  /** Sends the observers everything so far, and adds them once the step that is being dispatched has ended. */
   function observe(entry: Entry, observers: readonly ReplyObserver[]): () => void {
     const missed = diff(emptyReply(entry.reply.sessionID), entry.reply)
-    const late = createDispatcher({ onError: options.onError })
-    for (const observer of observers) late.observe(observer)
-    late.dispatch({ reply: entry.reply, changes: missed })
+    const catchUp = createDispatcher({ onError: options.onError })
+    for (const observer of observers) catchUp.observe(observer)
+    catchUp.dispatch({ reply: entry.reply, changes: missed })
     let stops: readonly (() => void)[] = []
     let isStopped = false
-    const come = (): void => {
+    const addObservers = (): void => {
       if (!isStopped) stops = observers.map((observer) => entry.dispatcher.observe(observer))
     }
-    if (entry.coming) entry.coming.push(come)
-    else come()
+    if (entry.addAfterStep) entry.addAfterStep.push(addObservers)
+    else addObservers()
     return () => {
       isStopped = true
       for (const stop of stops) stop()
     }
   }
 
-  function retire(key: string): void {
+  /** Keeps a settled reply for late events, and drops the oldest one above `keepSettled`. */
+  function keepSettledEntry(key: string): void {
     settled.push(key)
     if (settled.length <= options.keepSettled) return
     const oldest = settled.shift() ?? key

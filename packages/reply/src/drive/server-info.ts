@@ -20,14 +20,14 @@ const unknown: Capabilities = {
 
 export function createServerInfo(source: Pick<Source, 'learn'>): ServerInfo {
   let current = unknown
-  let asked = 0
+  let calls = 0
   return {
     current: () => current,
     learn: async () => {
-      asked += 1
-      const mine = asked
+      calls += 1
+      const call = calls
       const found = await source.learn()
-      if (mine !== asked) return undefined
+      if (call !== calls) return undefined
       current = found
       return found
     },

@@ -47,7 +47,7 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
   }
 }
 
-/** Converts an error of the reader, which is always a `ReplyError`. */
+/** Returns a `ReplyError` as it is, and any other error as `malformed`. */
 export function toReplyError(error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
   return new ReplyError('malformed', error instanceof Error ? error.message : String(error), { cause: error })

@@ -16,21 +16,21 @@ export interface Asks {
 
 type Post = (signal: AbortSignal) => Promise<unknown>
 
-interface Sending {
+interface AnswerToSend {
   readonly how: AskClosedEvent['how']
   /** Throws if the ask changed since the answer was given. Called right before the post, which may come much later. */
   readonly check: () => unknown
   readonly post: Post
 }
 
-/** The answer to an equal permission, which is also sent to this one. */
-interface Settled {
+/** The answer to a permission that is also sent to an equal one. */
+interface SharedAnswer {
   readonly reply: PermissionReply
   readonly sent: Promise<void>
 }
 
 /** Far more than are ever pending at the same time. */
-const maxSettledBy = 1000
+const maxSharedAnswers = 1000
 
 /**
  * Sends people's answers. Validates each answer first, because the server accepts anything. Applies an accepted answer
@@ -43,63 +43,67 @@ export function createAsks(
 ): Asks {
   /** Ids of asks whose answer is being sent. Servers up to 1.14 would accept a second answer too. */
   const inFlight = new Set<string>()
-  const settledBy = new Map<string, Settled>()
+  const sharedAnswers = new Map<string, SharedAnswer>()
   return { answer, reject }
 
-  async function answer(ask: Ask, given: Answer): Promise<void> {
+  async function answer(ask: Ask, rawAnswer: Answer): Promise<void> {
     if (ask.type === 'question') {
-      const check = (): void => requireSame(ask, requirePending(ask))
+      const check = (): void => requireSameContent(ask, requirePending(ask))
       check()
-      const answers = checkAnswers(ask, given)
+      const answers = checkAnswers(ask, rawAnswer)
       const post: Post = (signal) => source.answer(ask, answers, signal)
       return await send(ask, { how: { type: 'answered', answers }, check, post })
     }
-    if (given !== 'once' && given !== 'always') {
+    if (rawAnswer !== 'once' && rawAnswer !== 'always') {
       throw new ReplyError(
         'invalid',
-        `A permission takes "once" or "always", not ${JSON.stringify(given)}; use reject() to reject it.`,
+        `A permission takes "once" or "always", not ${JSON.stringify(rawAnswer)}; use reject() to reject it.`,
       )
     }
-    await permit(ask, given, undefined)
+    await answerPermission(ask, rawAnswer, undefined)
   }
 
   async function reject(ask: Ask, message?: string): Promise<void> {
-    if (ask.type === 'permission') return await permit(ask, 'reject', message)
+    if (ask.type === 'permission') return await answerPermission(ask, 'reject', message)
     requirePending(ask)
     const post: Post = (signal) => source.reject(ask, undefined, signal)
     await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
   }
 
   /** Sends the answer to all equal permissions that are pending, because people see them as one question. */
-  async function permit(ask: PermissionAsk, reply: PermissionReply, message: string | undefined): Promise<void> {
+  async function answerPermission(
+    ask: PermissionAsk,
+    reply: PermissionReply,
+    message: string | undefined,
+  ): Promise<void> {
     // An observer that answers every ask it receives also answers those that an equal one has settled.
-    const settled = settledBy.get(ask.requestID)
+    const settled = sharedAnswers.get(ask.requestID)
     if (settled?.reply === reply && !isOpen(ask)) return await settled.sent
     const check = (): Ask => {
       const known = requirePending(ask)
-      if (reply !== 'reject') requireSame(ask, known)
+      if (reply !== 'reject') requireSameContent(ask, known)
       return known
     }
     const how = { type: 'permission', reply } as const
     // "Allow" applies to equal asks only if the caller knew what this one would run.
     const known = check()
     const meant = reply === 'reject' ? known : ask
-    const equal = equalTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { how, check, post: (signal) => postReply(ask, signal) })
+    const equal = pendingEqualTo(meant).map(({ requestID }) => requestID)
+    await send(ask, { how, check, post: (signal) => postToSource(ask, signal) })
     // Looks them up again, because an ask that has changed in the meantime would run something else.
-    const others = equalTo(meant).filter(({ requestID }) => equal.includes(requestID))
+    const others = pendingEqualTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
-      const post: Post = (signal) => postReply(other, signal)
+      const post: Post = (signal) => postToSource(other, signal)
       // The first answer may have settled the others as well, as `always` and a rejection do.
-      const sent = send(other, { how, check: stillSame, post }).catch(unlessResolved)
-      settledBy.set(other.requestID, { reply, sent })
+      const sent = send(other, { how, check: stillSame, post }).catch(rethrowUnlessResolved)
+      sharedAnswers.set(other.requestID, { reply, sent })
       await sent
     })
-    for (const oldest of [...settledBy.keys()].slice(0, -maxSettledBy)) settledBy.delete(oldest)
+    for (const oldest of [...sharedAnswers.keys()].slice(0, -maxSharedAnswers)) sharedAnswers.delete(oldest)
     await Promise.all(posts)
 
-    function postReply(permission: Ask, signal: AbortSignal): Promise<void> {
+    function postToSource(permission: Ask, signal: AbortSignal): Promise<void> {
       if (reply === 'reject') return source.reject(permission, message, signal)
       return source.answer(permission, reply, signal)
     }
@@ -107,35 +111,39 @@ export function createAsks(
 
   /** Whether the ask is pending and no answer is being sent. */
   function isOpen(ask: Ask): boolean {
-    return knownAs(ask).status === 'pending' && !inFlight.has(ask.requestID)
+    return currentStateOf(ask).status === 'pending' && !inFlight.has(ask.requestID)
   }
 
   /** Throws `already-resolved` for an ask that has changed and would now run something else. */
   function requireEqual(other: Ask, meant: Ask): void {
-    if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolved(other)
+    if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolvedError(other)
   }
 
   /** The tree's other pending permissions that would run the same, in their current state. */
-  function equalTo(ask: Ask): readonly Ask[] {
+  function pendingEqualTo(ask: Ask): readonly Ask[] {
     const isEqual = (other: Ask): boolean => other.requestID !== ask.requestID && isEqualAsk(ask, other)
-    return (rootOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
+    return (rootReplyOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
   }
 
-  async function send(ask: Ask, { how, check, post }: Sending): Promise<void> {
-    if (inFlight.has(ask.requestID)) throw alreadyResolved(ask)
+  /**
+   * Posts the answer and closes the ask here. Throws `already-resolved` if another answer to it is being sent, or if
+   * its run is being stopped.
+   */
+  async function send(ask: Ask, { how, check, post }: AnswerToSend): Promise<void> {
+    if (inFlight.has(ask.requestID)) throw alreadyResolvedError(ask)
     inFlight.add(ask.requestID)
-    const permit = stopping.permit(addresseeOf(ask))
+    const permit = stopping.permit(toAddressee(ask))
     try {
       await permit.placed()
       // The run is being stopped, so the answer must not be sent any more.
-      if (permit.signal.aborted) throw alreadyResolved(ask)
+      if (permit.signal.aborted) throw alreadyResolvedError(ask)
       check()
       await post(permit.signal)
       const { sessionID, requestID } = ask
       engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])
     } catch (error) {
       const isGone = error instanceof ReplyError && error.type === 'gone'
-      if (isGone || permit.signal.aborted) throw alreadyResolved(ask)
+      if (isGone || permit.signal.aborted) throw alreadyResolvedError(ask)
       throw error
     } finally {
       permit.release()
@@ -148,23 +156,24 @@ export function createAsks(
    * pending.
    */
   function requirePending(ask: Ask): Ask {
-    const known = knownAs(ask)
-    if (known.status !== 'pending') throw alreadyResolved(known)
+    const known = currentStateOf(ask)
+    if (known.status !== 'pending') throw alreadyResolvedError(known)
     return known
   }
 
-  function knownAs(ask: Ask): Ask {
-    return rootOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
+  /** Returns the passed copy if no reply has the ask. */
+  function currentStateOf(ask: Ask): Ask {
+    return rootReplyOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
   }
 
   /** Finds the reply that contains the ask. An ask that was taken from a sub-agent's reply does not name the root. */
-  function rootOf(ask: Ask): Reply | undefined {
+  function rootReplyOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
   }
 
-  function addresseeOf(ask: Ask): Addressee {
-    const root = rootOf(ask)
+  function toAddressee(ask: Ask): Addressee {
+    const root = rootReplyOf(ask)
     const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]
     const top = { sessionID: ask.path[0] ?? ask.sessionID, directory: ask.directory }
     return { requestID: ask.requestID, sessionIDs, unplaced: root ? undefined : top }
@@ -175,7 +184,7 @@ export function createAsks(
  * Ensures that the ask is still what the caller read. An ask without a call is allowed unseen, because the call may
  * become known at any moment, even between the ask and an immediate answer.
  */
-function requireSame(ask: Ask, known: Ask): void {
+function requireSameContent(ask: Ask, known: Ask): void {
   const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
   if (hasSameContent(ask, isUnseen ? { ...known, call: undefined } : known)) return
   throw new ReplyError(
@@ -184,11 +193,11 @@ function requireSame(ask: Ask, known: Ask): void {
   )
 }
 
-function unlessResolved(error: unknown): void {
+function rethrowUnlessResolved(error: unknown): void {
   if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }
 
-function alreadyResolved(ask: Ask): ReplyError {
+function alreadyResolvedError(ask: Ask): ReplyError {
   const how = ask.status === 'pending' ? 'answered, rejected or withdrawn' : ask.status
   return new ReplyError(
     'already-resolved',

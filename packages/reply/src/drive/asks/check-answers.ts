@@ -11,41 +11,42 @@ export type Answer = readonly (readonly string[])[] | 'once' | 'always'
  * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with the problem and the
  * valid answers.
  */
-export function checkAnswers(ask: QuestionAsk, given: Answer): string[][] {
+export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
   const { questions } = ask
-  if (typeof given === 'string' || given.length !== questions.length) {
-    const count = typeof given === 'string' ? JSON.stringify(given) : `${given.length} lists`
+  if (typeof input === 'string' || input.length !== questions.length) {
+    const count = typeof input === 'string' ? JSON.stringify(input) : `${input.length} lists`
     throw new ReplyError(
       'invalid',
       `Expected ${questions.length} lists of answers, one for each question; got ${count}.`,
     )
   }
-  return questions.map((question, index) => checkAnswer(question, given[index] ?? []))
+  return questions.map((question, index) => checkAnswer(question, input[index] ?? []))
 }
 
-function checkAnswer(question: Question, given: readonly string[]): string[] {
+/** Returns labels and free texts, each once. Throws `invalid` if the question doesn't allow them. */
+function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   const labels = question.options.map((option) => option.label)
   const choices = labels.map((label) => JSON.stringify(label)).join(', ')
-  const named = JSON.stringify(question.header || question.question)
-  if (given.length === 0 || given.some((answer) => answer.trim() === '')) {
+  const title = JSON.stringify(question.header || question.question)
+  if (chosen.length === 0 || chosen.some((answer) => answer.trim() === '')) {
     throw new ReplyError(
       'invalid',
-      `The answer to ${named} is empty; give ${choices === '' ? 'some text' : `one of ${choices}`}.`,
+      `The answer to ${title} is empty; give ${choices === '' ? 'some text' : `one of ${choices}`}.`,
     )
   }
-  const answers = [...new Set(given.map((answer) => labelOf(answer, question, labels)))]
+  const answers = [...new Set(chosen.map((answer) => labelOf(answer, question, labels)))]
   if (answers.length > 1 && !question.multiple) {
     throw new ReplyError(
       'invalid',
-      `${named} takes one answer, not ${answers.length}: ${answers.map((answer) => JSON.stringify(answer)).join(', ')}.`,
+      `${title} takes one answer, not ${answers.length}: ${answers.map((answer) => JSON.stringify(answer)).join(', ')}.`,
     )
   }
-  const strange = question.custom ? undefined : answers.find((answer) => !labels.includes(answer))
-  if (strange !== undefined) {
+  const unknownAnswer = question.custom ? undefined : answers.find((answer) => !labels.includes(answer))
+  if (unknownAnswer !== undefined) {
     const numbers = labels.length === 0 ? '' : `, or a number from 1 to ${labels.length}`
     throw new ReplyError(
       'invalid',
-      `${JSON.stringify(strange)} is not an option of ${named}; give one of ${choices}${numbers}.`,
+      `${JSON.stringify(unknownAnswer)} is not an option of ${title}; give one of ${choices}${numbers}.`,
     )
   }
   return answers

@@ -29,7 +29,7 @@ export function readUnseenInputs(
   let isStopped = false
   engine.onStep(({ changes }) => {
     for (const change of changes) {
-      if (change.type === 'permissionAsked' && isUnseen(change.ask)) later(change.ask, unseenMs)
+      if (change.type === 'permissionAsked' && isUnseen(change.ask)) scheduleRead(change.ask, unseenMs)
     }
   })
   return () => {
@@ -38,29 +38,35 @@ export function readUnseenInputs(
     stops.clear()
   }
 
-  function later(ask: PermissionAsk, waitMs: number): void {
+  function scheduleRead(ask: PermissionAsk, waitMs: number): void {
     if (isStopped) return
     stops.get(ask.requestID)?.()
     stops.set(
       ask.requestID,
-      clock.after(waitMs, () => void look(ask, waitMs)),
+      clock.after(waitMs, () => void readWhileUnseen(ask, waitMs)),
     )
   }
 
-  async function look(ask: PermissionAsk, waitMs: number): Promise<void> {
+  /**
+   * Reads and applies the call, and schedules the next read if its input is still unknown. Doesn't read while the
+   * connection is down.
+   */
+  async function readWhileUnseen(ask: PermissionAsk, waitMs: number): Promise<void> {
     if (isStillUnseen(ask) && isLive()) {
       try {
-        engine.apply(await eventsOf(ask))
+        engine.apply(await readCall(ask))
       } catch (error) {
         // Tries again if the message is not stored yet. Reports any other error once.
-        if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone')) onError(unread(ask, error))
+        if (waitMs === unseenMs && !(error instanceof ReplyError && error.type === 'gone'))
+          onError(unreadError(ask, error))
       }
     }
     stops.delete(ask.requestID)
-    if (isStillUnseen(ask)) later(ask, Math.min(2 * waitMs, maxWaitMs))
+    if (isStillUnseen(ask)) scheduleRead(ask, Math.min(2 * waitMs, maxWaitMs))
   }
 
-  async function eventsOf(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
+  /** Reads the ask's message. Empty if it doesn't have the call. */
+  async function readCall(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
     const read = await source.message(ask, messageID)
@@ -83,11 +89,12 @@ export function readUnseenInputs(
   }
 }
 
+/** Whether the permission is pending, and its call isn't known but can be read. */
 function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
   return status === 'pending' && call === undefined && callID !== undefined && messageID !== undefined
 }
 
-function unread({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
+function unreadError({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
   const type = cause instanceof ReplyError ? cause.type : 'malformed'
   const problem = `Could not read what permission ${requestID} would run from message ${messageID} of session ${sessionID}`
   const reason = cause instanceof Error ? cause.message : String(cause)

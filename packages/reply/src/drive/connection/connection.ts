@@ -19,7 +19,7 @@ export interface Connection {
 type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
 
 /** A minute and a half at 5,000 events per second. */
-const maxKept = 500_000
+const maxHeld = 500_000
 
 /**
  * The connection to the server, from one gap to the next:
@@ -45,9 +45,9 @@ export function createConnection(
    * without a gap.
    */
   let gapSince: number | undefined
-  let stopGivingUp: (() => void) | undefined
+  let stopLostTimer: (() => void) | undefined
   /** Events that are held back until this connection's snapshots are read. */
-  let kept: ReplyEvent[] | undefined = []
+  let held: ReplyEvent[] | undefined = []
   /** Counts connections, so that reads of an earlier one are ignored. */
   let generation = 0
 
@@ -64,29 +64,33 @@ export function createConnection(
   })
   return { close }
 
+  /** Applies or holds the events, and begins the reads that some of them require. */
   function receive(events: readonly ReplyEvent[]): void {
     if (events.some((event) => event.type === 'connected')) readiness.extendWaits()
-    hold(events)
+    applyOrHold(events)
     // A disposed instance drops its pending asks without an event.
-    if (events.some((event) => event.type === 'disposed')) recheck.again()
+    if (events.some((event) => event.type === 'disposed')) recheck.readOpenAgain()
     for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
   }
 
   /** Reads a session that missed events, with the tree that it belongs to. */
   function readMissed(sessionID: string): void {
     const root = engine.openReplies().find((reply) => findReply(reply, sessionID))
-    if (root) recheck.now(root.sessionID)
-    else if (engine.newestReply(sessionID)) recheck.now(sessionID)
+    if (root) recheck.readNow(root.sessionID)
+    else if (engine.newestReply(sessionID)) recheck.readNow(sessionID)
   }
 
-  /** Holds events back until this connection's snapshots are applied. After that, applies events at once. */
-  function hold(events: readonly ReplyEvent[]): void {
+  /**
+   * Holds events back until this connection's snapshots are applied. After that, applies events at once. `connected`
+   * begins a sync.
+   */
+  function applyOrHold(events: readonly ReplyEvent[]): void {
     const start = events.findIndex((event) => event.type === 'connected')
-    if (!kept) engine.apply(events)
-    else if (kept.length < maxKept) for (const event of events) kept.push(event)
+    if (!held) engine.apply(events)
+    else if (held.length < maxHeld) for (const event of events) held.push(event)
     else
       eventStream.reconnect(
-        new ReplyError('too-large', `More than ${maxKept} events arrived while the sessions were being read.`),
+        new ReplyError('too-large', `More than ${maxHeld} events arrived while the sessions were being read.`),
       )
     if (start !== -1) void sync(++generation)
   }
@@ -94,31 +98,39 @@ export function createConnection(
   /** Drops the held events, because everything is read again. */
   function dropHeld(): void {
     generation += 1
-    kept = []
+    held = []
   }
 
-  async function sync(mine: number): Promise<void> {
+  /**
+   * Reads every session that may have missed events, then applies the snapshots and the held events. If the server
+   * can't be read, reconnects. Does nothing once a newer connection has begun.
+   */
+  async function sync(ownGeneration: number): Promise<void> {
     try {
       const requests = await listSessions()
       const failures = new Map<ReadRequest, ReplyError>()
-      const snapshots = await Promise.all(requests.map((request) => readOne(request, failures)))
+      const snapshots = await Promise.all(requests.map((request) => readOrCollectFailure(request, failures)))
       // An unreadable session must not take the connection from the others. Without the server, the connection is
       // useless.
-      const dead = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
-      if (dead && failures.size === requests.length) throw dead
+      const fatal = [...failures.values()].find(({ type }) => type === 'unreachable' || type === 'unauthorized')
+      if (fatal && failures.size === requests.length) throw fatal
       for (const failure of failures.values()) onError(failure)
-      if (mine !== generation) return
-      const events = kept ?? []
-      kept = undefined
+      if (ownGeneration !== generation) return
+      const events = held ?? []
+      held = undefined
       const [first, ...rest] = events
       engine.apply([...(first ? [first] : []), ...snapshots.flat(), ...rest])
       onSynced([...failures.keys()])
     } catch (cause) {
-      if (mine === generation) eventStream.reconnect(toReplyError(cause))
+      if (ownGeneration === generation) eventStream.reconnect(toReplyError(cause))
     }
   }
 
-  async function readOne(request: ReadRequest, failures: Map<ReadRequest, ReplyError>): Promise<readonly ReplyEvent[]> {
+  /** Returns no events if the read fails, and adds the error to `failures`. */
+  async function readOrCollectFailure(
+    request: ReadRequest,
+    failures: Map<ReadRequest, ReplyError>,
+  ): Promise<readonly ReplyEvent[]> {
     try {
       return await reader.readEvents(request)
     } catch (error) {
@@ -127,49 +139,51 @@ export function createConnection(
     }
   }
 
+  /** Lists the sessions to read for this connection. Each response of the server extends the waits of callers. */
   async function listSessions(): Promise<readonly ReadRequest[]> {
-    await learn()
+    await learnServerInfo()
     readiness.extendWaits()
-    await watching.spell().catch(failForGood)
+    await watching.spellDirectories().catch(failWaitersIfRefused)
     readiness.extendWaits()
     if (!info.current().canRead) return []
     await watching.readBaseline()
     readiness.extendWaits()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
-    const { requests: watched, isWhole } = await watching.atWork(gapSince)
+    const { requests: watched, isWhole } = await watching.readsAtWork(gapSince)
     readiness.extendWaits()
-    recheckDirectories.note(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
+    recheckDirectories.setUnreadSince(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))
     const reading = source.startReading()
     return [...requests.values()].map((request) => ({ ...request, since: gapSince, reading, complete: true }))
   }
 
-  /** Waiting doesn't help if the server certainly has no such directory. */
-  function failForGood(error: unknown): never {
-    if (error instanceof ReplyError && error.type === 'refused') readiness.refuse(error)
+  /** Rethrows the error. Waiting doesn't help if the server certainly has no such directory. */
+  function failWaitersIfRefused(error: unknown): never {
+    if (error instanceof ReplyError && error.type === 'refused') readiness.failWaiters(error)
     throw error
   }
 
-  async function learn(): Promise<void> {
+  /** Reads the capabilities, and sets the silence timer by them unless `silenceMs` was passed. */
+  async function learnServerInfo(): Promise<void> {
     const found = await info.learn()
     if (!found || settings.silenceMs !== undefined) return
     silenceMs = found.silenceMs ?? Number.POSITIVE_INFINITY
     eventStream.rearm()
   }
 
-  function onSynced(unread: readonly ReadRequest[]): void {
+  function onSynced(failedRequests: readonly ReadRequest[]): void {
     const newsSince = gapSince ?? engine.listeningFrom()
     gapSince = undefined
-    stopGivingUp?.()
-    stopGivingUp = undefined
-    eventStream.succeed()
-    readiness.up()
+    stopLostTimer?.()
+    stopLostTimer = undefined
+    eventStream.resetBackOff()
+    readiness.markLive()
     watching.attachNew()
-    updateReplies('live')
-    unseenSessions.review()
+    reportConnectionToReplies('live')
+    unseenSessions.readUnassigned()
     settings.onConnection?.('live')
-    recheck.begin(unread, newsSince)
-    recheckDirectories.begin()
+    recheck.start(failedRequests, newsSince)
+    recheckDirectories.start()
   }
 
   function onLost(loss: StreamLoss): void {
@@ -179,31 +193,31 @@ export function createConnection(
       // Unfinished reads become part of the next gap.
       gapSince ??= recheckDirectories.unreadSince() ?? recheck.unreadSince() ?? engine.newestAt() ?? 0
     }
-    readiness.lost(loss)
+    readiness.markLost(loss)
     dropHeld()
     recheck.stop()
     recheckDirectories.stop()
     onError(reason)
-    updateReplies('lost')
+    reportConnectionToReplies('lost')
     // Missed events can't be read, so the end of an open reply would never arrive.
-    if (!info.current().canRead) giveUp()
-    else stopGivingUp ??= clock.after(settings.lostAfterMs, giveUp)
+    if (!info.current().canRead) settleOpenAsLost()
+    else stopLostTimer ??= clock.after(settings.lostAfterMs, settleOpenAsLost)
   }
 
-  function updateReplies(connection: 'live' | 'lost'): void {
+  function reportConnectionToReplies(connection: 'live' | 'lost'): void {
     const at = clock.now()
     engine.apply(
       engine.openReplies().map(({ sessionID }): ReplyEvent => ({ type: 'connection', sessionID, connection, at })),
     )
   }
 
-  function giveUp(): void {
+  function settleOpenAsLost(): void {
     const end = { type: 'settle', at: clock.now(), by: 'lost', reason: 'unreachable' } as const
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
   }
 
   function close(): void {
-    stopGivingUp?.()
+    stopLostTimer?.()
     eventStream.close()
     dropHeld()
     recheck.stop()
@@ -215,7 +229,7 @@ export function createConnection(
 
 interface UnseenSessions {
   /** Reads what held events are waiting for. */
-  review(): void
+  readUnassigned(): void
   stop(): void
 }
 
@@ -223,50 +237,51 @@ interface UnseenSessions {
 const patienceMs = 250
 
 /** How long until a session may be read again, in ms. An immediate second read would show the same. */
-const askAgainMs = 30_000
+const readAgainMs = 30_000
 
 /** Reads sessions whose parent or messages the stream never sent, because they began before this client listened. */
 function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive: () => boolean): UnseenSessions {
-  const asked = new Set<string>()
+  const recentlyRead = new Set<string>()
   let stopTimer: (() => void) | undefined
   let isStopped = false
   const stops = new Set<() => void>()
   engine.onApplied(review)
   engine.onStep(({ reply, changes }) => {
     for (const change of changes)
-      if (change.type === 'childStarted') lookAfter(reply.sessionID, change.child.reply.sessionID)
+      if (change.type === 'childStarted') readSilentChildLater(reply.sessionID, change.child.reply.sessionID)
   })
-  return { review, stop }
+  return { readUnassigned: review, stop }
 
   function review(): void {
     if (!isLive()) return
-    for (const sessionID of engine.unknown()) ask(sessionID)
-    if (engine.hasHeld()) stopTimer ??= clock.after(patienceMs, lookAgain)
+    for (const sessionID of engine.unassignedSessions()) readAtMostOnce(sessionID)
+    if (engine.hasHeldEvents()) stopTimer ??= clock.after(patienceMs, readHeldSessions)
   }
 
-  function lookAgain(): void {
+  function readHeldSessions(): void {
     stopTimer = undefined
-    for (const sessionID of engine.waiting()) ask(sessionID)
+    for (const sessionID of engine.sessionsWithHeldEvents()) readAtMostOnce(sessionID)
   }
 
-  /** Reads a sub-agent that has no events, because it ended before this client listened. */
-  function lookAfter(rootID: string, childID: string): void {
-    later(patienceMs, () => {
+  /** Reads a sub-agent that has no events after `patienceMs`, because it ended before this client listened. */
+  function readSilentChildLater(rootID: string, childID: string): void {
+    schedule(patienceMs, () => {
       const root = engine.openReply(rootID)
-      if (root && isLive() && findReply(root, childID)?.phase === 'waiting') ask(childID)
+      if (root && isLive() && findReply(root, childID)?.phase === 'waiting') readAtMostOnce(childID)
     })
   }
 
-  function ask(sessionID: string): void {
-    if (asked.has(sessionID)) return
-    asked.add(sessionID)
+  /** Reads a session and applies the result. Skips a session that was read within the last `readAgainMs`. */
+  function readAtMostOnce(sessionID: string): void {
+    if (recentlyRead.has(sessionID)) return
+    recentlyRead.add(sessionID)
     const since = engine.listeningFrom()
     void reader
       .readEvents({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: true, since })
       .then((events) => engine.apply(events))
       .catch((error: unknown) => onError(toReplyError(error)))
       .finally(() => {
-        later(askAgainMs, () => asked.delete(sessionID))
+        schedule(readAgainMs, () => recentlyRead.delete(sessionID))
       })
   }
 
@@ -277,7 +292,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     stops.clear()
   }
 
-  function later(delayMs: number, run: () => void): void {
+  function schedule(delayMs: number, run: () => void): void {
     if (isStopped) return
     const stopOne = clock.after(delayMs, () => {
       stops.delete(stopOne)

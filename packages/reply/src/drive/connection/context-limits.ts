@@ -3,9 +3,9 @@ import type { Drive } from '../drive.ts'
 
 /** Sets each reply's context window, read once per directory. If the server doesn't answer, the limit stays unknown. */
 export function trackContextLimits({ engine, source, clock }: Drive): void {
-  const known = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
+  const models = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
   const asked = new Set<string>()
-  engine.onTurned((sessionID) => {
+  engine.onSessionChanged((sessionID) => {
     const reply = engine.openReply(sessionID)
     if (!reply?.model || reply.usage.contextLimit !== undefined || reply.messages.length === 0) return
     const { directory, model } = reply
@@ -23,14 +23,15 @@ export function trackContextLimits({ engine, source, clock }: Drive): void {
     })
   })
 
+  /** Reads a directory's models once. Empty if that fails, and the next call reads again. */
   function modelsOf(directory: string | undefined): Promise<readonly ModelInfo[]> {
-    const before = known.get(directory)
-    if (before) return before
-    const asking = source.models(directory).catch(() => {
-      known.delete(directory)
+    const cached = models.get(directory)
+    if (cached) return cached
+    const reading = source.models(directory).catch(() => {
+      models.delete(directory)
       return []
     })
-    known.set(directory, asking)
-    return asking
+    models.set(directory, reading)
+    return reading
   }
 }

@@ -2,7 +2,7 @@ import { type Clock, pause } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import type { Source } from '../../source/port.ts'
-import { guarded } from '../guard-callback.ts'
+import { reportingErrors } from '../guard-callback.ts'
 
 export interface EventStreamOptions {
   readonly source: Pick<Source, 'connect' | 'name'>
@@ -30,7 +30,9 @@ export interface EventStreamOptions {
 
 export interface StreamLoss {
   readonly reason: ReplyError
-  /** Whether the stream had been open before it ended. */
+  /**
+   * Whether an open stream ended or failed by itself. False if this client ended it, for example because it was silent.
+   */
   readonly brokeOff: boolean
 }
 
@@ -40,7 +42,7 @@ export interface EventStream {
   /** Restarts the silence timer after `silenceMs` changed. */
   rearm(): void
   /** Marks the connection as usable, so the next back-off starts from the shortest delay. */
-  succeed(): void
+  resetBackOff(): void
   close(): void
 }
 
@@ -49,15 +51,15 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   const { source, clock, onError } = options
   const closed = new AbortController()
   // Guarded, because a failing callback must not prevent the next attempt.
-  const reportLost = guarded('onLost', options.onLost, onError)
+  const reportLost = reportingErrors('onLost', options.onLost, onError)
   let connection = new AbortController()
   let failures = 0
   let silentStarts = 0
-  let rearm = (): void => {}
-  void run()
-  return { reconnect, succeed, rearm: () => rearm(), close }
+  let restartSilenceTimer = (): void => {}
+  void connectUntilClosed()
+  return { reconnect, resetBackOff, rearm: () => restartSilenceTimer(), close }
 
-  function succeed(): void {
+  function resetBackOff(): void {
     failures = 0
   }
 
@@ -70,20 +72,21 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     connection.abort(new ReplyError('closed', 'The connection was closed.'))
   }
 
-  async function run(): Promise<void> {
+  async function connectUntilClosed(): Promise<void> {
     while (!closed.signal.aborted) {
       connection = new AbortController()
-      const loss = await readOnce(connection)
+      const loss = await readConnection(connection)
       if (closed.signal.aborted) return
       reportLost?.(loss)
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
       failures += 1
-      await backOff(delayMs)
+      await pauseBeforeReconnect(delayMs)
     }
   }
 
-  async function backOff(delayMs: number): Promise<void> {
+  /** Ends early when the stream is closed, or when `whenWanted` resolves. */
+  async function pauseBeforeReconnect(delayMs: number): Promise<void> {
     // Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was made from it.
     const over = new AbortController()
     const end = (): void => over.abort()
@@ -95,24 +98,24 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   }
 
   /** Runs one connection to its end and returns why it ended. */
-  async function readOnce(abort: AbortController): Promise<StreamLoss> {
+  async function readConnection(abort: AbortController): Promise<StreamLoss> {
     const { signal } = abort
     let isSilent = false
     const firstMs = Math.min(options.firstFrameMs * 2 ** silentStarts, options.silenceMs())
-    let stopSilence = watchSilence(abort, firstMs, () => {
+    let stopSilence = startSilenceTimer(abort, firstMs, () => {
       isSilent = true
     })
     let hasEvents = false
     let isOpen = false
-    rearm = () => {
+    restartSilenceTimer = () => {
       stopSilence()
-      stopSilence = watchSilence(abort, options.silenceMs())
+      stopSilence = startSilenceTimer(abort, options.silenceMs())
     }
     try {
       const { directory, onFrame } = options
       for await (const events of source.connect({ signal, directory, onFrame })) {
         // The first, empty list only means that the connection is open. The first event has its own limit.
-        if (isOpen || events.length > 0) rearm()
+        if (isOpen || events.length > 0) restartSilenceTimer()
         hasEvents ||= events.length > 0
         isOpen = true
         options.receive(events)
@@ -125,7 +128,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       const message = `The event stream of ${source.name} failed: ${cause instanceof Error ? cause.message : String(cause)}.`
       return { reason: new ReplyError('unreachable', message, { cause }), brokeOff: isOpen }
     } finally {
-      rearm = () => {}
+      restartSilenceTimer = () => {}
       stopSilence()
       if (hasEvents) silentStarts = 0
       else if (isSilent) silentStarts += 1
@@ -133,7 +136,8 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     }
   }
 
-  function watchSilence(abort: AbortController, silenceMs: number, onSilent = (): void => {}): () => void {
+  /** Ends the connection after that time. Returns a function that stops the timer. */
+  function startSilenceTimer(abort: AbortController, silenceMs: number, onSilent = (): void => {}): () => void {
     if (silenceMs === Number.POSITIVE_INFINITY) return () => {}
     return clock.after(silenceMs, () => {
       onSilent()

@@ -11,7 +11,7 @@ import { retainedReplies, track } from '../../track/track.ts'
  * Undefined if the session has no run. Prompts that ran nothing, such as notes, don't count, nor do reverted messages.
  */
 export function replyOfRead(read: SnapshotEvent): Reply | undefined {
-  return repliesOfRun({ ...read, messages: newestRun(read) }).at(-1)
+  return repliesOfRun({ ...read, messages: messagesOfNewestRun(read) }).at(-1)
 }
 
 /**
@@ -21,9 +21,10 @@ export function replyOfRead(read: SnapshotEvent): Reply | undefined {
 export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
   if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
   const { messages, status, nextAt } = runOfPrompt(read, messageID)
-  const isAnswered = messages.findLastIndex(isAnswer) > messages.findIndex(({ head }) => head.id === messageID)
+  const isAnswered =
+    messages.findLastIndex(isAssistantMessage) > messages.findIndex(({ head }) => head.id === messageID)
   if (!isAnswered && status === 'idle') return undefined
-  const children = nextAt === undefined ? read.children : endedBefore(read.children, nextAt)
+  const children = nextAt === undefined ? read.children : childrenAsOf(read.children, nextAt)
   const asks = status === 'idle' ? [] : read.asks
   return repliesOfRun({ ...read, messages, status, asks, children }).findLast(({ promptIDs }) =>
     promptIDs.includes(messageID),
@@ -46,7 +47,7 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
 }
 
 /** The sub-agents' sessions as of that time, without runs that later calls began in them. */
-function endedBefore(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
+function childrenAsOf(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
   return children
     .filter(({ session }) => (session.createdAt ?? 0) < at)
     .map((child) => ({
@@ -54,11 +55,11 @@ function endedBefore(children: readonly SnapshotEvent[], at: number): readonly S
       messages: child.messages.filter(({ head }) => (head.createdAt ?? 0) < at),
       status: 'idle',
       asks: [],
-      children: endedBefore(child.children, at),
+      children: childrenAsOf(child.children, at),
     }))
 }
 
-function isAnswer({ head }: SnapshotEvent['messages'][number]): boolean {
+function isAssistantMessage({ head }: SnapshotEvent['messages'][number]): boolean {
   return head.role === 'assistant'
 }
 
@@ -77,7 +78,7 @@ function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   const tracked = begun.reduce((state, event) => track(state, event).state, emptyTrack())
   const open = retainedReplies(tracked, sessionID).at(-1)
   if (!open || status !== 'idle') return retainedReplies(tracked, sessionID)
-  const ends = [...openBelow(open).filter((id) => !isAtWorkIn(read.children, id)), sessionID]
+  const ends = [...openChildIDs(open).filter((id) => !isTreeAtWorkIn(read.children, id)), sessionID]
   const settled = ends.reduce(
     (state, id) => track(state, { type: 'settle', sessionID: id, at, by: 'rest' }).state,
     tracked,
@@ -85,9 +86,10 @@ function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   return retainedReplies(settled, sessionID)
 }
 
-function newestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
+/** Leaves out reverted messages and, if the session is idle, prompts without an answer. */
+function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   const kept = unrevertedMessages(read)
-  const answered = kept.findLastIndex(isAnswer) + 1
+  const answered = kept.findLastIndex(isAssistantMessage) + 1
   const run = read.status === 'idle' ? kept.slice(0, answered) : kept
   return run.slice(Math.max(0, runStart(run)))
 }
@@ -98,27 +100,30 @@ export function unrevertedMessages({ messages, session }: SnapshotEvent): Snapsh
   return reverted === -1 ? messages : messages.slice(0, reverted)
 }
 
-/** The open replies of sub-agents, deepest first. */
-export function openBelow(reply: Reply): readonly string[] {
+/** The sessions of sub-agents whose replies are open, deepest first. */
+export function openChildIDs(reply: Reply): readonly string[] {
   return reply.children.flatMap((child) =>
-    child.reply.phase === 'settled' ? [] : [...openBelow(child.reply), child.reply.sessionID],
+    child.reply.phase === 'settled' ? [] : [...openChildIDs(child.reply), child.reply.sessionID],
   )
 }
 
-function isAtWorkIn(reads: readonly SnapshotEvent[], sessionID: string): boolean {
-  return reads.some((read) => (read.sessionID === sessionID && isAtWork(read)) || isAtWorkIn(read.children, sessionID))
+/** Whether the reads include the session, and it or a sub-agent below it is running. */
+function isTreeAtWorkIn(reads: readonly SnapshotEvent[], sessionID: string): boolean {
+  return reads.some(
+    (read) => (read.sessionID === sessionID && isTreeAtWork(read)) || isTreeAtWorkIn(read.children, sessionID),
+  )
 }
 
-/** The sub-agents that are open here but idle according to the read, deepest first. */
-export function endedBelow(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
+/** The sessions of sub-agents that are open here but idle according to the read, deepest first. */
+export function idleBelow(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
   return reads.flatMap((read) => {
-    const below = endedBelow(reply, read.children)
+    const below = idleBelow(reply, read.children)
     const known = findReply(reply, read.sessionID)
-    return known && known.phase !== 'settled' && !isAtWork(read) ? [...below, read.sessionID] : below
+    return known && known.phase !== 'settled' && !isTreeAtWork(read) ? [...below, read.sessionID] : below
   })
 }
 
 /** Whether the session or a sub-agent below it is running. */
-export function isAtWork(read: SnapshotEvent): boolean {
-  return read.status !== 'idle' || read.children.some(isAtWork)
+export function isTreeAtWork(read: SnapshotEvent): boolean {
+  return read.status !== 'idle' || read.children.some(isTreeAtWork)
 }

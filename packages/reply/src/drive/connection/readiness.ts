@@ -29,19 +29,19 @@ export interface Readiness {
   whenWanted(): Promise<void>
   /** Called when the server responded. Callers wait for the full time again, up to five times. */
   extendWaits(): void
-  up(): void
-  lost(loss: StreamLoss): void
+  markLive(): void
+  markLost(loss: StreamLoss): void
   /** Makes all waiting callers fail, because waiting won't help. */
-  refuse(reason: ReplyError): void
+  failWaiters(reason: ReplyError): void
   close(): void
 }
 
-interface Settling {
+interface Resolvers {
   readonly resolve: () => void
   readonly reject: (error: ReplyError) => void
 }
 
-interface Waiter extends Settling {
+interface Waiter extends Resolvers {
   /** Restarts the wait. */
   readonly extend: () => void
 }
@@ -56,35 +56,45 @@ export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false
   let lastReason: ReplyError | undefined
   let waiters: readonly Waiter[] = []
   let stopTimer: (() => void) | undefined
-  let want = (): void => {}
+  let reportWanted = (): void => {}
   // Awaiting `ready` is optional, because prompts report a missing connection themselves.
   first.promise.catch(() => {})
-  return { ready: first.promise, isLive: () => isUp, whenLive, whenWanted, extendWaits, up, lost, refuse, close }
+  return {
+    ready: first.promise,
+    isLive: () => isUp,
+    whenLive,
+    whenWanted,
+    extendWaits,
+    markLive,
+    markLost,
+    failWaiters,
+    close,
+  }
 
   /** A proxy may delay each of the responses that a connection needs. */
   function extendWaits(): void {
     for (const waiter of waiters) waiter.extend()
   }
 
-  function up(): void {
+  function markLive(): void {
     isUp = true
     stopTimer?.()
     first.resolve()
-    for (const { resolve } of takeWaiters()) resolve()
+    for (const { resolve } of removeWaiters()) resolve()
   }
 
-  function lost({ reason, brokeOff }: StreamLoss): void {
+  function markLost({ reason, brokeOff }: StreamLoss): void {
     isUp = false
     lastReason = reason
     // The server is reachable, so the next attempt may succeed.
     if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
     else first.reject(reason)
     // Waiting doesn't fix a wrong password or a program that can't be started.
-    if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) refuse(reason)
+    if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) failWaiters(reason)
   }
 
-  function refuse(reason: ReplyError): void {
-    for (const { reject } of takeWaiters()) reject(reason)
+  function failWaiters(reason: ReplyError): void {
+    for (const { reject } of removeWaiters()) reject(reason)
   }
 
   function close(): void {
@@ -93,26 +103,26 @@ export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false
     stopTimer?.()
     const reason = closedError()
     first.reject(reason)
-    for (const { reject } of takeWaiters()) reject(reason)
+    for (const { reject } of removeWaiters()) reject(reason)
   }
 
   function whenLive(): Promise<void> {
     if (isUp) return Promise.resolve()
     if (isClosed) return Promise.reject(closedError())
     const { promise, resolve, reject } = promiseWithResolvers()
-    const wait = (): (() => void) =>
+    const startTimeout = (): (() => void) =>
       clock.after(connectTimeoutMs, () => {
         waiters = waiters.filter((other) => other !== waiter)
-        reject(lastReason ?? noStream(name, connectTimeoutMs))
+        reject(lastReason ?? noStreamError(name, connectTimeoutMs))
       })
-    let stop = wait()
+    let stop = startTimeout()
     let extensions = 0
     const waiter: Waiter = {
       extend: () => {
         if (extensions === maxExtensions) return
         extensions += 1
         stop()
-        stop = wait()
+        stop = startTimeout()
       },
       resolve: () => {
         stop()
@@ -124,24 +134,24 @@ export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false
       },
     }
     waiters = [...waiters, waiter]
-    if (isLocal) want()
+    if (isLocal) reportWanted()
     return promise
   }
 
   function whenWanted(): Promise<void> {
     return new Promise((resolve) => {
-      want = resolve
+      reportWanted = resolve
     })
   }
 
-  function takeWaiters(): readonly Waiter[] {
-    const taken = waiters
+  function removeWaiters(): readonly Waiter[] {
+    const removed = waiters
     waiters = []
-    return taken
+    return removed
   }
 }
 
-function promiseWithResolvers(): Settling & { readonly promise: Promise<void> } {
+function promiseWithResolvers(): Resolvers & { readonly promise: Promise<void> } {
   let resolve = (): void => {}
   let reject = (_error: ReplyError): void => {}
   const promise = new Promise<void>((onResolve, onReject) => {
@@ -151,7 +161,7 @@ function promiseWithResolvers(): Settling & { readonly promise: Promise<void> } 
   return { promise, resolve, reject }
 }
 
-function noStream(name: string, limitMs: number): ReplyError {
+function noStreamError(name: string, limitMs: number): ReplyError {
   return new ReplyError('unreachable', `No event stream from ${name} within ${limitMs} ms: is it running?`)
 }
 

@@ -8,13 +8,13 @@ export interface Recheck {
   /**
    * Called when a connection is up. Retries what could not be read for it. Runs newer than `since` are reported as new.
    */
-  begin(requests: readonly ReadRequest[], since: number | undefined): void
+  start(requests: readonly ReadRequest[], since: number | undefined): void
   /** Adds sessions to read. */
-  add(requests: readonly ReadRequest[]): void
+  readLater(requests: readonly ReadRequest[]): void
   /** Reads a session at once, because it missed events. */
-  now(sessionID: string): void
+  readNow(sessionID: string): void
   /** Reads every running session once more, because something changed without an event. */
-  again(): void
+  readOpenAgain(): void
   /** The earliest time since which a session that is still to be read may have missed events. */
   unreadSince(): number | undefined
   stop(): void
@@ -43,58 +43,59 @@ export function createRecheck(
   reader: Pick<SessionReader, 'readEvents'>,
 ): Recheck {
   const due = new Map<string, PendingRead>()
-  /** What the current check has not read yet. */
+  /** Reads of the current check that are not done. */
   let unread = new Set<PendingRead>()
   let isUp = false
   let listenUntil = 0
   let newsSince: number | undefined
   let stopTimer: (() => void) | undefined
   /** The ids of sessions that are being read because they missed events. */
-  const urgent = new Set<string>()
-  engine.onTurned((sessionID) => {
+  const readingNow = new Set<string>()
+  engine.onSessionChanged((sessionID) => {
     if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
       due.set(sessionID, { since: newsSince, tries: 0 })
   })
-  return { begin, add, now, again, unreadSince, stop }
+  return { start, readLater, readNow, readOpenAgain, unreadSince, stop }
 
-  function begin(requests: readonly ReadRequest[], since: number | undefined): void {
+  function start(requests: readonly ReadRequest[], since: number | undefined): void {
     stop()
     isUp = true
     newsSince = since
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.monotonic() + checkMs
-    again()
+    readOpenAgain()
   }
 
-  function add(requests: readonly ReadRequest[]): void {
+  function readLater(requests: readonly ReadRequest[]): void {
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
-    if (due.size > 0) later(0)
+    if (due.size > 0) scheduleCheck(0)
   }
 
-  function now(sessionID: string): void {
+  function readNow(sessionID: string): void {
     if (!isUp) return
-    if (urgent.has(sessionID)) return add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
-    urgent.add(sessionID)
-    void readMissed(sessionID).finally(() => urgent.delete(sessionID))
+    if (readingNow.has(sessionID)) return readLater([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    readingNow.add(sessionID)
+    void readNowOrLater(sessionID).finally(() => readingNow.delete(sessionID))
   }
 
-  async function readMissed(sessionID: string): Promise<void> {
+  /** Applies the read. If it fails, reports that and retries it with the next check. */
+  async function readNowOrLater(sessionID: string): Promise<void> {
     try {
-      engine.apply(await read(sessionID, newsSince))
+      engine.apply(await readSession(sessionID, newsSince))
     } catch (error) {
       onError(toReplyError(error))
-      add([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+      readLater([{ ...engine.place(sessionID), gap: true, since: newsSince }])
     }
   }
 
-  async function read(sessionID: string, since: number | undefined) {
+  async function readSession(sessionID: string, since: number | undefined) {
     const reply = engine.newestReply(sessionID)
     return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
   }
 
-  function again(): void {
+  function readOpenAgain(): void {
     for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
-    later(0)
+    scheduleCheck(0)
   }
 
   function unreadSince(): number | undefined {
@@ -110,39 +111,40 @@ export function createRecheck(
     stopTimer = undefined
   }
 
-  function later(tries: number): void {
-    stopTimer ??= clock.after(checkMs * 2 ** tries, () => void check())
+  function scheduleCheck(tries: number): void {
+    stopTimer ??= clock.after(checkMs * 2 ** tries, () => void readDue())
   }
 
-  async function check(): Promise<void> {
+  /** Reads the sessions that are due, one after the other. A failed read is due again, after twice the delay. */
+  async function readDue(): Promise<void> {
     stopTimer = undefined
     const sessions = [...due]
     due.clear()
-    const mine = new Set(sessions.map(([, asked]) => asked))
-    unread = mine
-    for (const [sessionID, asked] of sessions) {
+    const sessionsOfCheck = new Set(sessions.map(([, asked]) => asked))
+    unread = sessionsOfCheck
+    for (const [sessionID, pending] of sessions) {
       // A newer connection makes its own check.
-      if (!isUp || unread !== mine) return
-      const { since, tries } = asked
+      if (!isUp || unread !== sessionsOfCheck) return
+      const { since, tries } = pending
       try {
-        engine.apply(await read(sessionID, since))
+        engine.apply(await readSession(sessionID, since))
       } catch (error) {
         onError(toReplyError(error))
-        if (unread === mine && tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
+        if (unread === sessionsOfCheck && tries < maxTries) due.set(sessionID, { since, tries: tries + 1 })
       }
-      mine.delete(asked)
+      sessionsOfCheck.delete(pending)
     }
-    if (isUp && due.size > 0) later(Math.max(...[...due.values()].map(({ tries }) => tries)))
+    if (isUp && due.size > 0) scheduleCheck(Math.max(...[...due.values()].map(({ tries }) => tries)))
   }
 }
 
 /** Retries the directories that could not be listed when the connection came up. */
 interface RecheckDirectories {
   /** Sets the time since which they may have missed events, by the server's clock. Undefined if all were listed. */
-  note(since: number | undefined): void
+  setUnreadSince(since: number | undefined): void
   unreadSince(): number | undefined
   /** Called when the connection is up. */
-  begin(): void
+  start(): void
   stop(): void
 }
 
@@ -150,25 +152,29 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
   let unreadSince: number | undefined
   let isUp = false
   let stopTimer = (): void => {}
-  return { note, unreadSince: () => unreadSince, begin, stop }
+  return { setUnreadSince, unreadSince: () => unreadSince, start, stop }
 
-  function note(since: number | undefined): void {
+  function setUnreadSince(since: number | undefined): void {
     unreadSince = since
   }
 
-  function begin(): void {
+  function start(): void {
     isUp = true
     if (unreadSince !== undefined) schedule(unreadSince, 0)
   }
 
   function schedule(since: number, tries: number): void {
-    stopTimer = clock.after(checkMs * 2 ** tries, () => void check(since, tries))
+    stopTimer = clock.after(checkMs * 2 ** tries, () => void listAgain(since, tries))
   }
 
-  async function check(since: number, tries: number): Promise<void> {
-    const { requests, isWhole } = await watching.atWork(since)
+  /**
+   * Lists the sessions again that changed since then, and passes them to `recheck`. Retries while a directory can't be
+   * listed.
+   */
+  async function listAgain(since: number, tries: number): Promise<void> {
+    const { requests, isWhole } = await watching.readsAtWork(since)
     if (!isUp || unreadSince !== since) return
-    recheck.add(requests)
+    recheck.readLater(requests)
     if (isWhole) unreadSince = undefined
     else if (tries < maxTries) schedule(since, tries + 1)
   }

@@ -33,7 +33,7 @@ export interface WatchOptions {
 export interface Watching {
   watch(target: WatchTarget, options: WatchOptions): () => void
   /** Asks the server for its spelling of the watched directories. */
-  spell(): Promise<void>
+  spellDirectories(): Promise<void>
   /**
    * Reads once what exists in the watched directories and in those with an open reply, so that it isn't reported as
    * new.
@@ -42,7 +42,7 @@ export interface Watching {
   /** Called when the connection is up. Reads for watches that began too late for its `atWork`. */
   attachNew(): void
   /** The watched sessions that are running according to REST, or changed at `since` or later. */
-  atWork(since?: number): Promise<AtWork>
+  readsAtWork(since?: number): Promise<AtWork>
 }
 
 export interface AtWork {
@@ -81,10 +81,10 @@ export function createWatching(
   const { engine, source, info, reader, onError } = drive
   const baseline = createBaseline(drive)
   const watches = new Set<Watch>()
-  let home = options.directory
-  const openDirectories = createOpenDirectories(engine, () => home, options.isLive)
+  let ownDirectory = options.directory
+  const openDirectories = createOpenDirectories(engine, () => ownDirectory, options.isLive)
   reader.onRead(reportSubAgent)
-  return { watch, spell, readBaseline, attachNew, atWork }
+  return { watch, spellDirectories, readBaseline, attachNew, readsAtWork }
 
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
@@ -111,14 +111,14 @@ export function createWatching(
       target,
       directory,
       isSpelled: directory === undefined,
-      take,
+      take: observeIfTarget,
       undecided: [],
       isReported: false,
       isAttached: false,
     }
     watches.add(watched)
-    for (const live of engine.replies.open()) take(live, live.reply())
-    const stopOpened = engine.replies.onOpened(take)
+    for (const live of engine.replies.open()) observeIfTarget(live, live.reply())
+    const stopOpened = engine.replies.onOpened(observeIfTarget)
     if (options.isLive()) void attach(watched)
     return () => {
       watches.delete(watched)
@@ -126,7 +126,11 @@ export function createWatching(
       for (const { stop } of stops) stop()
     }
 
-    function take(live: LiveReply, reply: Reply): void {
+    /**
+     * Adds the watch's observers if the reply is in the target. Waits with it while the directory's spelling isn't
+     * known, and forgets old settled replies.
+     */
+    function observeIfTarget(live: LiveReply, reply: Reply): void {
       if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return
       if (watched.directory !== undefined && watched.directory !== reply.directory) {
         if (!watched.isSpelled) watched.undecided.push(live)
@@ -143,13 +147,14 @@ export function createWatching(
   }
 
   /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
-  async function spell(): Promise<void> {
+  async function spellDirectories(): Promise<void> {
     const { directory } = options
-    if (directory !== undefined) home = await source.spelled(directory)
-    await Promise.all([...watches].map(spellOne))
+    if (directory !== undefined) ownDirectory = await source.spelled(directory)
+    await Promise.all([...watches].map(spellDirectoryOf))
   }
 
-  async function spellOne(watched: Watch): Promise<void> {
+  /** Sets the server's spelling of the watch's directory, and observes the replies that waited for it. */
+  async function spellDirectoryOf(watched: Watch): Promise<void> {
     const { directory } = watched.target
     if (watched.isSpelled || directory === undefined) return
     watched.directory = await source.spelled(directory)
@@ -157,13 +162,13 @@ export function createWatching(
     for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
   }
 
-  /** Reads the sessions that were running before the watch began. */
+  /** Reads the sessions that were running before the watch began. Reports errors instead of rejecting. */
   async function attach(watched: Watch): Promise<void> {
     watched.isAttached = true
     try {
-      await spellOne(watched)
+      await spellDirectoryOf(watched)
       if (watched.directory !== undefined) await baseline(watched.directory)
-      for (const request of (await working(watched)).requests) {
+      for (const request of (await readsOf(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
@@ -175,31 +180,32 @@ export function createWatching(
     for (const watched of watches) if (!watched.isAttached) void attach(watched)
   }
 
-  async function atWork(since?: number): Promise<AtWork> {
+  async function readsAtWork(since?: number): Promise<AtWork> {
     const listed = [...watches]
     for (const watched of listed) watched.isAttached = true
-    const found = await Promise.all(listed.map((watched) => working(watched, since)))
+    const found = await Promise.all(listed.map((watched) => readsOf(watched, since)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
-  async function working({ target, directory }: Watch, since?: number): Promise<AtWork> {
+  /** Lists the reads for one watch. Reports a directory that can't be listed, and then `isWhole` is false. */
+  async function readsOf({ target, directory }: Watch, since?: number): Promise<AtWork> {
     if (!info.current().canRead) return { requests: [], isWhole: true }
     if (target.sessionID !== undefined)
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
     /** A directory that can't be read must not stop the others from being watched. */
-    const complain = (error: unknown): readonly SessionRef[] => {
+    const reportUnlisted = (error: unknown): readonly SessionRef[] => {
       isWhole = false
       if (error instanceof ReplyError) onError(error)
       return []
     }
     const everywhere = directory === undefined && since !== undefined ? await placesEverywhere(since) : undefined
     const known = directory === undefined ? openDirectories() : [directory]
-    const asked = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
+    const directories = new Set([...known, ...(everywhere ?? []).map((place) => place.directory)])
     const lists = await Promise.all(
-      [...asked].flatMap((each) => [
-        placesAtWork(each).catch(complain),
-        since === undefined || everywhere ? [] : placesSince(since, each).catch(complain),
+      [...directories].flatMap((listedDirectory) => [
+        placesAtWork(listedDirectory).catch(reportUnlisted),
+        since === undefined || everywhere ? [] : placesSince(since, listedDirectory).catch(reportUnlisted),
       ]),
     )
     const found = new Map([...(everywhere ?? []), ...lists.flat()].map((place) => [place.sessionID, place])).values()
@@ -216,12 +222,12 @@ export function createWatching(
   async function placesEverywhere(since: number): Promise<readonly SessionRef[] | undefined> {
     if (!info.current().listsEverywhere) return undefined
     const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
-    return sessions && placesIn(sessions, since)
+    return sessions && rootsChangedSince(sessions, since)
   }
 
   /** Sessions that changed since then. */
   async function placesSince(since: number, directory: string | undefined): Promise<readonly SessionRef[]> {
-    return placesIn(await source.sessions({ since, directory }), since)
+    return rootsChangedSince(await source.sessions({ since, directory }), since)
   }
 
   async function placesAtWork(directory: string | undefined): Promise<readonly SessionRef[]> {
@@ -230,7 +236,7 @@ export function createWatching(
 }
 
 /** Skips sub-agents, which are read with their roots. Older servers list every session. */
-function placesIn(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
+function rootsChangedSince(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
   return sessions
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
     .map(sessionRefOf)
@@ -246,7 +252,7 @@ export function createOpenDirectories(
   isLive: () => boolean,
 ): () => readonly (string | undefined)[] {
   const busy = new Set<string | undefined>()
-  engine.onTurned((sessionID) => {
+  engine.onSessionChanged((sessionID) => {
     const directory = engine.newestReply(sessionID)?.directory
     if (engine.openReply(sessionID)) busy.add(directory)
     // While the stream is down, replies end by timeout but may continue on the server.
@@ -262,12 +268,12 @@ export function createOpenDirectories(
 type Baseline = (directory: string | undefined) => Promise<void>
 
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
-  const listened = new Set<string | undefined>()
+  const readDirectories = new Set<string | undefined>()
   return async (directory) => {
-    if (listened.has(directory)) return
+    if (readDirectories.has(directory)) return
     try {
       const from = await source.newestTime(directory)
-      listened.add(directory)
+      readDirectories.add(directory)
       if (from !== undefined) engine.apply([{ type: 'listening', from, at: clock.now() }])
     } catch (error) {
       // The resync reports a server that doesn't answer.

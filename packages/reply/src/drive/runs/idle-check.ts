@@ -2,7 +2,7 @@ import type { SnapshotEvent } from '../../event.ts'
 import { isEmptyRun, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionRefOf } from '../../session-ref.ts'
-import { endedBelow, isAtWork } from '../connection/newest-run.ts'
+import { idleBelow, isTreeAtWork } from '../connection/newest-run.ts'
 import type { Drive } from '../drive.ts'
 import type { Settings } from '../options.ts'
 import { type ReadEvent, toReplyError } from '../session-reader.ts'
@@ -68,7 +68,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     prompt.isDown = connection === 'lost'
     prompt.isCut ||= prompt.isDown
   })
-  engine.onTurned(review)
+  engine.onSessionChanged(review)
   return { expectRun, expectAgain, stop }
 
   function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
@@ -180,10 +180,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
     if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
     const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
-    const ended = endedBelow(reply, snapshot.children)
+    const ended = idleBelow(reply, snapshot.children)
     engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
     const after = engine.openReply(sessionID)
-    if (!after || snapshot.children.some(isAtWork)) return forget(sessionID)
+    if (!after || snapshot.children.some(isTreeAtWork)) return forget(sessionID)
     engine.apply([{ type: 'settle', sessionID, at, by }])
   }
 

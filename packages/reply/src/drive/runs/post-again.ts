@@ -1,4 +1,4 @@
-import { isAtWork, replyOfPrompt } from '../connection/newest-run.ts'
+import { isTreeAtWork, replyOfPrompt } from '../connection/newest-run.ts'
 import { type FoundPrompt, findPosted } from './find-posted.ts'
 import { isUncertain } from './join.ts'
 import { postPrompt } from './post-prompt.ts'
@@ -53,7 +53,7 @@ function slotFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt |
   const newest = read?.messages.at(-1)
   if (!read) return { messageID, directory: posted.directory }
   if (newest?.head.id !== messageID || !info.current().repeatsPrompts) return undefined
-  if (isAtWork(read) || replyOfPrompt(read, messageID)) return undefined
+  if (isTreeAtWork(read) || replyOfPrompt(read, messageID)) return undefined
   const text = newest.parts.find((part) => part.type === 'text' && part.text === posted.text)
   const hasFiles = newest.parts.some(({ type }) => type === 'file')
   return { messageID, directory: read.session.directory, stored: { textPartID: text?.id, hasFiles } }

@@ -7,7 +7,7 @@ import { isAtEnd } from '../../reduce/reduce.ts'
 import { isAnyChildRunning, isOnlyOfBackgroundChildren } from '../../reduce/run.ts'
 import type { Reply } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import { openBelow } from '../connection/newest-run.ts'
+import { openChildIDs } from '../connection/newest-run.ts'
 import type { Drive } from '../drive.ts'
 import type { Inbox } from '../inbox.ts'
 import { createTree, type Tree } from './session-tree.ts'
@@ -63,7 +63,7 @@ export function createAborting(
   const { graceMs, stopping, parentOf, find, inbox } = options
   const underWay = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
-  engine.onTurned((sessionID) => {
+  engine.onSessionChanged((sessionID) => {
     for (const [wake, id] of wakes) if (id === sessionID) wake()
   })
   return { abort }
@@ -225,7 +225,7 @@ export function createAborting(
       if (type === 'gone') return engine.apply([{ type: 'session-removed', sessionID, at, by: 'rest' }])
       if (type === 'not-stopped')
         return engine.apply([{ type: 'settle', sessionID, at, by: 'lost', reason: 'not-stopped' }])
-      const below = openBelow(reply).map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, by: 'grace' }))
+      const below = openChildIDs(reply).map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, by: 'grace' }))
       engine.apply([...below, { type: 'settle', sessionID, at, by: 'grace', parkedPromptIDs: parked }])
     }
 

@@ -70,7 +70,7 @@ test('what is being read when the connection breaks is part of the next gap', as
     return []
   }
   const recheck = createRecheck({ engine, clock: steadyClock(clock), onError: () => {} }, { readEvents })
-  recheck.begin([{ sessionID: 'ses_1', directory, gap: true, since: 7 }], undefined)
+  recheck.start([{ sessionID: 'ses_1', directory, gap: true, since: 7 }], undefined)
   await clock.advance(2000, rest)
   expect(recheck.unreadSince()).toBe(7)
   release()

@@ -1,5 +1,5 @@
 export { type AcpClient, acp } from './acp/client.ts'
+export type { AcpSession } from './acp/decode/session.ts'
 export { opencodeAcp, opencodeAcpSource } from './acp/opencode.ts'
 export type { AcpOptions } from './acp/options.ts'
-export type { AcpSession } from './acp/session.ts'
 export { type AcpSource, acpSource } from './acp/source.ts'

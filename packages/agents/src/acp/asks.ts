@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
 import { type Call, isFields } from './decode/call.ts'
-import type { ElicitationRequest, PermissionRequest } from './decode/schema.ts'
+import type { ElicitationRequest } from './decode/schema.ts'
+import type { PermissionRequest } from './decode/v1/schema.ts'
 import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import type { SessionStore } from './session-store.ts'
 

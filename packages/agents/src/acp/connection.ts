@@ -3,12 +3,8 @@ import { ReplyError } from '@reply/core'
 import { redactStrings, sentenceOf } from '@reply/core/internal'
 import type { PermissionResponse } from './asks.ts'
 import { type AcpAgent, decodeMessage, readInitialize } from './decode/message.ts'
-import {
-  type ElicitationRequest,
-  elicitationRequest,
-  type PermissionRequest,
-  permissionRequest,
-} from './decode/schema.ts'
+import { type ElicitationRequest, elicitationRequest } from './decode/schema.ts'
+import { type PermissionRequest, permissionRequest } from './decode/v1/schema.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 import { addFiles, type FileRights } from './files.ts'
 import type { AcpSettings } from './options.ts'

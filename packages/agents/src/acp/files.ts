@@ -1,7 +1,7 @@
 import { mkdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { type ClientApp, RequestError } from '@agentclientprotocol/sdk'
-import { readFileRequest, writeFileRequest } from './decode/schema.ts'
+import { readFileRequest, writeFileRequest } from './decode/v1/schema.ts'
 
 /** Which files an agent may read and write. */
 export interface FileRights {

@@ -1,8 +1,10 @@
 import type { LocalOutput } from '@reply/core/source'
 import { askedCall, type Call, hasEnded, outputOf, rejectedCall, terminalsOf, withTerminals } from './decode/call.ts'
-import type { PermissionRequest } from './decode/schema.ts'
-import { type DecodedUpdate, decodeNotification, decodeUpdate, readSession } from './decode/update.ts'
-import { type AcpSession, emptySession } from './session.ts'
+import type { AcpSession } from './decode/session.ts'
+import type { DecodedUpdate } from './decode/update.ts'
+import type { PermissionRequest } from './decode/v1/schema.ts'
+import { decodeNotification, decodeUpdate, readSession } from './decode/v1/update.ts'
+import { emptySession } from './session.ts'
 
 /** One session of the agent, with the calls and cost of its current run. */
 interface StoredSession {

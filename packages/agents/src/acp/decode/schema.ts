@@ -1,15 +1,13 @@
 import { z } from 'zod'
 
-/**
- * The shapes of protocol version 1 that are read here, https://agentclientprotocol.com/protocol/schema. Fields that are
- * absent or null become undefined. Unknown values of a list are kept.
- */
-const text = z.string().nullish()
+/** The shapes that both versions of the protocol have. Fields that are absent or null become undefined. */
+export const text = z.string().nullish()
 const fields = z.record(z.string(), z.unknown())
 
-const content = z.looseObject({ type: z.string() })
+export const content = z.looseObject({ type: z.string() })
 
-const toolFields = {
+/** A tool call, or what has changed of it. */
+export const toolFields = {
   toolCallId: z.string(),
   title: text,
   name: text,
@@ -22,36 +20,8 @@ const toolFields = {
   _meta: fields.nullish(),
 }
 
-const chunk = z.object({ content, messageId: text })
-
-/** The kinds of session update, by name. */
-export const updates = {
-  user_message_chunk: chunk,
-  agent_message_chunk: chunk,
-  agent_thought_chunk: chunk,
-  tool_call: z.object(toolFields),
-  tool_call_update: z.object(toolFields),
-  plan: z.object({ entries: z.array(z.object({ content: z.string(), status: z.string(), priority: text })) }),
-  available_commands_update: z.object({
-    availableCommands: z.array(z.object({ name: z.string(), description: text })),
-  }),
-  current_mode_update: z.object({ currentModeId: z.string() }),
-  config_option_update: z.object({ configOptions: z.array(z.unknown()) }),
-  session_info_update: z.object({ title: text }),
-  usage_update: z.object({
-    used: z.number(),
-    size: z.number(),
-    cost: z.object({ amount: z.number(), currency: z.string() }).nullish(),
-  }),
-  notice: z.object({ severity: z.string(), title: z.string(), description: text }),
-  compaction_update: z.object({ compactionId: z.string(), status: z.string(), error: text }),
-  compaction_summary_chunk: z.object({ compactionId: z.string() }),
-} as const
-
-/** The name of a kind of session update. */
-export type UpdateKind = keyof typeof updates
-export type Update<K extends UpdateKind> = z.infer<(typeof updates)[K]>
-export type ToolUpdate = Update<'tool_call_update'>
+const toolUpdate = z.object(toolFields)
+export type ToolUpdate = z.infer<typeof toolUpdate>
 
 export const todoInput = z.object({
   todos: z.array(z.object({ content: z.string(), status: z.string(), priority: z.string().optional() })),
@@ -73,13 +43,6 @@ export const toolContent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('diff'), path: z.string(), oldText: text, newText: z.string() }),
   z.object({ type: z.literal('terminal'), terminalId: z.string() }),
 ])
-
-export const permissionRequest = z.object({
-  sessionId: z.string(),
-  toolCall: z.object(toolFields),
-  options: z.array(z.object({ optionId: z.string(), name: z.string(), kind: z.string() })),
-})
-export type PermissionRequest = z.infer<typeof permissionRequest>
 
 const choice = z.object({ const: z.string(), title: text, description: text })
 export const property = z.looseObject({
@@ -103,30 +66,6 @@ export const elicitationRequest = z.object({
 })
 export type ElicitationRequest = z.infer<typeof elicitationRequest>
 
-const modes = z.object({
-  currentModeId: z.string(),
-  availableModes: z.array(z.object({ id: z.string(), name: z.string(), description: text })),
-})
-
-export const sessionResponse = z.object({
-  sessionId: text,
-  modes: modes.nullish(),
-  configOptions: z.array(z.unknown()).nullish(),
-})
-
-const option = z.object({ value: z.string(), name: z.string(), description: text })
-export const configOption = z.object({
-  id: z.string(),
-  name: z.string(),
-  description: text,
-  category: text,
-  type: z.string(),
-  currentValue: z.union([z.string(), z.boolean()]),
-  options: z
-    .array(z.union([option, z.object({ group: z.string(), name: z.string(), options: z.array(option) })]))
-    .nullish(),
-})
-
 export const initializeResponse = z.object({
   protocolVersion: z.number(),
   agentInfo: z.object({ name: z.string(), version: text }).nullish(),
@@ -142,47 +81,4 @@ export const initializeResponse = z.object({
     .nullish(),
 })
 
-export const readFileRequest = z.object({
-  sessionId: z.string(),
-  path: z.string(),
-  line: z.number().nullish(),
-  limit: z.number().nullish(),
-})
-
-export const writeFileRequest = z.object({ sessionId: z.string(), path: z.string(), content: z.string() })
-
-export const createTerminalRequest = z.object({
-  sessionId: z.string(),
-  command: z.string(),
-  args: z.array(z.string()).nullish(),
-  env: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
-  cwd: text,
-  outputByteLimit: z.number().min(0).nullish(),
-})
-export type CreateTerminalRequest = z.infer<typeof createTerminalRequest>
-
-export const terminalRequest = z.object({ sessionId: z.string(), terminalId: z.string() })
-
-/**
- * `usage` is a draft of the protocol, sent by OpenCode and by the agents of Claude and Codex. Gemini CLI 0.61 only
- * counts in `_meta.quota`.
- */
-export const promptResponse = z.object({
-  stopReason: z.string(),
-  usage: z
-    .object({
-      inputTokens: z.number(),
-      outputTokens: z.number(),
-      thoughtTokens: z.number().nullish(),
-      cachedReadTokens: z.number().nullish(),
-      cachedWriteTokens: z.number().nullish(),
-    })
-    .nullish()
-    .catch(undefined),
-  _meta: z
-    .object({
-      quota: z.object({ token_count: z.object({ input_tokens: z.number(), output_tokens: z.number() }) }),
-    })
-    .nullish()
-    .catch(undefined),
-})
+export const sessionID = z.object({ sessionId: z.string() })

@@ -1,0 +1,135 @@
+import type { LocalOutput } from '@reply/core/source'
+import { type Call, fileOf, merged, outputOf, textIn, withTerminals } from '../call.ts'
+import { notification, todoInput } from '../schema.ts'
+import type { AcpConfigOption, AcpSession } from '../session.ts'
+import type { DecodedUpdate } from '../update.ts'
+import { configOption, sessionResponse, type Update, type UpdateKind, updates } from './schema.ts'
+
+/** The state of a run before an update. */
+export interface RunState {
+  readonly calls: ReadonlyMap<string, Call>
+  /** The session's cost at the start of the run, in US dollars. */
+  readonly costBefore: number
+  /** The text of a terminal. Undefined if it is not open here. */
+  readonly textOf: (terminalID: string) => string | undefined
+}
+
+const nothing: DecodedUpdate = {}
+
+/** A decoder for each kind of update. Pure. */
+const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunState) => DecodedUpdate } = {
+  // Repeats the prompt, or the history of a loaded session.
+  user_message_chunk: () => nothing,
+  agent_message_chunk: ({ content, messageId }) => {
+    const messageID = messageId ?? undefined
+    const delta = textIn(content)
+    if (delta !== undefined) return { outputs: [{ type: 'text', delta, messageID, raw: content }] }
+    const file = fileOf(content)
+    return file ? { outputs: [{ type: 'file', ...file, messageID, raw: content }] } : nothing
+  },
+  // OpenCode sends the part's id as a thought's `messageId`, so it is ignored.
+  agent_thought_chunk: ({ content }) => {
+    const delta = textIn(content)
+    return delta === undefined ? nothing : { outputs: [{ type: 'reasoning', delta, raw: content }] }
+  },
+  tool_call: decodeToolCall,
+  tool_call_update: decodeToolCall,
+  plan: ({ entries }) => {
+    const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
+    return { outputs: [{ type: 'todos', todos }] }
+  },
+  available_commands_update: ({ availableCommands }) => ({
+    session: {
+      commands: availableCommands.map(({ name, description }) => ({ name, description: description ?? undefined })),
+    },
+  }),
+  current_mode_update: ({ currentModeId }) => ({ session: { modeID: currentModeId } }),
+  config_option_update: ({ configOptions }) => ({ session: { config: readConfig(configOptions) } }),
+  session_info_update: ({ title }) => (title ? { title } : nothing),
+  usage_update: ({ used, size, cost }, { costBefore }) => {
+    const total = cost?.currency === 'USD' ? cost.amount : undefined
+    const tokens = { input: used, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    return {
+      cost: total,
+      outputs: [
+        { type: 'context-limit', contextLimit: size },
+        { type: 'usage', stepID: 'turn', tokens, cost: Math.max(0, (total ?? costBefore) - costBefore) },
+      ],
+    }
+  },
+  notice: ({ severity, title, description }) => ({
+    notice: { severity, title, description: description ?? undefined },
+  }),
+  compaction_update: ({ status }) => {
+    const state = status === 'in_progress' ? 'started' : status === 'completed' ? 'done' : 'failed'
+    return { outputs: [{ type: 'compaction', state, auto: true }] }
+  },
+  // The summary replaces the history. It is not part of the answer.
+  compaction_summary_chunk: () => nothing,
+}
+
+function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {
+  const call = withTerminals(merged(calls.get(update.toolCallId), update), textOf)
+  return { call, outputs: [outputOf(call), ...todosOf(call)] }
+}
+
+/** OpenCode sends no plan: its checklist is a tool's input. */
+function todosOf({ tool, rawInput }: Call): readonly LocalOutput[] {
+  const { data } = tool === 'todowrite' ? todoInput.safeParse(rawInput) : { data: undefined }
+  return data ? [{ type: 'todos', todos: data.todos }] : []
+}
+
+/** Decodes one session update. Empty for a kind that protocol 1 doesn't have. Undefined if it is malformed. */
+export function decodeUpdate(update: { readonly sessionUpdate: string }, known: RunState): DecodedUpdate | undefined {
+  const { sessionUpdate: kind } = update
+  return isKind(kind) ? decodeAs(kind, update, known) : nothing
+}
+
+function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: RunState): DecodedUpdate | undefined {
+  const { data } = updates[kind].safeParse(update)
+  return data === undefined ? undefined : decoders[kind](data as Update<K>, known)
+}
+
+function isKind(kind: string): kind is UpdateKind {
+  return Object.hasOwn(updates, kind)
+}
+
+/** The session and the update of a notification. Undefined if it is malformed. */
+export function decodeNotification(params: unknown) {
+  return notification.safeParse(params).data
+}
+
+/** The modes and settings in the response to a new or loaded session. */
+export function readSession(response: unknown): Partial<AcpSession> {
+  const { modes, configOptions } = sessionResponse.safeParse(response).data ?? {}
+  return {
+    ...(modes && {
+      modeID: modes.currentModeId,
+      modes: modes.availableModes.map(({ id, name, description }) => ({
+        id,
+        name,
+        description: description ?? undefined,
+      })),
+    }),
+    ...(configOptions && { config: readConfig(configOptions) }),
+  }
+}
+
+/** Settings of a session. Those of types that protocol 1 doesn't have are left out. */
+export function readConfig(options: readonly unknown[]): readonly AcpConfigOption[] {
+  return options.flatMap((option): AcpConfigOption[] => {
+    const { data } = configOption.safeParse(option)
+    if (!data || (data.type !== 'select' && data.type !== 'boolean')) return []
+    const choices = (data.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
+    return [
+      {
+        id: data.id,
+        name: data.name,
+        description: data.description ?? undefined,
+        category: data.category ?? undefined,
+        value: data.currentValue,
+        choices: choices.map(({ value, name }) => ({ value, name })),
+      },
+    ]
+  })
+}

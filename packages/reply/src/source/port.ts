@@ -174,6 +174,11 @@ export interface Capabilities {
    */
   readonly nextMessageID?: (() => string) | undefined
   /**
+   * Whether the server stores a prompt under the id that you chose. Without it, only this program knows the id, so that
+   * `resume` looks for the prompt's text. Default: true.
+   */
+  readonly keepsPromptIDs?: boolean | undefined
+  /**
    * Whether you can post a prompt again idempotently, under the ids of its message and of its text's part. It replaces
    * the stored prompt, and runs once if nothing has run for it. Default: false.
    */

@@ -20,18 +20,21 @@ const storedMs = 10_000
 /** The delay before the second look, in ms. Doubles each time. */
 const lookMs = 250
 
+/** How far an agent's clock may be behind ours, in ms. */
+const clockSkewMs = 60_000
+
 /** Matches no message, so the session is read to its beginning. */
 const noMessage = ''
 
 /**
- * Looks for the prompt until the server would have stored it. Undefined if it isn't there. Rejects if the session can't
- * be read, and with `closed` once `over` aborts.
+ * Looks for the prompt until the server would have stored it. Undefined if it isn't there, `unclear` if it may be one of
+ * several prompts with the same text. Rejects if the session can't be read, and with `closed` once `over` aborts.
  */
 export async function findPosted(
   server: RunServer,
   posted: PostedPrompt,
   over: AbortSignal,
-): Promise<FoundPrompt | undefined> {
+): Promise<FoundPrompt | 'unclear' | undefined> {
   const { clock } = server
   const now = clock.now()
   const until = Math.min(posted.at, now) + storedMs
@@ -45,14 +48,34 @@ export async function findPosted(
   }
 }
 
-async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
+async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID, after } = posted
+  if (server.info.current().keepsPromptIDs === false) return await lookByText(server, posted)
   const backTo = after ?? messageID ?? noMessage
   const read = await readBackTo(server, posted, backTo)
   const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
   if (id === undefined) return await findWaiting(server, posted)
   const hasAll = idIn(read, backTo) !== undefined
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
+}
+
+/**
+ * Looks for the prompt on a server that has its own ids for it. Only the newest prompt of the session counts as this one,
+ * because an earlier one with the same text may have been answered long ago.
+ */
+async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
+  const { sessionID, messageID, text } = posted
+  const read = await readBackTo(server, posted, noMessage)
+  // This program posted it.
+  if (messageID !== undefined && idIn(read, messageID)) return { sessionID, messageID, read }
+  const prompts = promptsIn(read.messages)
+  const newest = prompts.at(-1)
+  if (!newest) return undefined
+  if (text === undefined) return 'unclear'
+  const { id, createdAt = posted.at } = newest
+  if (newest.text.trim() === text.trim() && createdAt >= posted.at - clockSkewMs)
+    return { sessionID, messageID: id, read }
+  return prompts.some((prompt) => prompt !== newest && prompt.text.trim() === text.trim()) ? 'unclear' : undefined
 }
 
 /** Looks for a prompt that is waiting or has begun since the read. */
@@ -85,13 +108,17 @@ function idIn({ messages }: SnapshotEvent, messageID: string): string | undefine
 
 /** Finds the first prompt with the same text, or else the first that contains it, because servers may add to it. */
 function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): string | undefined {
-  const prompts = messagesAfter(messages, after).filter(
-    ({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts),
-  )
-  if (text === undefined) return prompts[0]?.head.id
-  const texts = prompts.map(({ head, parts }) => ({ id: head.id, text: writtenText(parts) }))
+  const texts = promptsIn(messagesAfter(messages, after))
+  if (text === undefined) return texts[0]?.id
   const wanted = text.trim()
   return (texts.find((each) => each.text.trim() === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
+}
+
+/** The prompts that people wrote, with their texts. */
+function promptsIn(messages: SnapshotEvent['messages']) {
+  return messages
+    .filter(({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts))
+    .map(({ head: { id, createdAt }, parts }) => ({ id, createdAt, text: writtenText(parts) }))
 }
 
 /** If that message was removed, compares ids, because servers make ids that rise. */

@@ -32,7 +32,8 @@ interface Slot {
 export async function postAgain(options: PostAgainOptions): Promise<boolean> {
   const { server, posted, over, isPointless } = options
   const { sessionID } = posted
-  const slot = slotFor(server, posted, await findPosted(server, posted, over))
+  const found = await findPosted(server, posted, over)
+  const slot = found === 'unclear' ? undefined : slotFor(server, posted, found)
   if (!slot || isPointless()) return false
   const { messageID, directory, stored } = slot
   try {

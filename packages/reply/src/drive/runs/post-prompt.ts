@@ -65,7 +65,8 @@ async function guardAgain({ server, request: { input }, place }: PostOptions): P
 /** False only if the server certainly doesn't have the prompt, after the time in which it would have stored it. */
 async function mayBeStored({ server, request, place, messageID, over }: PostOptions): Promise<boolean> {
   // The server uses its own id for a command until its run has begun.
-  if (request.kind !== 'prompt' || messageID === undefined || !server.info.current().canRead) return true
+  const { canRead, keepsPromptIDs = true } = server.info.current()
+  if (request.kind !== 'prompt' || messageID === undefined || !canRead || !keepsPromptIDs) return true
   const { sessionID, directory, newestMessageID: after } = place
   const posted = { sessionID, directory, messageID, after, at: server.clock.now() }
   return await findPosted(server, posted, over).then(

@@ -59,7 +59,9 @@ async function findPrompt(
 ): Promise<FoundPrompt | 'absent' | 'unknown'> {
   const { canRead, showsNotes } = server.info.current()
   if (!canRead) return 'unknown'
-  return (await findPosted(server, posted, over)) ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
+  const found = await findPosted(server, posted, over)
+  if (found === 'unclear') return 'unknown'
+  return found ?? (posted.noReply && !showsNotes ? 'unknown' : 'absent')
 }
 
 interface ResumeRunOptions extends RunOptions {

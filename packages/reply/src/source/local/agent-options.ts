@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
+import type { InputPart } from '../input.ts'
 import type { Capabilities, CreateInput, SessionInfo, Source, SourcePrompt } from '../port.ts'
 import type { LocalRun } from './run.ts'
 
@@ -29,6 +30,17 @@ export interface LocalAgentOptions {
    */
   readonly find?: ((place: SessionRef) => Promise<SessionInfo | undefined>) | undefined
   /**
+   * Reads what a session of an earlier process holds, and adds its runs to `history`, oldest first. Called once for each
+   * session that `find` opened or `sessions` lists, before its first prompt. After that, the session's content is what its
+   * runs emit. Should reject with a `ReplyError`, for example `gone`. With it the source can read its sessions, so that a
+   * program that was killed finds its run again. Default: the content of sessions can't be read.
+   */
+  readonly read?: ((place: SessionRef, history: LocalHistory) => Promise<void>) | undefined
+  /** Lists the agent's root sessions, also those of earlier processes, in any order. Default: those of this process. */
+  readonly sessions?: Source['sessions'] | undefined
+  /** Like `Source.fork`. The copy is read before its first prompt. Default: absent. */
+  readonly fork?: NonNullable<Source['fork']> | undefined
+  /**
    * Sends a prompt. A slash command has `/name arguments` as its text. Resolves once the agent has the prompt, without
    * waiting for the run. Rejects with a `ReplyError`, for example `unsupported` for a field that the agent can't use.
    * Write the agent's output to `run` at any time, and always finish with `run.end`.
@@ -45,8 +57,8 @@ export interface LocalAgentOptions {
    */
   readonly kill?: ((run: LocalRun) => void) | undefined
   /**
-   * What the agent can do, where that differs from the defaults: sessions can't be read, and run one prompt at a time.
-   * Called for each connection and each prompt, after `start`.
+   * What the agent can do, where that differs from the defaults: sessions can be read if `read` is present, and run one
+   * prompt at a time. Called for each connection and each prompt, after `start`.
    */
   readonly capabilities?: (() => Partial<Capabilities>) | undefined
   /** Like `Source.spelled`. Default: resolves `.` and `..` in the path. */
@@ -59,6 +71,28 @@ export interface LocalAgentOptions {
   readonly agents?: NonNullable<Source['agents']> | undefined
   /** Ends everything that was started. Called once, when the source is closed. */
   readonly close?: (() => void) | undefined
+}
+
+/** Receives what a session held. See `LocalAgentOptions.read`. */
+export interface LocalHistory {
+  /**
+   * Adds the session's next run and returns it. Write its output, and end it. A run that you leave without an end is still
+   * going on if it is the last one, and becomes the session's current run (`LocalAgent.run`). Any other counts as aborted.
+   *
+   * Call `run` for each prompt, in order. For example
+   * `history.run({ parts: [{ type: 'text', text: 'Hello' }] }).end({ type: 'completed' })`.
+   */
+  run(start: LocalHistoryRun): LocalRun
+}
+
+/** Describes a run of the past. */
+export interface LocalHistoryRun {
+  /** What it was prompted with. For a run that the agent began by itself, its reason as a synthetic text. */
+  readonly parts: readonly InputPart[]
+  /** The agent's own id of the prompt's message. Default: a new id. */
+  readonly messageID?: string | undefined
+  /** When it began, in ms since the epoch. Default: unknown. */
+  readonly at?: number | undefined
 }
 
 /** A local agent's source, with access to its sessions and runs. */

@@ -4,12 +4,21 @@ import type { ReplyEvent } from '../../event.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
-import type { AskAddress, Capabilities, SessionInfo, Source, SourcePrompt, WorkStatus } from '../port.ts'
+import type { AskAddress, Capabilities, SessionInfo, SessionRead, Source, SourcePrompt, WorkStatus } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
-import type { LocalAgent, LocalAgentOptions } from './agent-options.ts'
+import type { LocalAgent, LocalAgentOptions, LocalHistoryRun } from './agent-options.ts'
+import { createEventQueue } from './event-queue.ts'
 import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type LocalRun, type OwnedRun } from './run.ts'
+import { createSessionLog, type SessionLog } from './session-log.ts'
+
+/** The reading of a session's past. Its runs emit nothing until it is over. */
+interface Past {
+  isOver: boolean
+  /** When the run that is being read began. Undefined if unknown. */
+  at: number | undefined
+}
 
 /** How long an agent may take to end a canceled run, in ms. */
 const giveUpMs = 10_000
@@ -24,6 +33,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const sessions = new Map<string, SessionInfo>()
   /** The runs that have not ended, by session: the current one first, then those that wait for its end. */
   const runs = new Map<string, readonly OwnedRun[]>()
+  /** What sessions hold. Empty unless the agent can read them. A session without a log was not read yet. */
+  const logs = new Map<string, SessionLog>()
+  /** Sessions that are being read. */
+  const reads = new Map<string, Promise<void>>()
   const queue = createEventQueue()
   const ids = createMessageIDs({ clock })
   /** Canceled runs, with the functions that stop their timers. */
@@ -35,14 +48,26 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     isLocal: true,
     connect,
     learn: async () => capabilities(),
-    startReading: () => ({ working: async () => working(), session: async (place) => await unreadable(place) }),
+    startReading: () => {
+      let statuses: ReturnType<typeof working> | undefined
+      return { working: async () => (statuses ??= working()), session: readSession }
+    },
     session,
-    message: async (place) => await unreadable(place),
-    children: async ({ sessionID }) => [...sessions.values()].filter(({ parentID }) => parentID === sessionID),
+    message: async (place, messageID) => {
+      const message = (await requireLog(place)).messages().find(({ head }) => head.id === messageID)
+      if (message) return message
+      throw new ReplyError('gone', `Session ${place.sessionID} of ${name} has no message ${messageID}.`)
+    },
+    children: async (place) => {
+      await session(place)
+      await readOnce(place)
+      return childrenOf(place.sessionID)
+    },
     working: async () => working(),
     asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
-    sessions: async () => [...sessions.values()].filter(({ parentID }) => parentID === undefined),
-    newestTime: async () => [...sessions.values()].map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
+    sessions: listSessions,
+    newestTime: async (directory) =>
+      (await listSessions({ directory })).map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
     spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
     create,
     prompt: async (place, prompt) => await start(place, prompt, partsOf(prompt)),
@@ -57,6 +82,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       await ready()
       return (await options.models?.(directory)) ?? []
     },
+    ...(options.fork && { fork }),
     ...(options.commands && { commands: options.commands }),
     ...(options.agents && { agents: options.agents }),
     close,
@@ -74,8 +100,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   function capabilities(): Capabilities {
     return {
-      canRead: false,
+      canRead: options.read !== undefined,
       nextMessageID: ids,
+      keepsPromptIDs: false,
       takesPromptsWhileBusy: false,
       queuesPrompts: false,
       showsNotes: false,
@@ -108,12 +135,92 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return sessions.get(place.sessionID) ?? update(found)
   }
 
-  async function unreadable(place: SessionRef): Promise<never> {
-    await session(place)
-    throw new ReplyError(
-      'unsupported',
-      `${name} does not show the content of its sessions. Read the replies of its runs.`,
-    )
+  async function listSessions(query: Parameters<Source['sessions']>[0]): Promise<readonly SessionInfo[]> {
+    if (options.sessions) await ready()
+    const listed = (await options.sessions?.(query)) ?? []
+    const known = [...sessions.values()].filter(({ parentID }) => parentID === undefined)
+    return [...new Map([...listed, ...known].map((info) => [info.sessionID, info])).values()]
+  }
+
+  function childrenOf(sessionID: string): readonly SessionInfo[] {
+    return [...sessions.values()].filter(({ parentID }) => parentID === sessionID)
+  }
+
+  async function readSession(place: SessionRef): Promise<SessionRead> {
+    const log = await requireLog(place)
+    const { sessionID } = place
+    return {
+      info: await session(place),
+      messages: log.messages(),
+      isWhole: log.isWhole(),
+      isSound: true,
+      working: runs.has(sessionID) ? (log.working() ?? { status: 'busy' }) : undefined,
+      asks: (runs.get(sessionID) ?? []).flatMap((run) => run.asks()),
+      todos: log.todos(),
+      children: childrenOf(sessionID),
+    }
+  }
+
+  /** Returns what a session holds. Reads it first if it is from an earlier process. Rejects if the agent can't be read. */
+  async function requireLog(place: SessionRef): Promise<SessionLog> {
+    const { sessionID } = await session(place)
+    if (!capabilities().canRead)
+      throw new ReplyError(
+        'unsupported',
+        `${name} does not show the content of its sessions. Read the replies of its runs.`,
+      )
+    await readOnce(place)
+    return openLog(sessionID)
+  }
+
+  /** Fills the log of a session that has none yet. Simultaneous calls share one read. A failed one can be repeated. */
+  async function readOnce({ sessionID }: SessionRef): Promise<void> {
+    const begun = reads.get(sessionID)
+    if (begun) return await begun
+    if (logs.has(sessionID) || !options.read || !capabilities().canRead) return
+    const read = readPast(options.read, sessionID)
+    reads.set(sessionID, read)
+    try {
+      await read
+    } finally {
+      reads.delete(sessionID)
+    }
+  }
+
+  /**
+   * Reads the runs of an earlier process into the session's log, without emitting events. A run that is still going becomes
+   * the current one.
+   */
+  async function readPast(read: NonNullable<LocalAgentOptions['read']>, sessionID: string): Promise<void> {
+    const place = { sessionID, directory: sessions.get(sessionID)?.directory }
+    const past: Past = { isOver: false, at: undefined }
+    let newest: OwnedRun | undefined
+    openLog(sessionID)
+    try {
+      await read(place, { run: addPastRun })
+    } catch (error) {
+      newest?.end({ type: 'aborted' })
+      logs.delete(sessionID)
+      throw error
+    } finally {
+      past.isOver = true
+    }
+
+    function addPastRun({ parts, messageID = ids(), at }: LocalHistoryRun): LocalRun {
+      newest?.end({ type: 'aborted' })
+      past.at = at
+      newest = addRun(place, messageID, false, past)
+      newest.setPrompt(parts)
+      newest.begin()
+      return newest
+    }
+  }
+
+  /** Returns the session's log. Creates an empty one first if there is none. */
+  function openLog(sessionID: string): SessionLog {
+    const log = logs.get(sessionID) ?? createSessionLog((childID) => logs.delete(childID))
+    logs.set(sessionID, log)
+    return log
   }
 
   async function create({ directory, ...input }: Parameters<Source['create']>[0]): Promise<SessionInfo> {
@@ -121,7 +228,15 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const home = directory === undefined ? undefined : await source.spelled(directory)
     const made = await options.create({ ...input, directory: home })
     const at = clock.now()
+    if (options.read) openLog(made.sessionID)
     return update({ title: input.title, createdAt: at, updatedAt: at, ...made })
+  }
+
+  async function fork(place: SessionRef, messageID?: string): Promise<SessionInfo> {
+    await session(place)
+    const copy = await options.fork?.(place, messageID)
+    if (copy) return update(copy)
+    throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
   }
 
   function update(info: SessionInfo): SessionInfo {
@@ -140,6 +255,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
         'refused',
         `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
       )
+    await readOnce(place)
     if (runs.has(sessionID) && !capabilities().queuesPrompts)
       throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
     if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
@@ -156,16 +272,20 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   /** Adds a run behind the session's other runs. */
-  function addRun(place: SessionRef, promptID: string, isBackground = false): OwnedRun {
+  function addRun(place: SessionRef, promptID: string, isBackground = false, past?: Past): OwnedRun {
     const run = createRun({
       ...place,
       promptID,
       isBackground,
       nextID: ids,
       now: () => clock.now(),
-      emit: queue.push,
+      messageTime: () => (past && !past.isOver ? past.at : clock.now()),
+      emit: (events) => {
+        logs.get(place.sessionID)?.apply(promptID, events)
+        if (!past || past.isOver) queue.push(events)
+      },
       redact,
-      startChild: (child) => startChild(place, child),
+      startChild: (child) => startChild(run, child, past),
       onEnd: () => void drop(run),
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
@@ -193,12 +313,14 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return run
   }
 
-  function startChild(parent: SessionRef, start: LocalChildStart): OwnedRun {
+  function startChild(parent: OwnedRun, start: LocalChildStart, past: Past | undefined): OwnedRun {
     const { sessionID = ids().replace('msg', 'ses'), title, text, background } = start
     const at = clock.now()
     const { directory } = parent
     update({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
-    const run = addRun({ sessionID, directory }, ids(), background === true)
+    if (options.read) openLog(sessionID)
+    logs.get(parent.sessionID)?.addChild(parent.promptID, sessionID)
+    const run = addRun({ sessionID, directory }, ids(), background === true, past)
     if (text !== undefined) run.setPrompt([{ type: 'text', text }])
     run.begin()
     return run
@@ -269,72 +391,5 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     for (const run of allRuns()) run.end({ type: 'aborted' })
     queue.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
-  }
-}
-
-/** The events of the one connection. Without a connection they are dropped, because no source repeats missed events. */
-interface EventQueue {
-  /** Begins a connection and ends the one before it. */
-  open(): void
-  isOpen(): boolean
-  push(events: readonly ReplyEvent[]): void
-  /** Yields the events of the newest connection until the signal aborts. Throws once the connection failed. */
-  read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]>
-  /** Breaks the connection after the events that were pushed so far. */
-  fail(error: ReplyError): void
-}
-
-interface Channel {
-  waiting: ReplyEvent[]
-  failure: ReplyError | undefined
-  hasEnded: boolean
-  wake: () => void
-}
-
-function createEventQueue(): EventQueue {
-  let channel: Channel | undefined
-  return { open, isOpen: () => channel !== undefined && !channel.failure, push, read, fail }
-
-  function open(): void {
-    const before = channel
-    channel = { waiting: [], failure: undefined, hasEnded: false, wake: () => {} }
-    if (!before) return
-    before.hasEnded = true
-    before.wake()
-  }
-
-  function push(events: readonly ReplyEvent[]): void {
-    if (!channel || channel.failure || events.length === 0) return
-    for (const event of events) channel.waiting.push(event)
-    channel.wake()
-  }
-
-  async function* read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]> {
-    const mine = channel
-    if (!mine) return
-    const wake = (): void => mine.wake()
-    signal.addEventListener('abort', wake)
-    try {
-      while (!signal.aborted && !mine.hasEnded) {
-        const events = mine.waiting
-        if (events.length > 0) {
-          mine.waiting = []
-          yield events
-        } else if (mine.failure) throw mine.failure
-        else
-          await new Promise<void>((resolve) => {
-            mine.wake = resolve
-          })
-      }
-    } finally {
-      signal.removeEventListener('abort', wake)
-      if (channel === mine) channel = undefined
-    }
-  }
-
-  function fail(error: ReplyError): void {
-    if (!channel || channel.failure) return
-    channel.failure = error
-    channel.wake()
   }
 }

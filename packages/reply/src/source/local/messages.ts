@@ -5,11 +5,23 @@ import type { LocalEnding, LocalOutput } from './output.ts'
 
 type Piece = Extract<LocalOutput, { readonly type: 'text' | 'reasoning' | 'tool' | 'file' | 'usage' }>
 
+interface TextPiece {
+  readonly id: string
+  readonly type: 'text' | 'reasoning'
+  /** The agent's own id of the part. Undefined if it has none. */
+  readonly partID: string | undefined
+  /** Its text so far. */
+  text: string
+  readonly raw: unknown
+}
+
 interface Message {
   readonly head: MessageHead
-  /** The text part that is still growing, with its text so far. */
-  open: { readonly id: string; readonly type: 'text' | 'reasoning'; text: string; readonly raw: unknown } | undefined
+  /** The text part that is still growing. */
+  open: TextPiece | undefined
   parts: number
+  /** The text parts that have an id of the agent, by that id. */
+  readonly texts: Map<string, TextPiece>
 }
 
 /** The messages of one run. Each call returns the events to emit. */
@@ -30,10 +42,12 @@ export interface MessagesOptions {
   readonly promptID: string
   readonly nextID: () => string
   readonly now: () => number
+  /** The time of messages. Undefined for a run of the past whose time is unknown. */
+  readonly messageTime: () => number | undefined
 }
 
 export function createMessages(options: MessagesOptions): LocalMessages {
-  const { sessionID, directory, promptID, nextID, now } = options
+  const { sessionID, directory, promptID, nextID, now, messageTime } = options
   const messages = new Map<string, Message>()
   /** The message of each usage part that has a `stepID`, by the part's id. */
   const steps = new Map<string, string>()
@@ -49,12 +63,12 @@ export function createMessages(options: MessagesOptions): LocalMessages {
       role: 'assistant',
       summary: false,
       parentID: promptID,
-      createdAt: now(),
+      createdAt: messageTime(),
       agent: agent ?? current?.head.agent,
       model: model ?? current?.head.model,
       raw: undefined,
     }
-    current = { head, open: undefined, parts: 0 }
+    current = { head, open: undefined, parts: 0, texts: new Map() }
     messages.set(head.id, current)
     return [...before, event({ type: 'message', message: head })]
   }
@@ -65,14 +79,20 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     const begun = !current || (wanted !== undefined && !messages.has(wanted)) ? begin({ id: wanted }) : []
     const message = (wanted === undefined ? current : messages.get(wanted)) ?? current
     if (!message) return begun
-    return [...begun, ...('delta' in piece ? grow(message, piece) : add(message, piece))]
+    return [...begun, ...eventsOf(message, piece)]
+  }
+
+  function eventsOf(message: Message, piece: Piece): readonly ReplyEvent[] {
+    if ('delta' in piece) return grow(message, piece)
+    return 'replace' in piece ? replace(message, piece) : add(message, piece)
   }
 
   function grow(message: Message, piece: Extract<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
+    const { partID } = piece
     const events: ReplyEvent[] = []
-    if (message.open?.type !== piece.type) {
+    if (message.open?.type !== piece.type || (partID !== undefined && message.open.partID !== partID)) {
       events.push(...sealed(message))
-      message.open = { id: nextPart(message), type: piece.type, text: '', raw: piece.raw }
+      message.open = textPieceOf(message, piece)
       events.push(partEvent(openPart(message, message.open, 'open')))
     }
     const { open } = message
@@ -84,7 +104,31 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     return events
   }
 
-  function add(message: Message, piece: Exclude<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
+  /** Returns the part that this piece names, or else a new empty one. */
+  function textPieceOf(message: Message, piece: Extract<Piece, { readonly type: 'text' | 'reasoning' }>): TextPiece {
+    const { partID, type, raw } = piece
+    const known = partID === undefined ? undefined : message.texts.get(partID)
+    if (known?.type === type) return known
+    const made: TextPiece = { id: nextPart(message), type, partID, text: '', raw }
+    if (partID !== undefined) message.texts.set(partID, made)
+    return made
+  }
+
+  function replace(message: Message, piece: Extract<Piece, { readonly replace: string }>): readonly ReplyEvent[] {
+    if (piece.replace === '' && !message.texts.has(piece.partID)) return []
+    const replaced = textPieceOf(message, piece)
+    const isOpen = message.open === replaced
+    replaced.text = piece.replace
+    if (replaced.text !== '') return [partEvent(openPart(message, replaced, isOpen ? 'open' : 'sealed'))]
+    if (isOpen) message.open = undefined
+    message.texts.delete(piece.partID)
+    return [event({ type: 'part-removed', messageID: message.head.id, partID: replaced.id })]
+  }
+
+  function add(
+    message: Message,
+    piece: Exclude<Piece, { readonly type: 'text' | 'reasoning' }>,
+  ): readonly ReplyEvent[] {
     const messageID = message.head.id
     const { raw } = piece
     if (piece.type === 'usage') {
@@ -132,7 +176,10 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   }
 
   function ended(message: Message, how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
-    return [...sealed(message), event({ type: 'message', message: { ...message.head, ...how, completedAt: now() } })]
+    return [
+      ...sealed(message),
+      event({ type: 'message', message: { ...message.head, ...how, completedAt: messageTime() ?? now() } }),
+    ]
   }
 
   function nextPart(message: Message): string {

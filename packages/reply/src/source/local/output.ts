@@ -18,8 +18,20 @@ interface PieceFields {
  * ids and parts and emits the events.
  */
 export type LocalOutput =
-  /** A piece of text. Appended to the open part of its type. Any other piece of the message seals that part. */
-  | (PieceFields & { readonly type: 'text' | 'reasoning'; readonly delta: string })
+  /**
+   * A piece of text. Appended to the open part of its type, or to the part that had the same `partID`, the agent's own id
+   * of a part in its message. Any other piece of the message seals the open part.
+   */
+  | (PieceFields & {
+      readonly type: 'text' | 'reasoning'
+      readonly delta: string
+      readonly partID?: string | undefined
+    })
+  /**
+   * Replaces the whole text of the part with this `partID`, or removes the part if the text is empty. For example an agent
+   * takes a text back that it had streamed. A part that is no longer open stays sealed.
+   */
+  | (PieceFields & { readonly type: 'text' | 'reasoning'; readonly replace: string; readonly partID: string })
   /** Completes the open text or reasoning. `raw` replaces the part's first `raw`. */
   | { readonly type: 'seal'; readonly raw?: unknown }
   /** The whole current state of a tool call. Sending the same `callID` again replaces it. */

@@ -63,6 +63,8 @@ interface LocalRunSetup extends SessionRef {
   readonly isBackground: boolean
   readonly nextID: () => string
   readonly now: () => number
+  /** The time of messages. Undefined for a run of the past whose time is unknown. */
+  readonly messageTime: () => number | undefined
   /** Removes secrets from the messages of failures and retries. */
   readonly redact: (text: string) => string
   readonly emit: (events: readonly ReplyEvent[]) => void
@@ -124,7 +126,13 @@ export function createRun(options: LocalRunSetup): OwnedRun {
   function begin(): void {
     if (state !== 'new') return
     state = 'running'
-    const message = { id: promptID, role: 'user', summary: false, createdAt: now(), raw: undefined } as const
+    const message = {
+      id: promptID,
+      role: 'user',
+      summary: false,
+      createdAt: options.messageTime(),
+      raw: undefined,
+    } as const
     const parts = prompt.map((part, at) => promptPart(part, at)).filter((part) => part !== undefined)
     emit([event({ type: 'message', message }), ...parts, event({ type: 'status', status: 'busy' })])
   }
@@ -188,7 +196,7 @@ export function createRun(options: LocalRunSetup): OwnedRun {
       return known === undefined ? [] : [event({ type: 'part-removed', messageID: known, partID: `${known}.1` })]
     const id = nextID()
     compactionID = id
-    const message = { id, role: 'user', summary: false, createdAt: now(), raw: undefined } as const
+    const message = { id, role: 'user', summary: false, createdAt: options.messageTime(), raw: undefined } as const
     const part = { id: `${id}.1`, messageID: id, status: 'sealed', raw: undefined, type: 'compaction', auto } as const
     return [event({ type: 'message', message }), event({ type: 'part', part })]
   }

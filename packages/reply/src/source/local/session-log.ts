@@ -1,0 +1,111 @@
+import type { ReplyEvent } from '../../event.ts'
+import type { Part } from '../../part.ts'
+import type { Todo } from '../../reply.ts'
+import type { MessageRead, WorkStatus } from '../port.ts'
+
+/** How many runs a session's log keeps. A reply that is found again after a restart is one of the last. */
+const keptRuns = 3
+
+/** What a session holds: the messages of its last runs, from the events that were emitted for it. */
+export interface SessionLog {
+  /** Adds the events of this run: its messages, and the session's to-do list and status. Drops the oldest run if needed. */
+  apply(promptID: string, events: readonly ReplyEvent[]): void
+  /** Notes that the run has started this sub-agent, so that its log is dropped with the run. */
+  addChild(promptID: string, sessionID: string): void
+  /** The messages in their order. */
+  messages(): readonly MessageRead[]
+  todos(): readonly Todo[]
+  /** Undefined while the session is idle. */
+  working(): WorkStatus | undefined
+  /** Whether no run was dropped. */
+  isWhole(): boolean
+}
+
+interface LoggedMessage {
+  head: MessageRead['head']
+  readonly parts: Map<string, Part>
+}
+
+interface LoggedRun {
+  readonly messages: Map<string, LoggedMessage>
+  readonly childIDs: string[]
+}
+
+/** Creates an empty log. `onChildDropped` is called for each sub-agent of a run that was dropped. */
+export function createSessionLog(onChildDropped: (sessionID: string) => void): SessionLog {
+  /** By the id of the prompt, in the order in which they began. */
+  const runs = new Map<string, LoggedRun>()
+  let todos: readonly Todo[] = []
+  let working: WorkStatus | undefined
+  let isWhole = true
+  return {
+    apply: (promptID, events) => {
+      for (const event of events) applyOne(promptID, event)
+    },
+    addChild: (promptID, sessionID) => void runs.get(promptID)?.childIDs.push(sessionID),
+    messages: () => [...runs.values()].flatMap(({ messages }) => [...messages.values()].map(toRead)),
+    todos: () => todos,
+    working: () => working,
+    isWhole: () => isWhole,
+  }
+
+  function applyOne(promptID: string, event: ReplyEvent): void {
+    switch (event.type) {
+      case 'message':
+        putHead(promptID, event.message)
+        break
+      case 'part':
+        partsOf(promptID, event.part.messageID)?.set(event.part.id, event.part)
+        break
+      case 'delta':
+        grow(partsOf(promptID, event.messageID), event.partID, event.delta)
+        break
+      case 'part-removed':
+        partsOf(promptID, event.messageID)?.delete(event.partID)
+        break
+      case 'todos':
+        todos = event.todos
+        break
+      case 'status':
+        working = event.status === 'busy' ? { status: 'busy' } : undefined
+        break
+      case 'retry': {
+        const { attempt, message, nextAt } = event
+        working = { status: 'retry', retry: { attempt, message, nextAt } }
+        break
+      }
+    }
+  }
+
+  function putHead(promptID: string, head: MessageRead['head']): void {
+    const run = runs.get(promptID) ?? addRun(promptID)
+    const known = run.messages.get(head.id)
+    if (known) known.head = head
+    else run.messages.set(head.id, { head, parts: new Map() })
+  }
+
+  function addRun(promptID: string): LoggedRun {
+    const run: LoggedRun = { messages: new Map(), childIDs: [] }
+    runs.set(promptID, run)
+    for (const [id, { childIDs }] of runs) {
+      if (runs.size <= keptRuns) break
+      runs.delete(id)
+      isWhole = false
+      for (const childID of childIDs) onChildDropped(childID)
+    }
+    return run
+  }
+
+  function partsOf(promptID: string, messageID: string): Map<string, Part> | undefined {
+    return runs.get(promptID)?.messages.get(messageID)?.parts
+  }
+}
+
+function toRead({ head, parts }: LoggedMessage): MessageRead {
+  return { head, parts: [...parts.values()] }
+}
+
+function grow(parts: Map<string, Part> | undefined, partID: string, delta: string): void {
+  const part = parts?.get(partID)
+  if (part?.type === 'text' || part?.type === 'reasoning') parts?.set(partID, { ...part, text: part.text + delta })
+}

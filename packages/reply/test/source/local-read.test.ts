@@ -1,0 +1,225 @@
+import { createHandClock } from '@reply/testing'
+import { expect, test } from 'vitest'
+import { observerOf, type PostedPrompt, type Reply, ReplyError, textOf } from '../../src/index.ts'
+import { connectSource, type LocalAgentOptions, type LocalHistory, type LocalRun } from '../../src/source.ts'
+import { createScripted } from './local-agent.ts'
+
+const place = { sessionID: 'ses_old', directory: '/project' }
+const user = (text: string) => [{ type: 'text', text } as const]
+
+/** An agent that knows the session `ses_old` of an earlier process, whose content is read by `read`. */
+async function stage(
+  read: (history: LocalHistory) => void | Promise<void>,
+  more: Partial<LocalAgentOptions> = {},
+  connection: { readonly isWatching?: boolean } = {},
+) {
+  const clock = createHandClock()
+  let reads = 0
+  const agent = createScripted({
+    clock,
+    find: async ({ sessionID }) => (sessionID === place.sessionID ? place : undefined),
+    read: async (_, history) => {
+      reads += 1
+      await read(history)
+    },
+    ...more,
+  })
+  const client = connectSource(agent.source, { clock, random: () => 0 })
+  const settled: Reply[] = []
+  const observer = observerOf((observation) => {
+    if (observation.type === 'replySettled') settled.push(observation.reply)
+  })
+  if (connection.isWatching) client.watch({}, { observe: () => [observer] })
+  await client.ready
+  const posted = (text: string, more: Partial<PostedPrompt> = {}): PostedPrompt => ({
+    ...place,
+    text,
+    at: clock.now() - 60_000,
+    messageID: 'msg_of_the_killed_process',
+    ...more,
+  })
+  const newestText = async (): Promise<string | undefined> => {
+    const reply = await client.reply(place.sessionID)
+    return reply && textOf(reply)
+  }
+  return { agent, client, settled, posted, clock, newestText, reads: () => reads }
+}
+
+/** Two answered prompts. */
+function answered(history: LocalHistory): void {
+  const first = history.run({ parts: user('First.') })
+  first.write({ type: 'text', delta: 'One' }, { type: 'text', delta: '.' })
+  first.end({ type: 'completed' })
+  const second = history.run({ parts: user('Second.'), messageID: 'own_id' })
+  second.write({
+    type: 'tool',
+    callID: 'c',
+    tool: 'bash',
+    state: { status: 'completed', input: { command: 'ls' }, output: 'a' },
+  })
+  second.write({ type: 'text', delta: 'Two.' })
+  second.end({ type: 'completed' })
+}
+
+test('the newest prompt of a killed process is found by its text, with its answer', async () => {
+  const { client, posted } = await stage(answered)
+  const resumed = await client.resume(posted('Second.'))
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  const reply = await resumed.stream.result
+  expect([textOf(reply), reply.outcome, reply.prompt?.text]).toEqual(['Two.', 'completed', 'Second.'])
+  expect(reply.promptIDs).toEqual(['own_id'])
+  await client.close()
+})
+
+test('an earlier prompt with the same text is not taken for the posted one', async () => {
+  const { client, posted } = await stage(answered)
+  expect((await client.resume(posted('First.'))).type).toBe('unknown')
+  expect((await client.resume(posted('Never sent.'))).type).toBe('absent')
+  // A command and a prompt without a text can't be recognized.
+  expect((await client.resume(posted('', { text: undefined }))).type).toBe('unknown')
+  await client.close()
+})
+
+test('a prompt with the same text that is older than the posted one was answered before', async () => {
+  const { client, posted, clock } = await stage((history) => {
+    history.run({ parts: user('Go on.'), at: clock.now() - 3_600_000 }).end({ type: 'completed' })
+  })
+  expect((await client.resume(posted('Go on.'))).type).toBe('absent')
+  await client.close()
+})
+
+test('a run that was cut off by the kill is aborted, with its partial text', async () => {
+  const { client, posted } = await stage((history) => {
+    const run = history.run({ parts: user('Go.') })
+    run.write({ type: 'text', delta: 'It is cut h' })
+    run.end({ type: 'aborted' })
+  })
+  const resumed = await client.resume(posted('Go.'))
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  const reply = await resumed.stream.result
+  expect([textOf(reply), reply.outcome]).toEqual(['It is cut h', 'aborted'])
+  await client.close()
+})
+
+test('a run that is still going is joined, and its end is seen', async () => {
+  const running: LocalRun[] = []
+  const { client, posted, agent } = await stage((history) => {
+    history.run({ parts: user('Before.') })
+    running.push(history.run({ parts: user('Go.') }))
+    running[0]?.write({ type: 'text', delta: 'It goes ' })
+  })
+  const resumed = await client.resume(posted('Go.'))
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  expect(agent.run(place.sessionID)).toBe(running[0])
+  running[0]?.write({ type: 'text', delta: 'on.' })
+  running[0]?.end({ type: 'completed' })
+  const reply = await resumed.stream.result
+  expect([textOf(reply), reply.outcome]).toEqual(['It goes on.', 'completed'])
+  expect(textOf(await client.prompt({ ...place, text: 'Hello.' }).result)).toBe('An answer.')
+  await client.close()
+})
+
+test('the past of a session is not shown as news, and is read once', async () => {
+  const { client, settled, reads, agent, newestText } = await stage(answered, {}, { isWatching: true })
+  const reply = await client.prompt({ ...place, text: 'Hello.' }).result
+  expect(textOf(reply)).toBe('An answer.')
+  expect(settled.map((each) => each.prompt?.text)).toEqual(['Hello.'])
+  expect(await newestText()).toBe('An answer.')
+  const read = await agent.source.startReading().session(place, { messageIDs: [] })
+  expect(read.messages.map(({ head }) => head.role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+    'user',
+    'assistant',
+  ])
+  expect(read.working).toBeUndefined()
+  expect(reads()).toBe(1)
+  await client.close()
+})
+
+test('a session that can not be read rejects its readers only, and the next one reads again', async () => {
+  let fails = true
+  const { client, reads, newestText } = await stage((history) => {
+    history.run({ parts: user('Cut.') }).write({ type: 'text', delta: 'Half' })
+    if (fails) throw new ReplyError('unreachable', 'The agent did not answer.')
+  })
+  await expect(client.reply(place.sessionID)).rejects.toThrow('The agent did not answer.')
+  expect(textOf(await client.prompt({ text: 'Hello.' }).result)).toBe('An answer.')
+  fails = false
+  expect(await newestText()).toBe('Half')
+  expect(reads()).toBe(2)
+  await client.close()
+})
+
+test('sub-agents of the past are read with their session', async () => {
+  const { agent, client } = await stage((history) => {
+    const run = history.run({ parts: user('Delegate.') })
+    const metadata = { sessionId: 'ses_child' }
+    const state = { status: 'completed', input: {}, output: 'Done.', metadata } as const
+    const child = run.child({ sessionID: 'ses_child', title: 'Look around', text: 'Look.' })
+    child.write({ type: 'text', delta: 'I looked.' })
+    child.end({ type: 'completed' })
+    run.write({ type: 'tool', callID: 'task', tool: 'task', state })
+    run.end({ type: 'completed' })
+  })
+  const reply = await client.reply(place.sessionID)
+  expect(reply?.children.map((child) => [child.reply.sessionID, textOf(child.reply)])).toEqual([
+    ['ses_child', 'I looked.'],
+  ])
+  expect((await agent.source.children(place)).map(({ title }) => title)).toEqual(['Look around'])
+  await client.close()
+})
+
+test('a session keeps its last runs, and says that the older ones are missing', async () => {
+  const { agent, client } = await stage((history) => {
+    for (const text of ['1', '2', '3', '4', '5']) {
+      const run = history.run({ parts: user(text) })
+      run.child({ sessionID: `ses_child_${text}`, text: 'Look.' }).end({ type: 'completed' })
+      run.end({ type: 'completed' })
+    }
+  })
+  const { messages, isWhole } = await agent.source.startReading().session(place, { messageIDs: [] })
+  const texts = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
+  expect([texts, isWhole]).toEqual([['3', '4', '5'], false])
+  await client.close()
+})
+
+test('lists the sessions of the agent with those of this process', async () => {
+  const { client } = await stage(answered, {
+    sessions: async () => [{ sessionID: 'ses_desk', title: 'At the desk', updatedAt: 5 }],
+    fork: async ({ sessionID, directory }) => ({ sessionID: `${sessionID}_copy`, directory }),
+  })
+  const { sessionID } = await client.prompt({ text: 'Hello.' }).result
+  expect((await client.sessions()).map((each) => each.sessionID).toSorted()).toEqual([sessionID, 'ses_desk'].toSorted())
+  expect((await client.fork(sessionID)).sessionID).toBe(`${sessionID}_copy`)
+  await client.close()
+})
+
+test('without read, the content of sessions can not be read', async () => {
+  const { client, agent } = await stage(answered, { read: undefined })
+  await expect(agent.source.startReading().session(place, { messageIDs: [] })).rejects.toThrow(
+    'does not show the content',
+  )
+  await expect(agent.source.message(place, 'msg')).rejects.toThrow('does not show the content')
+  await client.close()
+})
+
+test('a text is replaced and taken back by its id', async () => {
+  const { client } = await stage(answered, {
+    prompt: async (run, { text }) => {
+      run.write({ type: 'text', partID: 'a', delta: 'Draft' }, { type: 'text', partID: 'b', delta: 'Second' })
+      run.write({ type: 'text', partID: 'a', delta: ' one.' }, { type: 'text', partID: 'a', replace: 'First.' })
+      if (text === 'back')
+        run.write({ type: 'text', partID: 'b', replace: '' }, { type: 'text', partID: 'c', replace: '' })
+      run.write({ type: 'text', partID: 'a', delta: ' Still.' })
+      run.end({ type: 'completed' })
+    },
+  })
+  const texts = (reply: Reply) =>
+    reply.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
+  expect(texts(await client.prompt({ text: 'Hello.' }).result)).toEqual(['First. Still.', 'Second'])
+  expect(texts(await client.prompt({ text: 'back' }).result)).toEqual(['First. Still.'])
+  await client.close()
+})

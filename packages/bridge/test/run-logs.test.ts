@@ -21,6 +21,14 @@ test('strips control sequences before it splits lines, so that none is cut in tw
   expect(logLines(replyWith([text('a', words)])).map((line) => line.text)).toEqual(['alinkred', 'next'])
 })
 
+test('tells what a command wrote to its standard error apart', () => {
+  const reply = replyWith([text('a', 'Building'), { ...text('b', 'warning: old'), stream: 'stderr' } as Part])
+  expect(logLines(reply)).toEqual([
+    { from: 'stdout', text: 'Building' },
+    { from: 'stderr', text: 'warning: old' },
+  ])
+})
+
 test("has a tool's error and the run's as stderr", () => {
   const failed: Part = {
     ...{ ...fields, id: 'b', type: 'tool', tool: 'bash', callID: 'call_1' },

@@ -55,6 +55,8 @@ export interface TextPart extends PartFields {
   readonly synthetic?: true | undefined
   /** Hidden from the model and from people. */
   readonly ignored?: true | undefined
+  /** Set if a command wrote it to its standard error. */
+  readonly stream?: 'stderr' | undefined
 }
 
 /** The model's thoughts before an answer or a tool call. */

@@ -42,7 +42,8 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     }
     raw.push(text)
     const delta = streams[name].plain.push(text)
-    run.write({ type: 'text', delta, raw: { stream: name, data: text } })
+    const stream = name === 'stderr' ? name : undefined
+    run.write({ type: 'text', delta, stream, raw: { stream: name, data: text } })
   }
 
   /** Seals the current part. Its `raw` has the whole text with terminal sequences. */

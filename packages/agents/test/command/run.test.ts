@@ -43,6 +43,8 @@ describe('a command', () => {
       ['text', 'on\n', { stream: 'stdout', data: 'on\n' }],
     ])
     expect(stdout).toBe('\u001b[31mred\u001b[0mon\n')
+    const streams = reply.messages.flatMap(({ parts }) => parts.map((part) => 'stream' in part && part.stream))
+    expect(streams).toEqual([undefined, 'stderr', undefined])
   })
 
   test('is heard as it writes, in whole characters', async () => {

@@ -80,7 +80,7 @@ export function statusOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
 
 /** One line of a log. */
 export interface LogLine {
-  /** `stdout`: the agent's text. `stderr`: errors of tools and of the run. */
+  /** `stdout`: the agent's text. `stderr`: errors of tools and of the run, and what a command wrote there. */
   readonly from: 'stdout' | 'stderr'
   /** Without control sequences and line breaks. */
   readonly text: string

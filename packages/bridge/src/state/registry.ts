@@ -162,9 +162,9 @@ export function logLines(reply: Reply): readonly LogLine[] {
   return lines.slice(-mostLines)
 }
 
-/** The agent's text, and errors of tools. Empty for other parts. */
+/** The agent's text, or a command's output, and errors of tools. Empty for other parts. */
 function linesOfPart(part: Part): readonly LogLine[] {
-  if (isShownText(part)) return splitLines('stdout', part.text)
+  if (isShownText(part)) return splitLines(part.stream ?? 'stdout', part.text)
   if (part.type !== 'tool' || part.state.status !== 'error') return []
   return splitLines('stderr', part.state.error ?? '')
 }

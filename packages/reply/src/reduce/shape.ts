@@ -108,8 +108,8 @@ export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[
 export function withText(part: TextPart | ReasoningPart, text: string, status = part.status): TextPart | ReasoningPart {
   const { id, messageID, hole, raw } = part
   if (part.type === 'reasoning') return { id, messageID, status, hole, raw, type: 'reasoning', text }
-  const { synthetic, ignored } = part
-  return { id, messageID, status, hole, raw, type: 'text', text, synthetic, ignored }
+  const { synthetic, ignored, stream } = part
+  return { id, messageID, status, hole, raw, type: 'text', text, synthetic, ignored, stream }
 }
 
 /** Seals a part. Marks an unfinished call as interrupted, but keeps its status. */

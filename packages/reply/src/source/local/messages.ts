@@ -13,6 +13,7 @@ interface TextPiece {
   /** Its text so far. */
   text: string
   readonly raw: unknown
+  readonly stream: 'stderr' | undefined
 }
 
 interface Message {
@@ -109,7 +110,14 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     const { partID, type, raw } = piece
     const known = partID === undefined ? undefined : message.texts.get(partID)
     if (known?.type === type) return known
-    const made: TextPiece = { id: nextPart(message), type, partID, text: '', raw }
+    const made: TextPiece = {
+      id: nextPart(message),
+      type,
+      partID,
+      text: '',
+      raw,
+      stream: 'delta' in piece ? piece.stream : undefined,
+    }
     if (partID !== undefined) message.texts.set(partID, made)
     return made
   }
@@ -166,8 +174,9 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   }
 
   function openPart({ head }: Message, open: NonNullable<Message['open']>, status: 'open' | 'sealed'): Part {
-    const { id, type, text, raw } = open
-    return { id, messageID: head.id, status, type, text, raw }
+    const { id, type, text, raw, stream } = open
+    const fields = { id, messageID: head.id, status, text, raw } as const
+    return type === 'text' ? { ...fields, type, stream } : { ...fields, type }
   }
 
   function end(how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {

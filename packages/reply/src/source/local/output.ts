@@ -26,6 +26,8 @@ export type LocalOutput =
       readonly type: 'text' | 'reasoning'
       readonly delta: string
       readonly partID?: string | undefined
+      /** As in `TextPart.stream`. Only the piece that begins a part sets it. */
+      readonly stream?: 'stderr' | undefined
     })
   /**
    * Replaces the whole text of the part with this `partID`, or removes the part if the text is empty. For example an agent

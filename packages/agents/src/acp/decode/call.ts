@@ -83,7 +83,7 @@ function isEmpty(value: unknown): boolean {
  * OpenCode sends the tool's name as the first title, with arguments. A title without arguments may be a command.
  * Claude's agent sends the tool's name in `_meta` and, since 0.101, in `name`, both capitalized.
  */
-function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
+export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
   if (typeof claude === 'string') return claude.toLowerCase()
   if (typeof name === 'string') return name
@@ -161,9 +161,10 @@ function resultOf(call: Call): string {
   return JSON.stringify(rawOutput)
 }
 
-function errorOf({ rawOutput, content }: Call): string | undefined {
+function errorOf(call: Call): string | undefined {
+  const { rawOutput, content } = call
   if (isFields(rawOutput) && typeof rawOutput.error === 'string') return rawOutput.error
-  return textsOf(content) || (typeof rawOutput === 'string' && rawOutput) || undefined
+  return textsOf(content) || (typeof rawOutput === 'string' && rawOutput) || printedBy(call) || undefined
 }
 
 function itemsOf(content: Call['content']) {

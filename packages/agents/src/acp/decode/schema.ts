@@ -37,12 +37,27 @@ export const block = {
   resource: z.object({ resource: z.object({ uri: z.string(), mimeType: text, text, blob: text }) }),
 } as const
 
-/** One item of a tool call's content. */
-export const toolContent = z.discriminatedUnion('type', [
+/** One item of a tool call's content. Version 1 has one file in a diff, version 2 a list of changes with a patch. */
+export const toolContent = z.union([
   z.object({ type: z.literal('content'), content }),
   z.object({ type: z.literal('diff'), path: z.string(), oldText: text, newText: z.string() }),
+  z.object({
+    type: z.literal('diff'),
+    changes: z.array(z.unknown()),
+    patch: z.object({ format: z.string(), text: z.string() }).nullish(),
+  }),
   z.object({ type: z.literal('terminal'), terminalId: z.string() }),
 ])
+
+/** The tokens of a turn. A draft of version 1, and a part of version 2. */
+export const tokenCounts = z.object({
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  thoughtTokens: z.number().nullish(),
+  cachedReadTokens: z.number().nullish(),
+  cachedWriteTokens: z.number().nullish(),
+})
+export type TokenCounts = z.infer<typeof tokenCounts>
 
 const choice = z.object({ const: z.string(), title: text, description: text })
 export const property = z.looseObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { content, text, toolFields } from '../schema.ts'
+import { content, text, tokenCounts, toolFields } from '../schema.ts'
 
 /**
  * The shapes of protocol version 1 that are read here, https://agentclientprotocol.com/protocol/schema. Fields that are
@@ -93,16 +93,7 @@ export const terminalRequest = z.object({ sessionId: z.string(), terminalId: z.s
  */
 export const promptResponse = z.object({
   stopReason: z.string(),
-  usage: z
-    .object({
-      inputTokens: z.number(),
-      outputTokens: z.number(),
-      thoughtTokens: z.number().nullish(),
-      cachedReadTokens: z.number().nullish(),
-      cachedWriteTokens: z.number().nullish(),
-    })
-    .nullish()
-    .catch(undefined),
+  usage: tokenCounts.nullish().catch(undefined),
   _meta: z
     .object({
       quota: z.object({ token_count: z.object({ input_tokens: z.number(), output_tokens: z.number() }) }),

@@ -1,0 +1,176 @@
+import type { LocalEnding } from '@reply/core/source'
+import { type Call, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
+import { endingOf, failureOf, usageOf } from '../ending.ts'
+import type { AcpState, DecodedUpdate } from '../update.ts'
+import { mergedCall } from './call.ts'
+import { type StateUpdate, type ToolCallUpdate, type Update, type UpdateKind, updates } from './schema.ts'
+import { commandsOf, readConfig } from './session.ts'
+import { type AgentTerminal, grownTerminal, updatedTerminal } from './terminal.ts'
+import { appended, replaced, type Texts, type WrittenText, withoutOpenText } from './texts.ts'
+
+/** The state of a session before an update. */
+export interface SessionState {
+  /** The calls of the run. */
+  readonly calls: ReadonlyMap<string, Call>
+  /** The session's cost at the start of the run, in US dollars. */
+  readonly costBefore: number
+  /** The session's cost so far, in US dollars. */
+  readonly cost: number
+  readonly terminals: ReadonlyMap<string, AgentTerminal>
+  readonly texts: Texts
+}
+
+/** A decoded update, with the parts of the session's state that it replaces. */
+export interface DecodedV2 extends DecodedUpdate {
+  /** More calls that it changes, because they show a terminal. */
+  readonly calls?: readonly Call[] | undefined
+  readonly terminal?: AgentTerminal | undefined
+  readonly texts?: Texts | undefined
+}
+
+const nothing: DecodedV2 = {}
+
+type Decoders = { readonly [K in UpdateKind]: (update: Update<K>, known: SessionState) => DecodedV2 }
+
+/** A decoder for each kind of update. Pure. */
+const decoders: Decoders = {
+  // The response to the prompt has its id. A replay is read elsewhere.
+  user_message: () => nothing,
+  user_message_chunk: () => nothing,
+  agent_message: (update, known) => replacedText('text', update, known),
+  agent_message_chunk: ({ messageId, content }, { texts }) => written(appended(texts, 'text', messageId, content)),
+  agent_thought: (update, known) => replacedText('reasoning', update, known),
+  agent_thought_chunk: ({ messageId, content }, { texts }) => written(appended(texts, 'reasoning', messageId, content)),
+  state_update: (update, known) => ({ state: stateOf(update, known) }),
+  tool_call_update: toolCallUpdate,
+  tool_call_content_chunk: ({ toolCallId, content }, known) => {
+    const before = known.calls.get(toolCallId)?.content ?? []
+    return toolCallUpdate({ toolCallId, content: [...before, content] }, known)
+  },
+  terminal_update: (update, known) =>
+    changedTerminal(updatedTerminal(known.terminals.get(update.terminalId), update), known),
+  terminal_output_chunk: ({ terminalId, data }, known) => {
+    const terminal = updatedTerminal(known.terminals.get(terminalId), { terminalId })
+    return changedTerminal(grownTerminal(terminal, data), known)
+  },
+  // Only a plan of items is a checklist. An agent asks before it acts on another plan, and shows it there.
+  plan_update: ({ plan }) => {
+    const todos = plan.entries?.map(({ content, status, priority }) => ({
+      content,
+      status,
+      priority: priority ?? undefined,
+    }))
+    return todos ? { outputs: [{ type: 'todos', todos }] } : nothing
+  },
+  // The checklist stays, as a record of what was done.
+  plan_removed: () => nothing,
+  available_commands_update: ({ availableCommands }) => ({ session: { commands: commandsOf(availableCommands) } }),
+  config_option_update: ({ configOptions }) => ({ session: { config: readConfig(configOptions) } }),
+  session_info_update: ({ title }) => (title ? { title } : nothing),
+  usage_update: ({ used, size, cost }, { costBefore }) => {
+    const total = cost?.currency === 'USD' ? cost.amount : undefined
+    const tokens = { input: used, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    return {
+      cost: total,
+      outputs: [
+        { type: 'context-limit', contextLimit: size },
+        { type: 'usage', stepID: 'turn', tokens, cost: Math.max(0, (total ?? costBefore) - costBefore) },
+      ],
+    }
+  },
+  notice: ({ severity, title, description }) => ({
+    notice: { severity, title, description: description ?? undefined },
+  }),
+  compaction_update: ({ status }) => {
+    // Only its summary has changed.
+    if (status === undefined || status === null) return nothing
+    const state = status === 'in_progress' ? 'started' : status === 'completed' ? 'done' : 'failed'
+    return { outputs: [{ type: 'compaction', state, auto: true }] }
+  },
+  // The summary replaces the history. It is not part of the answer.
+  compaction_summary_chunk: () => nothing,
+  subagent_update: ({ sessionId, title, description, state, capabilities }, known) => ({
+    child: {
+      sessionID: sessionId,
+      title: title ?? undefined,
+      description: description ?? undefined,
+      state: state ? stateOf(state, known) : undefined,
+      ...(capabilities !== undefined && { isCancelable: capabilities?.cancel != null }),
+    },
+  }),
+  session_message: ({ messageId, senderSessionId, recipientSessionId, content }) => ({
+    message: {
+      messageID: messageId,
+      senderID: senderSessionId ?? undefined,
+      recipientID: recipientSessionId ?? undefined,
+      text: (content ?? []).map((block) => textIn(block) ?? '').join(''),
+    },
+  }),
+  session_message_chunk: ({ messageId, content }) => ({
+    message: { messageID: messageId, text: textIn(content) ?? '' },
+  }),
+}
+
+function replacedText(
+  kind: 'text' | 'reasoning',
+  { messageId, content }: Update<'agent_message'>,
+  { texts }: SessionState,
+): DecodedV2 {
+  return content === undefined ? nothing : written(replaced(texts, kind, messageId, content ?? []))
+}
+
+function written({ outputs, texts }: WrittenText): DecodedV2 {
+  return { outputs, texts }
+}
+
+function toolCallUpdate(update: ToolCallUpdate, { calls, terminals, texts }: SessionState): DecodedV2 {
+  const known = calls.get(update.toolCallId)
+  const call = withTerminals(mergedCall(known, update), (id) => terminals.get(id)?.text)
+  return { call, outputs: [outputOf(call)], ...(!known && { texts: withoutOpenText(texts) }) }
+}
+
+/** The terminal, and the calls that show it. A command in the background writes after its call has ended. */
+function changedTerminal(terminal: AgentTerminal, { calls, terminals }: SessionState): DecodedV2 {
+  const { terminalID, text } = terminal
+  if (text === (terminals.get(terminalID)?.text ?? '')) return { terminal }
+  const showing = [...calls.values()].filter((call) => terminalsOf(call).includes(terminalID))
+  const changed = showing.map((call) => withTerminals(call, (id) => (id === terminalID ? text : undefined)))
+  return { terminal, calls: changed, outputs: changed.map((call) => outputOf(call)) }
+}
+
+function stateOf({ state, stopReason, usage, error }: StateUpdate, { cost, costBefore }: SessionState): AcpState {
+  switch (state) {
+    case 'running':
+      return { type: 'running' }
+    case 'requires_action':
+      return { type: 'waiting' }
+    case 'idle':
+      return {
+        type: 'idle',
+        ending: error || stopReason === 'error' ? failed(error) : endingOf(stopReason ?? 'end_turn'),
+        usage: usageOf(usage, Math.max(0, cost - costBefore)),
+      }
+    default:
+      return { type: 'unknown' }
+  }
+}
+
+function failed(error: StateUpdate['error']): LocalEnding {
+  const message = 'The agent gave no reason.'
+  return { type: 'failed', error: error ? failureOf(error) : { name: 'error', message, raw: undefined } }
+}
+
+/** Decodes one session update. Undefined if it is malformed. */
+export function decodeUpdate(update: { readonly sessionUpdate: string }, known: SessionState): DecodedV2 | undefined {
+  const { sessionUpdate: kind } = update
+  return isKind(kind) ? decodeAs(kind, update, known) : { unknownKind: kind }
+}
+
+function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: SessionState): DecodedV2 | undefined {
+  const { data } = updates[kind].safeParse(update)
+  return data === undefined ? undefined : decoders[kind](data as Update<K>, known)
+}
+
+function isKind(kind: string): kind is UpdateKind {
+  return Object.hasOwn(updates, kind)
+}

@@ -12,6 +12,31 @@ export interface AcpNotice {
   readonly description?: string | undefined
 }
 
+/** What the agent reports of a sub-agent that a session started. */
+export interface DecodedSubagent {
+  /** The sub-agent's own session. */
+  readonly sessionID: string
+  /** A short description of its task. */
+  readonly title?: string | undefined
+  /** Absent if the update doesn't tell. */
+  readonly state?: 'running' | LocalEnding | undefined
+  /** Whether it can be canceled by itself. Absent if the update doesn't tell. */
+  readonly isCancelable?: boolean | undefined
+}
+
+/** A message between two sessions. */
+export interface DecodedMessage {
+  readonly id: string
+  /** The session that receives it. */
+  readonly sessionID: string
+  readonly text: string
+}
+
+/** The state of the work in a session. `idle` ends the work, if any, with its usage. Only version 2 has it. */
+export type DecodedState =
+  | { readonly type: 'running' }
+  | { readonly type: 'idle'; readonly ending: LocalEnding; readonly usage: readonly LocalOutput[] }
+
 /** A decoded update. If all fields are absent, it changes nothing. */
 export interface DecodedUpdate {
   readonly outputs?: readonly LocalOutput[] | undefined
@@ -21,35 +46,11 @@ export interface DecodedUpdate {
   readonly title?: string | undefined
   readonly cost?: number | undefined
   readonly notice?: AcpNotice | undefined
-  /** The state of the session's own work. Version 2 only. */
-  readonly state?: AcpState | undefined
-  /** A sub-agent of the session. */
-  readonly child?: AcpChild | undefined
-  /** A message between the session and a sub-agent, or a part of it. */
-  readonly message?: AcpChildMessage | undefined
-  /** The name of a kind that this version of the protocol doesn't have here. */
+  readonly subagent?: DecodedSubagent | undefined
+  readonly message?: DecodedMessage | undefined
+  readonly state?: DecodedState | undefined
+  /** The id of a message of the user, and its text or a piece of it. */
+  readonly prompt?: { readonly messageID: string; readonly text: string } | undefined
+  /** The name of a kind that the protocol doesn't have. */
   readonly unknownKind?: string | undefined
-}
-
-/** Whether a session works. `waiting` is for a person, and `unknown` is a state that the agent doesn't report. */
-export type AcpState =
-  | { readonly type: 'running' | 'waiting' | 'unknown' }
-  | { readonly type: 'idle'; readonly ending: LocalEnding; readonly usage: readonly LocalOutput[] }
-
-/** What has changed of a sub-agent. Absent fields stay as they are. */
-export interface AcpChild {
-  readonly sessionID: string
-  readonly title?: string | undefined
-  readonly description?: string | undefined
-  readonly state?: AcpState | undefined
-  /** Whether it can be canceled by itself. */
-  readonly isCancelable?: boolean | undefined
-}
-
-/** A message that one session sent to another. */
-export interface AcpChildMessage {
-  readonly messageID: string
-  readonly senderID?: string | undefined
-  readonly recipientID?: string | undefined
-  readonly text: string
 }

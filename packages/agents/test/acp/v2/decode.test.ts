@@ -132,8 +132,8 @@ test('a state tells whether the session works, and why it stopped', () => {
   const state = (fields: object) => decoded({ sessionUpdate: 'state_update', ...fields }).last?.state
   const usage = { inputTokens: 120, outputTokens: 24, cachedReadTokens: 0, totalTokens: 144 }
   expect(state({ state: 'running' })).toEqual({ type: 'running' })
-  expect(state({ state: 'requires_action' })).toEqual({ type: 'waiting' })
-  expect(state({ state: 'sleeping' })).toEqual({ type: 'unknown' })
+  expect(state({ state: 'requires_action' })).toEqual({ type: 'running' })
+  expect(state({ state: 'sleeping' })).toBe(undefined)
   expect(state({ state: 'idle' })).toEqual({ type: 'idle', ending: { type: 'completed' }, usage: [] })
   expect(state({ state: 'idle', stopReason: 'cancelled', usage })).toMatchObject({
     ending: { type: 'aborted' },
@@ -148,16 +148,16 @@ test('a state tells whether the session works, and why it stopped', () => {
 
 test('a sub-agent is told with its state and whether it can be canceled', () => {
   const child = (fields: object) =>
-    decoded({ sessionUpdate: 'subagent_update', sessionId: 's2', ...fields }).last?.child
+    decoded({ sessionUpdate: 'subagent_update', sessionId: 's2', ...fields }).last?.subagent
   expect(child({ title: 'Look', capabilities: { cancel: {} }, state: { state: 'running' } })).toEqual({
     sessionID: 's2',
     title: 'Look',
     isCancelable: true,
-    state: { type: 'running' },
+    state: 'running',
   })
   expect(child({ capabilities: { cancel: null } })).toEqual({ sessionID: 's2', isCancelable: false })
   expect(child({ state: { state: 'idle', stopReason: 'error', error: { code: 1, message: 'No.' } } })).toMatchObject({
-    state: { type: 'idle', ending: { type: 'failed' } },
+    state: { type: 'failed', error: { message: 'No.' } },
   })
 })
 

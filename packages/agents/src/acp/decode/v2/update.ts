@@ -1,7 +1,7 @@
 import type { LocalEnding } from '@reply/core/source'
 import { type Call, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf, usageOf } from '../ending.ts'
-import type { AcpState, DecodedUpdate } from '../update.ts'
+import type { DecodedState, DecodedUpdate } from '../update.ts'
 import { mergedCall } from './call.ts'
 import { type StateUpdate, type ToolCallUpdate, type Update, type UpdateKind, updates } from './schema.ts'
 import { commandsOf, readConfig } from './session.ts'
@@ -34,9 +34,8 @@ type Decoders = { readonly [K in UpdateKind]: (update: Update<K>, known: Session
 
 /** A decoder for each kind of update. Pure. */
 const decoders: Decoders = {
-  // The response to the prompt has its id. A replay is read elsewhere.
-  user_message: () => nothing,
-  user_message_chunk: () => nothing,
+  user_message: ({ messageId: messageID, content }) => ({ prompt: { messageID, text: textsIn(content) } }),
+  user_message_chunk: ({ messageId: messageID, content }) => ({ prompt: { messageID, text: textsIn([content]) } }),
   agent_message: (update, known) => replacedText('text', update, known),
   agent_message_chunk: ({ messageId, content }, { texts }) => written(appended(texts, 'text', messageId, content)),
   agent_thought: (update, known) => replacedText('reasoning', update, known),
@@ -89,26 +88,25 @@ const decoders: Decoders = {
   },
   // The summary replaces the history. It is not part of the answer.
   compaction_summary_chunk: () => nothing,
-  subagent_update: ({ sessionId, title, description, state, capabilities }, known) => ({
-    child: {
-      sessionID: sessionId,
-      title: title ?? undefined,
-      description: description ?? undefined,
-      state: state ? stateOf(state, known) : undefined,
-      ...(capabilities !== undefined && { isCancelable: capabilities?.cancel != null }),
-    },
-  }),
-  session_message: ({ messageId, senderSessionId, recipientSessionId, content }) => ({
-    message: {
-      messageID: messageId,
-      senderID: senderSessionId ?? undefined,
-      recipientID: recipientSessionId ?? undefined,
-      text: (content ?? []).map((block) => textIn(block) ?? '').join(''),
-    },
-  }),
-  session_message_chunk: ({ messageId, content }) => ({
-    message: { messageID: messageId, text: textIn(content) ?? '' },
-  }),
+  subagent_update: ({ sessionId: sessionID, title, description, state, capabilities }, known) => {
+    const told = state ? stateOf(state, known) : undefined
+    return {
+      subagent: {
+        sessionID,
+        title: title ?? description ?? undefined,
+        state: told?.type === 'idle' ? told.ending : told?.type,
+        isCancelable: capabilities === undefined ? undefined : Boolean(capabilities?.cancel),
+      },
+    }
+  },
+  session_message: ({ messageId: id, recipientSessionId: sessionID, content }) =>
+    sessionID ? { message: { id, sessionID, text: textsIn(content) } } : nothing,
+  // Agents send their messages whole.
+  session_message_chunk: () => nothing,
+}
+
+function textsIn(content: Update<'user_message'>['content']): string {
+  return (content ?? []).flatMap((block) => textIn(block) ?? []).join('\n')
 }
 
 function replacedText(
@@ -138,21 +136,15 @@ function changedTerminal(terminal: AgentTerminal, { calls, terminals }: SessionS
   return { terminal, calls: changed, outputs: changed.map((call) => outputOf(call)) }
 }
 
-function stateOf({ state, stopReason, usage, error }: StateUpdate, { cost, costBefore }: SessionState): AcpState {
-  switch (state) {
-    case 'running':
-      return { type: 'running' }
-    case 'requires_action':
-      return { type: 'waiting' }
-    case 'idle':
-      return {
-        type: 'idle',
-        ending: error || stopReason === 'error' ? failed(error) : endingOf(stopReason ?? 'end_turn'),
-        usage: usageOf(usage, Math.max(0, cost - costBefore)),
-      }
-    default:
-      return { type: 'unknown' }
-  }
+/** Undefined for a state that says nothing. A session that waits for a person is running. */
+function stateOf(
+  { state, stopReason, usage, error }: StateUpdate,
+  { cost, costBefore }: SessionState,
+): DecodedState | undefined {
+  if (state === 'running' || state === 'requires_action') return { type: 'running' }
+  if (state !== 'idle') return undefined
+  const ending = error || stopReason === 'error' ? failed(error) : endingOf(stopReason ?? 'end_turn')
+  return { type: 'idle', ending, usage: usageOf(usage, Math.max(0, cost - costBefore)) }
 }
 
 function failed(error: StateUpdate['error']): LocalEnding {

@@ -146,8 +146,10 @@ for (const [name, { file, scenario, stage, source, play }] of Object.entries(sce
   await agent.close()
   const modelPort = Number(new URL(model.url).port)
   const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })
-    // Claude Code names folders after the project's path.
+    // Claude Code names folders after the user's id and the project's path, and a socket after its process.
     .replaceAll(directory.replaceAll('/', '-'), '-project')
+    .replace(/\/tmp\/claude-\d+/g, '/tmp/claude')
+    .replace(/\/tmp\/cc-socks\/\d+\.sock/g, '/tmp/cc-socks/1.sock')
   await close()
   await rm(folder, { recursive: true, force: true })
   // A second process lists models and commands into the same file.

@@ -10,8 +10,9 @@ type Decision =
 type Asked = Extract<ClaudeEvent, { readonly type: 'ask' }>
 
 /**
- * Converts a permission request to an ask. The tool AskUserQuestion sends its questions this way, too. `input` is what
- * the person is asked to allow: the request's own, or the call's if the request repeats none.
+ * Returns the ask to show for a permission request. AskUserQuestion asks its questions this way too: its ask is a
+ * question, or a permission if its input has no questions that can be read. `send` gets the decision. An allowed call runs
+ * with `input`, and "always" is limited to the session.
  */
 export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => Promise<void>): LocalAsk {
   const { requestID, callID, tool, rules } = asked
@@ -21,7 +22,7 @@ export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => 
       return { question, header, options, multiple: multiSelect, custom: true }
     })
     const reply = async (answer: LocalAnswer): Promise<void> => {
-      if (answer.type !== 'answered') return await send(refusal(answer, 'The person did not answer.'))
+      if (answer.type !== 'answered') return await send(denialOf(answer, 'The person did not answer.'))
       // The tool takes one text for each question, keyed by the question's text.
       const answers = questions.map(({ question }, at) => [question, (answer.answers[at] ?? []).join(', ')] as const)
       await send({ behavior: 'allow', updatedInput: { ...input, answers: Object.fromEntries(answers) } })
@@ -40,7 +41,7 @@ export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => 
     metadata: {},
     reply: async (answer) => {
       if (answer.type === 'rejected' || answer.type === 'canceled')
-        return await send(refusal(answer, 'The person does not allow this.'))
+        return await send(denialOf(answer, 'The person does not allow this.'))
       // For this session only. A permission given in a chat must not change the project's settings.
       const allowed = rules.map(({ suggestion }) => ({ ...suggestion, destination: 'session' }))
       const permanent = answer.type === 'always' ? { updatedPermissions: allowed } : {}
@@ -49,7 +50,7 @@ export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => 
   }
 }
 
-function refusal(answer: LocalAnswer, otherwise: string): Decision {
+function denialOf(answer: LocalAnswer, otherwise: string): Decision {
   if (answer.type === 'canceled') return { behavior: 'deny', message: 'The run was stopped.', interrupt: true }
   return { behavior: 'deny', message: (answer.type === 'rejected' && answer.message) || otherwise }
 }

@@ -35,13 +35,13 @@ export function createChecklist(): Checklist {
   let tasks: readonly TodoItem[] = []
   return {
     apply: (change) => {
-      tasks = change.type === 'all' ? change.tasks : changed(tasks, change)
+      tasks = change.type === 'all' ? change.tasks : withChange(tasks, change)
       return tasks.map(({ content, status }) => ({ content, status }))
     },
   }
 }
 
-function changed(tasks: readonly TodoItem[], change: Extract<TodoChange, { readonly type: 'task' }>) {
+function withChange(tasks: readonly TodoItem[], change: Extract<TodoChange, { readonly type: 'task' }>) {
   const { id, content, status } = change
   if (status === 'deleted') return tasks.filter((task) => task.id !== id)
   const known = tasks.find((task) => task.id === id)

@@ -10,14 +10,15 @@ import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
  */
 export interface ClaudeSessionWriter {
   /** Call it before you send the prompt of a run. The run ends with the turn that answers its prompt. */
-  expect(run: LocalRun, uuid: string): void
+  expectTurn(run: LocalRun, uuid: string): void
+  /** Writes an event to the run that it belongs to. Begins and ends runs. `raw` is the event's line. */
   write(event: ClaudeEvent, raw: unknown): void
   /** The running task of a sub-agent's run. Undefined for other runs. */
   taskOf(run: LocalRun): string | undefined
   /** Whether a turn runs, a prompt waits, or a task works in the background. */
   isBusy(): boolean
   /** Ends all runs, because the process has ended. */
-  fail(message: string): void
+  failAll(message: string): void
 }
 
 interface Call {
@@ -33,8 +34,6 @@ interface Call {
 interface Task {
   readonly title: string
   readonly isBackground: boolean
-  /** The call that started it. */
-  readonly callID: string | undefined
   /** The sub-agent's run. Absent for commands. */
   readonly run: LocalRun | undefined
 }
@@ -77,14 +76,14 @@ export function createSessionWriter(
   /** Tasks in the background that have ended, and whose summary is still to come. */
   const unreported = new Set<string>()
   return {
-    expect,
+    expectTurn,
     write,
     taskOf: (run) => [...tasks].find(([, task]) => task.run === run)?.[0],
     isBusy: () => turn !== undefined || waiting.length > 0 || tasks.size > 0,
-    fail,
+    failAll,
   }
 
-  function expect(run: LocalRun, uuid: string): void {
+  function expectTurn(run: LocalRun, uuid: string): void {
     waiting = [...waiting, { uuid, run }]
   }
 
@@ -105,7 +104,7 @@ export function createSessionWriter(
       case 'task-ended':
         return endTask(event)
       case 'ask':
-        return ask(event, raw)
+        return showAsk(event, raw)
       case 'ask-gone':
         for (const run of [turn?.run, ...[...children.values()].map((child) => child.run)])
           run?.closeAsk(event.requestID)
@@ -158,7 +157,7 @@ export function createSessionWriter(
     turn = undefined
     if (!ended) return
     const { run, prompt, isConfirmed } = ended
-    spend(run, event.cost ?? event.totalCost - lastTotalCost)
+    writeUsage(run, event.cost ?? event.totalCost - lastTotalCost)
     lastTotalCost = event.totalCost
     if (event.contextLimit !== undefined) run.write({ type: 'context-limit', contextLimit: event.contextLimit })
     // The turn was Claude Code's own. The prompt's follows.
@@ -183,17 +182,17 @@ export function createSessionWriter(
       case 'delta':
         return run.write({ type: event.kind, delta: event.delta, raw })
       case 'writing':
-        return call(run, { callID: event.callID, tool: event.tool }, raw)
+        return writeCall(run, { callID: event.callID, tool: event.tool }, raw)
       case 'step':
         if (step) step = { ...step, output: event.output }
-        return spend(run, 0)
+        return writeUsage(run, 0)
       case 'text':
         // The text was streamed already. Claude Code's own messages become the run's error.
         return event.isOwn ? undefined : run.write({ type: 'seal', raw })
       case 'call':
-        return call(run, event, raw)
+        return writeCall(run, event, raw)
       case 'result':
-        return result(event, raw)
+        return writeResult(event, raw)
       case 'retry': {
         const { attempt, message } = event
         return run.write({ type: 'retry', attempt, message, nextAt: now() + event.afterMs })
@@ -211,28 +210,30 @@ export function createSessionWriter(
   ): void {
     const run = children.get(parent)?.run
     if (event.type === 'text') run?.write({ type: event.kind, delta: event.text, raw }, { type: 'seal' })
-    else if (event.type === 'result') result(event, raw)
-    else if (run) call(run, event, raw)
+    else if (event.type === 'result') writeResult(event, raw)
+    else if (run) writeCall(run, event, raw)
     else writeToTurn(event, raw)
   }
 
-  function ask(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
+  /** Shows an ask in the run that it belongs to. Denies the request if that run has ended. */
+  function showAsk(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
     const child = event.agentID === undefined ? undefined : tasks.get(event.agentID)?.run
     const asking = child ?? turn?.run
-    if (!asking?.isOpen()) return refuse(event.requestID)
+    if (!asking?.isOpen()) return denyRequest(event.requestID)
     const known = calls.get(event.callID)?.arguments
     // From 2.1.318 on, the request to leave plan mode repeats no input, and the plan is in the call alone.
     const input = known && Object.keys(event.input).length === 0 ? known : event.input
     // Claude Code may send a sub-agent's call after its request.
-    call(asking, { ...event, input }, raw)
+    writeCall(asking, { ...event, input }, raw)
     asking.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
   }
 
-  function refuse(requestID: string): void {
+  function denyRequest(requestID: string): void {
     respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
   }
 
-  function call(
+  /** Writes a call that begins, or whose input is known now. */
+  function writeCall(
     run: LocalRun,
     { callID, tool, input }: { readonly callID: string; readonly tool: string; readonly input?: Input },
     raw: unknown,
@@ -242,24 +243,25 @@ export function createSessionWriter(
     const startedAt = known?.startedAt ?? now()
     calls.set(callID, { run, name: tool, tool: toolName(tool), arguments: input ?? {}, startedAt })
     const begun = input === undefined ? ({ status: 'pending' } as const) : ({ status: 'running', startedAt } as const)
-    const state = { ...begun, input: toolInput(tool, input ?? {}), ...link(callID) }
+    const state = { ...begun, input: toolInput(tool, input ?? {}), ...childLink(callID) }
     run.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
   }
 
-  /** Links a sub-agent's call to its session. */
-  function link(callID: string) {
+  /** The metadata that links a call to its sub-agent. Empty for other calls. */
+  function childLink(callID: string) {
     const child = children.get(callID)
     if (!child) return {}
     return { metadata: { sessionId: child.run.sessionID, ...(child.isBackground && { background: true }) } }
   }
 
-  function result(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
+  /** Writes the end of a call, and the change that it made to the checklist. */
+  function writeResult(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
     const { callID, isError, text: output, value, isLaunch } = event
     const known = calls.get(callID)
     if (!known) return
     const { run, name, tool, startedAt } = known
     const input = toolInput(name, known.arguments)
-    const fields = { input, startedAt, endedAt: now(), ...link(callID) }
+    const fields = { input, startedAt, endedAt: now(), ...childLink(callID) }
     // A sub-agent whose end was not reported ended with its call.
     if (!isLaunch) children.get(callID)?.run.end(isError ? { type: 'aborted' } : { type: 'completed' })
     const state = isError
@@ -280,15 +282,20 @@ export function createSessionWriter(
     const known = callID === undefined ? undefined : calls.get(callID)
     const isBackground = event.isBackground ?? (kind === 'command' || known?.arguments.run_in_background === true)
     if (kind === 'command' || callID === undefined || !known) {
-      tasks.set(taskID, { title, isBackground, callID, run: undefined })
+      tasks.set(taskID, { title, isBackground, run: undefined })
       return
     }
     const run = known.run.child({ sessionID: sessions.get(taskID), title, text, background: isBackground })
     sessions.set(taskID, run.sessionID)
-    tasks.set(taskID, { title, isBackground, callID, run })
+    tasks.set(taskID, { title, isBackground, run })
     children.set(callID, { run, isBackground })
     const { tool, name, startedAt } = known
-    const state = { status: 'running' as const, input: toolInput(name, known.arguments), startedAt, ...link(callID) }
+    const state = {
+      status: 'running' as const,
+      input: toolInput(name, known.arguments),
+      startedAt,
+      ...childLink(callID),
+    }
     known.run.write({ type: 'tool', callID, tool, state, raw })
   }
 
@@ -305,14 +312,14 @@ export function createSessionWriter(
     task?.run?.end(outcome === 'failed' ? { type: 'failed', error } : { type: outcome })
   }
 
-  function spend(run: LocalRun, spent: number): void {
+  function writeUsage(run: LocalRun, cost: number): void {
     if (!step) return
     const { usage, output, messageID } = step
     const tokens = { ...usage, output, reasoning: 0 }
-    run.write({ type: 'usage', messageID, stepID: messageID, tokens, cost: Math.max(0, spent) })
+    run.write({ type: 'usage', messageID, stepID: messageID, tokens, cost: Math.max(0, cost) })
   }
 
-  function fail(message: string): void {
+  function failAll(message: string): void {
     const ending = { type: 'failed', error: { name: 'ExitError', message, raw: undefined } } as const
     const runs = [turn?.run, ...waiting.map(({ run }) => run), ...[...tasks.values()].map(({ run }) => run)]
     waiting = []

@@ -94,12 +94,13 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const text = promptText(command, prompt)
-      const { program, writer, stopIdleTimer, startIdleTimer } = processes.get(run.sessionID) ?? (await openOnce(run))
+      const { program, writer, stopIdleTimer, startIdleTimer } =
+        processes.get(run.sessionID) ?? (await openProcess(run))
       // Aborted while the process was starting, or while an earlier one was ending.
       if (!run.isOpen()) return writer.isBusy() ? undefined : startIdleTimer()
       stopIdleTimer()
       const uuid = randomUUID()
-      writer.expect(run, uuid)
+      writer.expectTurn(run, uuid)
       const message = { role: 'user', content: [{ type: 'text', text }] }
       await program.send({ type: 'user', uuid, message, parent_tool_use_id: null, session_id: run.sessionID })
     },
@@ -135,14 +136,15 @@ export function claude(options: ClaudeOptions = {}): Source {
     return processes.get(sessionID) ?? (parentID === undefined ? undefined : processOf({ sessionID: parentID }))
   }
 
-  async function openOnce(run: LocalRun): Promise<SessionProcess> {
+  /** Starts the session's process, or waits for the one that is starting. */
+  async function openProcess(run: LocalRun): Promise<SessionProcess> {
     const { sessionID } = run
-    const opened = opening.get(sessionID) ?? open(run).finally(() => opening.delete(sessionID))
+    const opened = opening.get(sessionID) ?? startSession(run).finally(() => opening.delete(sessionID))
     opening.set(sessionID, opened)
     return await opened
   }
 
-  async function open({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
+  async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
     const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
     const respond = async (requestID: string, response: object): Promise<void> => {
@@ -162,7 +164,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     const program = await startClaude(session, directory, take, (message) => {
       stopIdleTimer()
       if (processes.get(sessionID)?.writer === writer) processes.delete(sessionID)
-      writer.fail(message)
+      writer.failAll(message)
     })
     const opened: SessionProcess = { program, writer, stopIdleTimer: () => stopIdleTimer(), startIdleTimer }
     processes.set(sessionID, opened)
@@ -199,7 +201,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       onLine: (value) => {
         for (const event of decodeClaude(value)) {
           if (event.type === 'response') answers.get(event.requestID)?.(event.error, event.value)
-          else if (event.type === 'unknown-request') refuse(event)
+          else if (event.type === 'unknown-request') refuseUnknown(event)
           else onEvent(event, value)
         }
       },
@@ -209,7 +211,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     })
     return program
 
-    function refuse({ requestID, subtype }: Extract<ClaudeEvent, { readonly type: 'unknown-request' }>): void {
+    function refuseUnknown({ requestID, subtype }: Extract<ClaudeEvent, { readonly type: 'unknown-request' }>): void {
       const error = `"${subtype}" is not supported.`
       onError(
         new ReplyError(

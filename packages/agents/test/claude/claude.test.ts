@@ -24,7 +24,7 @@ async function played(name: string, answer?: Answer) {
     },
   )
   const reply = await runRecorded((run) => {
-    writer.expect(run, 'prompt')
+    writer.expectTurn(run, 'prompt')
     play()
   }, answer)
   return { reply, sent, recorded: lines.flatMap(({ from, line }) => (from === 'us' && line.response?.response) || []) }

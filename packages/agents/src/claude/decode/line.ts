@@ -213,17 +213,17 @@ const line = z.union([
   z
     .object({ type: z.literal('system') })
     .and(system)
-    .transform(ofSystem),
+    .transform(systemEvents),
   z
     .object({ type: z.literal('stream_event'), parent_tool_use_id: parent, event: streamed })
-    .transform(({ event, parent_tool_use_id }) => (typeof parent_tool_use_id === 'string' ? [] : ofStream(event))),
+    .transform(({ event, parent_tool_use_id }) => (typeof parent_tool_use_id === 'string' ? [] : streamEvents(event))),
   z
     .object({
       type: z.literal('assistant'),
       parent_tool_use_id: parent,
       message: z.object({ model: z.string(), content: z.array(block) }),
     })
-    .transform(({ message, parent_tool_use_id }) => ofAssistant(message, parent_tool_use_id ?? undefined)),
+    .transform(({ message, parent_tool_use_id }) => assistantEvents(message, parent_tool_use_id ?? undefined)),
   z
     .object({ type: z.literal('user'), isReplay: z.literal(true), uuid: z.string() })
     .transform(({ uuid }): readonly ClaudeEvent[] => [{ type: 'prompt', uuid }]),
@@ -238,11 +238,11 @@ const line = z.union([
       tool_use_result: z.unknown().optional(),
     })
     .transform(({ message, parent_tool_use_id, tool_use_result }) =>
-      ofResults(message.content, parent_tool_use_id ?? undefined, tool_use_result),
+      resultEvents(message.content, parent_tool_use_id ?? undefined, tool_use_result),
     ),
   z
     .object({ type: z.literal('control_request'), request_id: z.string(), request })
-    .transform(({ request_id, request: asked }) => ofRequest(request_id, asked)),
+    .transform(({ request_id, request: asked }) => requestEvents(request_id, asked)),
   z
     .object({
       type: z.literal('control_request'),
@@ -266,7 +266,7 @@ const line = z.union([
   z
     .object({ type: z.literal('result') })
     .and(result)
-    .transform(ofEnd),
+    .transform(endEvents),
 ])
 
 /** Reads one line. Empty if it changes no reply, for example if its kind is unknown. */
@@ -275,7 +275,7 @@ export function decodeClaude(value: unknown): readonly ClaudeEvent[] {
   return found.success ? found.data : []
 }
 
-function ofSystem(found: z.infer<typeof system>): readonly ClaudeEvent[] {
+function systemEvents(found: z.infer<typeof system>): readonly ClaudeEvent[] {
   switch (found.subtype) {
     case 'init':
       return [{ type: 'turn', model: found.model }]
@@ -294,9 +294,9 @@ function ofSystem(found: z.infer<typeof system>): readonly ClaudeEvent[] {
         },
       ]
     case 'task_updated':
-      return ofTaskStatus(found.task_id, found.patch.status)
+      return taskStatusEvents(found.task_id, found.patch.status)
     case 'task_notification':
-      return ofTaskStatus(found.task_id, found.status, found.summary)
+      return taskStatusEvents(found.task_id, found.status, found.summary)
     case 'api_retry':
       return [{ type: 'retry', attempt: found.attempt, afterMs: found.retry_delay_ms, message: found.error }]
     case 'status':
@@ -309,7 +309,7 @@ function ofSystem(found: z.infer<typeof system>): readonly ClaudeEvent[] {
 }
 
 /** Empty for a task that has not ended. */
-function ofTaskStatus(taskID: string, status: string, summary = ''): readonly ClaudeEvent[] {
+function taskStatusEvents(taskID: string, status: string, summary = ''): readonly ClaudeEvent[] {
   const outcome = outcomes.get(status)
   return outcome === undefined ? [] : [{ type: 'task-ended', taskID, outcome, ...(summary !== '' && { summary }) }]
 }
@@ -322,7 +322,7 @@ const outcomes: ReadonlyMap<string, Extract<ClaudeEvent, { readonly type: 'task-
   ['killed', 'aborted'],
 ] as const)
 
-function ofStream(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
+function streamEvents(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
   switch (event.type) {
     case 'message_start': {
       const { id, model, usage } = event.message
@@ -349,7 +349,10 @@ function ofStream(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
 
 type Blocks = readonly z.infer<typeof block>[]
 
-function ofAssistant({ model, content }: { readonly model: string; readonly content: Blocks }, of: string | undefined) {
+function assistantEvents(
+  { model, content }: { readonly model: string; readonly content: Blocks },
+  of: string | undefined,
+) {
   // Messages of Claude Code itself, for example errors, have this model and are not streamed.
   const isOwn = model === '<synthetic>'
   return content.flatMap((one): readonly ClaudeEvent[] => {
@@ -361,7 +364,7 @@ function ofAssistant({ model, content }: { readonly model: string; readonly cont
 }
 
 /** `value` is the tool's own result. Each result has its own line. */
-function ofResults(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
+function resultEvents(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type !== 'tool_result') return []
     const text = textIn(one.content)
@@ -387,7 +390,7 @@ function textIn(content: unknown): string {
     : ''
 }
 
-function ofRequest(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
+function requestEvents(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
   const { tool_name: tool, tool_use_id: callID, agent_id: agentID, permission_suggestions } = asked
   const rules = (permission_suggestions ?? []).flatMap((one) => {
     const found = suggestion.safeParse(one)
@@ -399,7 +402,7 @@ function ofRequest(requestID: string, asked: z.infer<typeof request>): readonly 
   return [{ type: 'ask', requestID, callID, tool, input: asked.input, rules, ...agent }]
 }
 
-function ofEnd(found: z.infer<typeof result>): readonly ClaudeEvent[] {
+function endEvents(found: z.infer<typeof result>): readonly ClaudeEvent[] {
   const { is_error: isError, terminal_reason, api_error_status, stop_reason, modelUsage } = found
   const limits = Object.values(modelUsage).flatMap(({ contextWindow }) => contextWindow ?? [])
   const spent = Object.values(found.model_usage_since_last_result ?? {}).map(({ costUSD }) => costUSD)

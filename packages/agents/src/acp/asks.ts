@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
 import { type Call, isFields } from './decode/call.ts'
 import type { ElicitationRequest } from './decode/schema.ts'
-import type { PermissionRequest } from './decode/v1/schema.ts'
+import type { PermissionRequest } from './decode/v2/permission.ts'
 import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -18,8 +18,9 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
     const response = await ask<PermissionResponse>(run, signal, (requestID, reply) =>
       permissionAsk(request, asked, requestID, reply),
     )
-    const rejected = isRejection(response, request) ? sessions.rejected(request) : undefined
-    if (rejected) run.write(rejected)
+    const isRejected = isRejection(response, request)
+    const ended = isRejected || request.isOwnCall ? sessions.ended(request, isRejected) : undefined
+    if (ended) run.write(ended)
     return response
   }
 
@@ -60,12 +61,16 @@ export function permissionAsk(
   requestID: string,
   reply: (response: PermissionResponse) => void,
 ): LocalAsk {
-  const { toolCall, options } = request
-  const title = toolCall.title ?? call.title ?? call.tool
+  const { toolCall, options, description } = request
+  const title = request.title ?? toolCall.title ?? call.title ?? call.tool
   // Fields that the call's own arguments lack, for example the diff of an edit.
   const requested = isFields(toolCall.rawInput) ? toolCall.rawInput : {}
   const own = isFields(call.rawInput) ? call.rawInput : {}
-  const metadata = Object.fromEntries(Object.entries(requested).filter(([name, value]) => own[name] !== value))
+  const lacking = Object.entries(requested).filter(([name, value]) => own[name] !== value)
+  const metadata = Object.fromEntries([
+    ...lacking,
+    ...(description !== undefined && !request.isOwnCall ? [['reason', description] as const] : []),
+  ])
   return {
     type: 'permission',
     requestID,

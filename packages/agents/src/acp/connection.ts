@@ -4,7 +4,8 @@ import { redactStrings, sentenceOf } from '@reply/core/internal'
 import type { PermissionResponse } from './asks.ts'
 import { type AcpAgent, decodeMessage, readInitialize } from './decode/message.ts'
 import { type ElicitationRequest, elicitationRequest } from './decode/schema.ts'
-import { type PermissionRequest, permissionRequest } from './decode/v1/schema.ts'
+import { type PermissionRequest, permissionRequest } from './decode/v2/permission.ts'
+import { type Dialect, dialects } from './dialect.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 import { addFiles, type FileRights } from './files.ts'
 import type { AcpSettings } from './options.ts'
@@ -15,12 +16,10 @@ import type { Transport } from './transport.ts'
 export interface RunningAgent {
   readonly connection: AgentConnection
   readonly agent: AcpAgent
+  readonly dialect: Dialect
   /** The sessions that this process of the agent has opened. */
   readonly opened: Set<string>
 }
-
-/** The version of the protocol that this package speaks. */
-const protocolVersion = 1
 
 /** Starts the agent and initializes it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
 export async function startAgent(
@@ -28,7 +27,7 @@ export async function startAgent(
   settings: AcpSettings,
   handlers: ClientMethods,
 ): Promise<RunningAgent> {
-  const { name, clock, deadlineMs, authMethodID } = settings
+  const { name, clock, deadlineMs, authMethodID, protocol } = settings
   const connection = connectAgent(transport, settings, handlers)
   try {
     const agent = readInitialize(await firstAnswer())
@@ -37,15 +36,25 @@ export async function startAgent(
         'malformed',
         `${name} did not answer "initialize" in ACP. Check that its command starts an ACP agent.`,
       )
-    if (agent.protocolVersion !== protocolVersion) {
-      const problem = `${name} speaks version ${agent.protocolVersion} of the Agent Client Protocol, not ${protocolVersion}`
-      throw new ReplyError('unsupported', `${problem}. Use a version of the agent that speaks ${protocolVersion}.`)
-    }
-    if (authMethodID !== undefined) await connection.request('authenticate', { methodId: authMethodID }, deadlineMs)
-    return { connection, agent, opened: new Set() }
+    const dialect = dialectOf(agent.protocolVersion)
+    if (authMethodID !== undefined)
+      await connection.request(dialect.methods.login, { methodId: authMethodID }, deadlineMs)
+    return { connection, agent, dialect, opened: new Set() }
   } catch (error) {
     await connection.close()
     throw toReplyError(error, `Starting ${name}`)
+  }
+
+  function dialectOf(version: number): Dialect {
+    const spoken = protocol === 'auto' ? [1, 2] : [protocol]
+    const dialect = Object.values(dialects).find((one) => one.version === version && spoken.includes(version))
+    if (dialect) return dialect
+    const problem = `${name} speaks version ${version} of the Agent Client Protocol, not ${spoken.join(' or ')}`
+    const other = Object.hasOwn(dialects, version) ? `set protocol to ${version}, or use` : 'use'
+    throw new ReplyError(
+      'unsupported',
+      `${problem}. To talk to it, ${other} a version of the agent that speaks ${spoken.join(' or ')}.`,
+    )
   }
 
   async function firstAnswer(): Promise<unknown> {
@@ -60,7 +69,10 @@ export async function startAgent(
       },
     }
     const clientInfo = { name: 'reply', version: '0.1.0' }
-    const answered = connection.request('initialize', { protocolVersion, clientCapabilities, clientInfo }, deadlineMs)
+    const version1 = { protocolVersion: 1, clientCapabilities, clientInfo }
+    // An agent of version 1 ignores the fields of version 2, and the other way round.
+    const both = { ...version1, protocolVersion: 2, capabilities: { elicitation: { form: {} } }, info: clientInfo }
+    const answered = connection.request('initialize', protocol === 1 ? version1 : both, deadlineMs)
     const died = connection.ended.then((how): never => {
       const cure = 'Run it by hand in that folder, or read its stderr with onStderr.'
       throw new ReplyError('unreachable', `${name} ${how} before it answered "initialize". ${cure}`)

@@ -14,6 +14,12 @@ export interface AcpOptions {
   readonly cwd?: string | undefined
   /** Added to your own environment. `undefined` removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /**
+   * The version of the protocol. `auto` takes the newest that the agent speaks. Version 2 is a draft: prompts can be queued,
+   * and the agent reports what it does after its answer and how its sub-agents end. There an agent reads files and runs
+   * commands itself, so `files` and `terminals` apply to version 1 only. Default 1.
+   */
+  readonly protocol?: 'auto' | 1 | 2 | undefined
   /** Shown in errors. Default: the program's name without its folder. */
   readonly name?: string | undefined
   /**
@@ -55,16 +61,31 @@ export interface AcpSettings extends AcpOptions {
   readonly cwd: string
   readonly files: 'none' | 'read' | 'write'
   readonly terminals: boolean
+  readonly protocol: 'auto' | 1 | 2
   readonly clock: Clock
   readonly deadlineMs: number
   /** Removes secrets from the agent's error messages. */
   readonly redact: (text: string) => string
 }
 
-/** Fills in the defaults. Throws `invalid` for an invalid `deadlineMs`. */
+/**
+ * Fills in the defaults. Throws `invalid` for an invalid `deadlineMs`, and for rights that version 2 of the protocol
+ * doesn't have.
+ */
 export function toSettings(options: AcpOptions): AcpSettings {
-  const { command, clock = systemClock, deadlineMs = 60_000, files = 'write', terminals = false } = options
+  const {
+    command,
+    clock = systemClock,
+    deadlineMs = 60_000,
+    files = 'write',
+    terminals = false,
+    protocol = 1,
+  } = options
   if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}. Give a number above 0.`)
+  if (protocol === 2 && (terminals || (options.files ?? 'none') !== 'none')) {
+    const problem = 'Version 2 of the Agent Client Protocol has no files and terminals of the client'
+    throw new ReplyError('invalid', `${problem}. Leave out files and terminals, or set protocol to 1.`)
+  }
   // A callback that throws must not end a run.
   const onError = safeOnError(options.onError)
   return {
@@ -73,6 +94,7 @@ export function toSettings(options: AcpOptions): AcpSettings {
     cwd: resolve(options.cwd ?? '.'),
     files,
     terminals,
+    protocol,
     clock,
     deadlineMs,
     redact: createSecretFilter({ args: options.args, env: { ...process.env, ...options.env } }),

@@ -1,9 +1,12 @@
 import type { LocalOutput } from '@reply/core/source'
-import { askedCall, type Call, hasEnded, outputOf, rejectedCall, terminalsOf, withTerminals } from './decode/call.ts'
+import { type Call, hasEnded, outputOf, rejectedCall, terminalsOf, withTerminals } from './decode/call.ts'
 import type { AcpSession } from './decode/session.ts'
 import type { DecodedUpdate } from './decode/update.ts'
-import type { PermissionRequest } from './decode/v1/schema.ts'
-import { decodeNotification, decodeUpdate, readSession } from './decode/v1/update.ts'
+import { decodeNotification } from './decode/v1/update.ts'
+import type { PermissionRequest } from './decode/v2/permission.ts'
+import type { AgentTerminal } from './decode/v2/terminal.ts'
+import type { Texts } from './decode/v2/texts.ts'
+import type { Dialect } from './dialect.ts'
 import { emptySession } from './session.ts'
 
 /** One session of the agent, with the calls and cost of its current run. */
@@ -12,6 +15,9 @@ interface StoredSession {
   cost: number
   costBefore: number
   calls: Map<string, Call>
+  /** The terminals and texts of the run. Only version 2 of the protocol has them. */
+  terminals: Map<string, AgentTerminal>
+  texts: Texts
 }
 
 /** The sessions of the agent, from its responses and updates. */
@@ -31,8 +37,8 @@ export interface SessionStore {
   link(sessionID: string, callID: string, childID: string): LocalOutput | undefined
   /** Called when a terminal has written or ended. Returns the unfinished calls that show it. */
   printed(sessionID: string, terminalID: string): readonly LocalOutput[]
-  /** The call of a permission that a person rejected. Undefined if it has ended. */
-  rejected(request: PermissionRequest): LocalOutput | undefined
+  /** Ends the call of a permission that was answered. Undefined if it has ended. */
+  ended(request: PermissionRequest, isRejected: boolean): LocalOutput | undefined
   /** The call of a permission request, and its part. */
   callFor(request: PermissionRequest): { readonly call: Call; readonly output: LocalOutput }
 }
@@ -42,20 +48,26 @@ export interface Updated {
   readonly decoded: DecodedUpdate
 }
 
-/** `textOf` returns the text of a terminal, or undefined if it is not open here. */
-export function createSessionStore(textOf: (terminalID: string) => string | undefined): SessionStore {
+/**
+ * `dialectOf` returns the dialect of the running agent. `textOf` returns the text of a terminal, or undefined if it is not
+ * open here.
+ */
+export function createSessionStore(
+  dialectOf: () => Dialect,
+  textOf: (terminalID: string) => string | undefined,
+): SessionStore {
   const sessions = new Map<string, StoredSession>()
   return {
     details: (id) => sessions.get(id)?.details,
     all: () => [...sessions.values()].map(({ details }) => details),
-    open: (id, response) => change(id, readSession(response)),
+    open: (id, response) => change(id, dialectOf().readSession(response)),
     change,
     beginRun,
     costOf: (id) => Math.max(0, stored(id).cost - stored(id).costBefore),
     update,
     link,
     printed,
-    rejected,
+    ended,
     callFor,
   }
 
@@ -63,7 +75,14 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
   function stored(sessionID: string): StoredSession {
     const known = sessions.get(sessionID)
     if (known) return known
-    const made: StoredSession = { details: emptySession(sessionID), cost: 0, costBefore: 0, calls: new Map() }
+    const made: StoredSession = {
+      details: emptySession(sessionID),
+      cost: 0,
+      costBefore: 0,
+      calls: new Map(),
+      terminals: new Map(),
+      texts: { parts: {} },
+    }
     sessions.set(sessionID, made)
     return made
   }
@@ -77,6 +96,8 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
     const session = stored(sessionID)
     session.costBefore = session.cost
     session.calls = new Map()
+    session.terminals = new Map()
+    session.texts = { parts: {} }
   }
 
   function update(params: unknown): Updated | undefined {
@@ -84,9 +105,12 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
     if (!notified) return undefined
     const { sessionId: sessionID, update: raw } = notified
     const session = stored(sessionID)
-    const decoded = decodeUpdate(raw, { ...session, textOf })
+    const decoded = dialectOf().decode(raw, { ...session, textOf })
     if (!decoded) return undefined
-    if (decoded.call) session.calls.set(decoded.call.toolCallId, decoded.call)
+    const { call, calls = [], terminal, texts } = decoded
+    for (const changed of call ? [call] : calls) session.calls.set(changed.toolCallId, changed)
+    if (terminal) session.terminals.set(terminal.terminalID, terminal)
+    if (texts) session.texts = texts
     if (decoded.cost !== undefined) session.cost = decoded.cost
     if (decoded.session) change(sessionID, decoded.session)
     return { sessionID, decoded }
@@ -111,18 +135,18 @@ export function createSessionStore(textOf: (terminalID: string) => string | unde
     })
   }
 
-  function rejected({ sessionId, toolCall }: PermissionRequest): LocalOutput | undefined {
+  function ended({ sessionId, toolCall }: PermissionRequest, isRejected: boolean): LocalOutput | undefined {
     const { calls } = stored(sessionId)
     const known = calls.get(toolCall.toolCallId)
     if (!known || hasEnded(known)) return undefined
-    const call = rejectedCall(known)
+    const call = isRejected ? rejectedCall(known) : { ...known, status: 'completed' }
     calls.set(call.toolCallId, call)
     return outputOf(call)
   }
 
   function callFor({ sessionId, toolCall }: PermissionRequest) {
     const { calls } = stored(sessionId)
-    const call = askedCall(calls.get(toolCall.toolCallId), toolCall)
+    const call = dialectOf().askedCall(calls.get(toolCall.toolCallId), toolCall)
     calls.set(toolCall.toolCallId, call)
     return { call, output: outputOf(call, true) }
   }

@@ -16,12 +16,14 @@ import { endingOf, failureOf } from './decode/ending.ts'
 import { type AcpAgent, readSessionID } from './decode/message.ts'
 import type { AcpConfigOption, AcpSession } from './decode/session.ts'
 import { readPromptEnd } from './decode/v1/prompt-end.ts'
+import { dialects } from './dialect.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { blocksOf } from './prompt.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
 import { createSessionStore } from './session-store.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import { startTransport, type Transport } from './transport.ts'
+import { createTurns, type Turns } from './turns.ts'
 
 /** A new session, with MCP servers besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
@@ -61,24 +63,31 @@ export interface RunHooks {
 export function createAcpSource(settings: AcpSettings, open: () => Promise<Transport>, hooks?: RunHooks): AcpSource {
   const { name, cwd, clock, deadlineMs } = settings
   const mcpServers = settings.mcpServers ?? []
-  const sessions = createSessionStore((terminalID) => terminals?.textOf(terminalID))
+  const sessions = createSessionStore(
+    () => running?.dialect ?? dialects[1],
+    (terminalID) => terminals?.textOf(terminalID),
+  )
   /** Sessions that are being loaded: the agent repeats their history. */
   const loading = new Set<string>()
   const canceled = new WeakSet<LocalRun>()
+  /** The unknown kinds of updates that were reported. */
+  const unknownKinds = new Set<string>()
   let running: RunningAgent | undefined
   /** The transport of the newest agent, also before it answers. */
   let transport: Transport | undefined
   /** The terminals of the newest agent. */
   let terminals: Terminals | undefined
   let isClosed = false
+  let turns: Turns = newTurns()
   const local = createLocalAgent({
     name,
     redact: settings.redact,
     clock,
     start,
     create: async ({ directory = cwd, title, mcpServers: own = [], ...wanted }: AcpCreateInput) => {
-      const { connection, opened } = live()
-      const response = await connection.call('session/new', { cwd: directory, mcpServers: [...mcpServers, ...own] })
+      const { connection, opened, dialect } = live()
+      const servers = dialect.serversOf([...mcpServers, ...own])
+      const response = await connection.call('session/new', { cwd: directory, mcpServers: servers })
       const sessionID = readSessionID(response)
       if (sessionID === undefined)
         throw new ReplyError(
@@ -116,7 +125,15 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
 
+  /** The work of the sessions of one process of the agent. */
+  function newTurns(): Turns {
+    const wake = (sessionID: string): LocalRun =>
+      local.wake({ sessionID, directory: local.session(sessionID)?.directory }, `${name} goes on by itself.`)
+    return createTurns(wake, sessions.beginRun, (run, ending) => run.end(ending))
+  }
+
   async function start(): Promise<void> {
+    turns = newTurns()
     const { files, env } = settings
     const { run: runOf } = local
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
@@ -154,12 +171,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   /** Opens a session of an earlier process. The updates meanwhile repeat the history and are ignored. */
   async function load(sessionID: string, directory: string): Promise<SessionInfo | undefined> {
-    const { connection, agent, opened } = live()
+    const { connection, agent, opened, dialect } = live()
     if (!agent.loadsSessions) return undefined
     loading.add(sessionID)
     try {
-      const params = { sessionId: sessionID, cwd: directory, mcpServers }
-      sessions.open(sessionID, await connection.request('session/load', params, deadlineMs))
+      const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
+      sessions.open(sessionID, await connection.request(dialect.methods.open, params, deadlineMs))
     } catch (error) {
       if (error instanceof RequestError && error.code !== -32_000) return undefined
       throw toReplyError(error, `Loading session ${sessionID} of ${name}`)
@@ -197,7 +214,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       const value = values.find((one) => option?.choices.some((choice) => choice.value === one))
       if (!option || value === undefined) throw notOffered(name, category, values[0] ?? '', option)
       if (option.value === value) return
-      await call('session/set_config_option', { sessionId: sessionID, configId: option.id, value })
+      const setting = live().dialect.settingOf(value)
+      await call('session/set_config_option', { sessionId: sessionID, configId: option.id, ...setting })
       const changed = config.map((one): AcpConfigOption => (one === option ? { ...one, value } : one))
       sessions.change(sessionID, { config: changed })
     }
@@ -205,13 +223,15 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   async function prompt(run: LocalRun, given: SourcePrompt): Promise<void> {
     const { sessionID } = run
-    const { connection, agent, opened } = live()
+    const { connection, agent, opened, dialect } = live()
     const blocks = blocksOf(given, agent, name)
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
     await configure(connection, sessionID, given)
     // Canceled while its session was loaded or configured.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
+    const request = { sessionId: sessionID, prompt: blocks }
+    if (dialect.version === 2) return void sendAccepted(run, connection.request('session/prompt', request))
     sessions.beginRun(sessionID)
     const beforeEnd = hooks?.runStarting(run, (callID, childID) => {
       const output = sessions.link(sessionID, callID, childID)
@@ -219,7 +239,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       return output !== undefined
     })
     connection
-      .request('session/prompt', { sessionId: sessionID, prompt: blocks })
+      .request('session/prompt', request)
       .finally(() => beforeEnd?.())
       .then(
         (response) => finish(run, response),
@@ -228,6 +248,19 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
           if (error instanceof RequestError) run.end({ type: 'failed', error: failureOf(error) })
         },
       )
+  }
+
+  /** Follows a prompt of version 2, whose response only says that the agent has accepted it. */
+  async function sendAccepted(run: LocalRun, accepted: Promise<unknown>): Promise<void> {
+    turns.expect(run)
+    try {
+      await accepted
+      turns.accept(run)
+    } catch (error) {
+      // The end of the agent is reported when the connection breaks.
+      if (!(error instanceof RequestError)) return
+      turns.refuse(run, canceled.has(run) ? { type: 'aborted' } : { type: 'failed', error: failureOf(error) })
+    }
   }
 
   function finish(run: LocalRun, response: unknown): void {
@@ -249,7 +282,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     const { sessionID, decoded } = updated
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
+    if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
+    if (decoded.state && local.session(sessionID) && !loading.has(sessionID)) turns.update(sessionID, decoded.state)
     if (decoded.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...decoded.outputs)
+  }
+
+  /** Reports a kind of update that the protocol doesn't have, once for each process. */
+  function reportOnce(kind: string): void {
+    if (unknownKinds.has(kind)) return
+    unknownKinds.add(kind)
+    const problem = `${name} sent session updates of the unknown kind "${kind}". They are skipped.`
+    settings.onError?.(new ReplyError('unsupported', problem))
   }
 
   function printed(sessionID: string, terminalID: string): void {

@@ -1,6 +1,7 @@
 import type { AnyMessage } from '@agentclientprotocol/sdk'
 import { isFields } from './call.ts'
 import { initializeResponse, sessionID } from './schema.ts'
+import { initializeResponse as initializeResponseV2 } from './v2/schema.ts'
 
 type Decoded =
   | { readonly type: 'update'; readonly params: unknown }
@@ -36,8 +37,12 @@ export interface AcpAgent {
   readonly authMethods: readonly { readonly id: string; readonly name?: string | undefined }[]
 }
 
-/** Reads the `initialize` response. Undefined if it is malformed. */
+/** Reads the `initialize` response of any version. Undefined if it is malformed. */
 export function readInitialize(response: unknown): AcpAgent | undefined {
+  return readInitializeV2(response) ?? readInitializeV1(response)
+}
+
+function readInitializeV1(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponse.safeParse(response)
   if (!data) return undefined
   const { protocolVersion, agentInfo, agentCapabilities, authMethods } = data
@@ -51,6 +56,23 @@ export function readInitialize(response: unknown): AcpAgent | undefined {
     image: rights?.image === true,
     audio: rights?.audio === true,
     authMethods: (authMethods ?? []).map(({ id, name }) => ({ id, name: name ?? undefined })),
+  }
+}
+
+function readInitializeV2(response: unknown): AcpAgent | undefined {
+  const { data } = initializeResponseV2.safeParse(response)
+  if (!data) return undefined
+  const { protocolVersion, info, capabilities, authMethods } = data
+  const { prompt, mcp } = capabilities?.session ?? {}
+  return {
+    name: info.name,
+    version: info.version ?? undefined,
+    protocolVersion,
+    loadsSessions: Boolean(capabilities?.session),
+    mcpOverHttp: Boolean(mcp?.http),
+    image: Boolean(prompt?.image),
+    audio: Boolean(prompt?.audio),
+    authMethods: (authMethods ?? []).map(({ methodId, name }) => ({ id: methodId, name: name ?? undefined })),
   }
 }
 

@@ -58,6 +58,7 @@ export function scripted(
   act: (turn: Turn) => void | Promise<void>,
   options: Partial<AcpOptions> = {},
   more: (message: Message, fake: Fake) => boolean = () => false,
+  onAnswer: (message: Message) => void = () => {},
 ): AgentStage {
   const heard: Message[] = []
   const fakes: Fake[] = []
@@ -67,7 +68,10 @@ export function scripted(
   let asked = 0
   const hear = (message: Message, fake: Fake): void => {
     heard.push(message)
-    if (message.method === undefined) return void replies.get(message.id)?.(message)
+    if (message.method === undefined) {
+      onAnswer(message)
+      return void replies.get(message.id)?.(message)
+    }
     if (more(message, fake)) return
     const answer = (result: object): void => fake.say({ jsonrpc: '2.0', id: message.id, result })
     const sessionId = message.params?.sessionId ?? ''

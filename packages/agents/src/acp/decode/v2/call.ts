@@ -15,7 +15,7 @@ const cleared = {
 
 /** Merges an update into a call. A field that the update leaves out stays, and null clears it. */
 export function mergedCall(known: Call | undefined, update: ToolCallUpdate): Call {
-  const base: Call = known ?? { toolCallId: update.toolCallId, tool: toolNameOf(update) }
+  const base: Call = known ?? { toolCallId: update.toolCallId, tool: toolNameOf(update), status: 'pending' }
   const fields = Object.entries(cleared).flatMap(([name, empty]) => {
     const value = update[name as keyof typeof cleared]
     return value === undefined ? [] : [[name, value === null ? empty : value] as const]

@@ -1,0 +1,256 @@
+import { observerOf, type Reply, type ReplyError, textOf, toolsOf } from '@reply/core'
+import { expect, test } from 'vitest'
+import { clientOf } from '../../../src/acp/client.ts'
+import { toSettings } from '../../../src/acp/options.ts'
+import type { AcpOptions } from '../../../src/acp.ts'
+import { chunk, scripted } from '../agent.ts'
+import { idle, running, type SessionV2, said, scriptedV2 } from './agent.ts'
+
+const options = { command: 'agent', cwd: '/project', files: 'none' } as const
+
+/** A client of a scripted agent, with the settled replies of its folder, in order. */
+async function stage(
+  act: (session: SessionV2) => void | Promise<void>,
+  more: Partial<AcpOptions> = {},
+  answer?: Parameters<typeof scriptedV2>[2],
+) {
+  const errors: ReplyError[] = []
+  const { source, heard } = scriptedV2(act, { onError: (error) => errors.push(error), ...more }, answer)
+  const client = clientOf(source, options)
+  const settled: Reply[] = []
+  let look = (): void => {}
+  const collect = observerOf((observation) => {
+    if (observation.type === 'replySettled') settled.push(observation.reply)
+    look()
+  })
+  await client.ready
+  client.watch({}, { observe: () => [collect] })
+  const replies = async (count: number): Promise<readonly Reply[]> => {
+    await new Promise<void>((resolve) => {
+      look = () => settled.length >= count && resolve()
+      look()
+    })
+    return settled
+  }
+  return { client, errors, heard, replies }
+}
+
+const summary = (replies: readonly Reply[]) =>
+  replies.map((reply) => [reply.prompt?.text ?? '', textOf(reply), reply.outcome])
+
+test('a prompt ends with the idle state after it was accepted', async () => {
+  const { client, heard } = await stage(({ say, accept }) => {
+    say({ sessionUpdate: 'user_message', messageId: 'prompt_1', content: [{ type: 'text', text: 'Go.' }] })
+    accept()
+    say(running)
+    say(said('An answer.'))
+    say({ ...idle, usage: { inputTokens: 12, outputTokens: 3, totalTokens: 15 } })
+  })
+  const reply = await client.prompt({ text: 'Go.', agent: 'plan' }).result
+  expect([reply.outcome, textOf(reply), reply.usage.input]).toEqual(['completed', 'An answer.', 12])
+  expect(heard.map(({ method }) => method)).toEqual([
+    'initialize',
+    'session/new',
+    'session/set_config_option',
+    'session/prompt',
+  ])
+  expect(heard[0]?.params).toMatchObject({ protocolVersion: 2, info: { name: 'reply' }, clientInfo: { name: 'reply' } })
+  expect(heard[2]?.params).toEqual({ sessionId: 'ses_1', configId: 'mode', type: 'id', value: 'plan' })
+  await client.close()
+})
+
+test('an agent may begin to work before it accepts the prompt', async () => {
+  const { client } = await stage(({ say, accept }) => {
+    say(running)
+    accept()
+    say(said('An answer.'))
+    say(idle)
+  })
+  expect(textOf(await client.prompt({ text: 'Go.' }).result)).toBe('An answer.')
+  await client.close()
+})
+
+test('work that no prompt began is a reply without a prompt', async () => {
+  const { client, replies } = await stage(({ say, accept }) => {
+    accept()
+    say(running)
+    say(said('It runs.'))
+    say({ ...idle, background: [{ type: 'terminal', terminalId: 't1' }] })
+    say({ sessionUpdate: 'state_update', state: 'idle', background: [] })
+    say(running)
+    say(said('It is ready.', 'm2'))
+    say(idle)
+  })
+  void client.prompt({ text: 'Go.' })
+  expect(summary(await replies(2))).toEqual([
+    ['Go.', 'It runs.', 'completed'],
+    ['', 'It is ready.', 'completed'],
+  ])
+  await client.close()
+})
+
+test('a prompt that is sent while the agent works by itself gets its own answer', async () => {
+  const { client } = await stage(({ text, say, accept }) => {
+    if (text === 'First.') {
+      accept()
+      say(running)
+      return say(idle)
+    }
+    say(running)
+    say(said('By itself. '))
+    say(idle)
+    accept()
+    say(running)
+    say(said('The answer.', 'm2'))
+    say(idle)
+  })
+  const { sessionID } = await client.prompt({ text: 'First.' }).result
+  const reply = await client.prompt({ text: 'Second.', sessionID }).result
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringMatching(/The answer\.$/)])
+  await client.close()
+})
+
+test('the error of an idle state is the reply’s', async () => {
+  const { client } = await stage(({ say, accept }) => {
+    accept()
+    say(running)
+    say({ ...idle, stopReason: 'error', error: { code: -32000, message: 'Authentication required' } })
+  })
+  const reply = await client.prompt({ text: 'Go.' }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'unauthorized' } })
+  await client.close()
+})
+
+test('a refused prompt fails, and the next one is answered', async () => {
+  const { client } = await stage(({ text, say, accept, refuse }) => {
+    if (text === 'Bad.') return refuse({ code: -32602, message: 'No.' })
+    accept()
+    say(running)
+    say(idle)
+  })
+  const reply = await client.prompt({ text: 'Bad.' }).result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'JSON-RPC -32602' } })
+  expect((await client.prompt({ text: 'Good.', sessionID: reply.sessionID }).result).outcome).toBe('completed')
+  await client.close()
+})
+
+test('an agent that dies between running and idle fails the run, and restarts', async () => {
+  const { client } = await stage(({ text, say, accept, fake }) => {
+    accept()
+    say(running)
+    say(said('Half'))
+    if (text === 'Die.') return fake.die('was ended by SIGKILL')
+    say(idle)
+  })
+  const reply = await client.prompt({ text: 'Die.' }).result
+  expect([reply.outcome, textOf(reply)]).toEqual(['failed', 'Half'])
+  expect(reply.error?.message).toContain('was ended by SIGKILL')
+  expect((await client.prompt({ text: 'Live.' }).result).outcome).toBe('completed')
+  await client.close()
+})
+
+const permissionOptions = [
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+]
+
+test('a permission for a command without a call shows the command, which ends with the answer', async () => {
+  const answers: unknown[] = []
+  const { client } = await stage(async ({ say, accept, ask }) => {
+    accept()
+    say(running)
+    const subject = { type: 'command', command: 'rm -r build', cwd: '/project' }
+    answers.push(
+      await ask('session/request_permission', {
+        title: 'Run it?',
+        description: 'To build.',
+        subject,
+        options: permissionOptions,
+      }),
+    )
+    say(idle)
+  })
+  const reply = await client.prompt(
+    { text: 'Go.' },
+    { observe: () => [{ permissionAsked: ({ ask }) => void client.answer(ask, 'once') }] },
+  ).result
+  expect(answers).toEqual([{ outcome: { outcome: 'selected', optionId: 'yes' } }])
+  expect(reply.asks).toMatchObject([{ title: 'Run it?', call: { input: { command: 'rm -r build', cwd: '/project' } } }])
+  expect(toolsOf(reply)).toMatchObject([{ tool: 'bash', state: { status: 'completed' } }])
+  await client.close()
+})
+
+test('the empty input of a permission request does not hide the input of its call', async () => {
+  const { client } = await stage(async ({ say, accept, ask }) => {
+    accept()
+    say(running)
+    const toolCall = { toolCallId: 'c1', name: 'ExitPlanMode', rawInput: { plan: 'Do it.' } }
+    say({ sessionUpdate: 'tool_call_update', ...toolCall })
+    const subject = { type: 'tool_call', toolCall: { toolCallId: 'c1', rawInput: {} } }
+    await ask('session/request_permission', { title: 'Ready?', subject, options: permissionOptions })
+    say(idle)
+  })
+  const reply = await client.prompt(
+    { text: 'Go.' },
+    { observe: () => [{ permissionAsked: ({ ask }) => void client.reject(ask) }] },
+  ).result
+  expect(reply.asks).toMatchObject([{ call: { tool: 'exitplanmode', input: { plan: 'Do it.' } } }])
+  await client.close()
+})
+
+test('what a later version adds is skipped and reported once, and a malformed update too', async () => {
+  const { client, errors } = await stage(({ say, accept }) => {
+    accept()
+    say(running)
+    say({ sessionUpdate: 'telepathy_update', thought: 1 })
+    say({ sessionUpdate: 'telepathy_update', thought: 2 })
+    say({ sessionUpdate: 'agent_message_chunk', content: 'half' })
+    say(said('An answer.'))
+    say(idle)
+  })
+  expect(textOf(await client.prompt({ text: 'Go.' }).result)).toBe('An answer.')
+  expect(errors.map(({ type, message }) => [type, message])).toEqual([
+    ['unsupported', 'agent sent session updates of the unknown kind "telepathy_update". They are skipped.'],
+    ['malformed', 'agent sent a malformed session update. It was skipped.'],
+  ])
+  await client.close()
+})
+
+test('auto takes version 1 of an agent that has no other, and 2 refuses it', async () => {
+  const { source, heard } = scripted(
+    ({ say, end }) => {
+      say(chunk('An answer.'))
+      end({ stopReason: 'end_turn' })
+    },
+    { protocol: 'auto' },
+  )
+  const client = clientOf(source, options)
+  expect(textOf(await client.prompt({ text: 'Go.' }).result)).toBe('An answer.')
+  expect(heard[0]?.params).toMatchObject({ protocolVersion: 2, clientCapabilities: {}, info: {} })
+  await client.close()
+  const strict = clientOf(scripted(() => {}, { protocol: 2, files: 'none' }).source, options)
+  const reply = await strict.prompt({ text: 'Go.' }).result
+  expect(reply.error?.message).toContain(
+    'speaks version 1 of the Agent Client Protocol, not 2. To talk to it, set protocol to 1',
+  )
+  await strict.close()
+})
+
+test('version 1 is asked for unless another is chosen, and refuses an agent that answers 2', async () => {
+  const { source, heard } = scriptedV2(() => {}, { protocol: undefined })
+  const client = clientOf(source, options)
+  const reply = await client.prompt({ text: 'Go.' }).result
+  expect(reply.error?.message).toContain(
+    'speaks version 2 of the Agent Client Protocol, not 1. To talk to it, set protocol to 2',
+  )
+  expect(heard[0]?.params).toMatchObject({ protocolVersion: 1 })
+  expect(heard[0]?.params).not.toHaveProperty('info')
+  await client.close()
+})
+
+test('rights that version 2 does not have are refused', () => {
+  const invalid = expect.objectContaining({ type: 'invalid' })
+  expect(() => toSettings({ command: 'agent', protocol: 2, terminals: true })).toThrow(invalid)
+  expect(() => toSettings({ command: 'agent', protocol: 2, files: 'read' })).toThrow(invalid)
+  expect(toSettings({ command: 'agent', protocol: 'auto', terminals: true }).protocol).toBe('auto')
+})

@@ -69,8 +69,6 @@ export function createSessionWriter(
   let lastTotalCost = 0
   const calls = new Map<string, Call>()
   const tasks = new Map<string, Task>()
-  /** The session of each sub-agent, by its task. A sub-agent that gets another message works on under the same task. */
-  const sessions = new Map<string, string>()
   /** Sub-agents, by the call that started them. */
   const children = new Map<string, { readonly run: LocalRun; readonly isBackground: boolean }>()
   /** Tasks in the background that have ended, and whose summary is still to come. */
@@ -285,8 +283,8 @@ export function createSessionWriter(
       tasks.set(taskID, { title, isBackground, run: undefined })
       return
     }
-    const run = known.run.child({ sessionID: sessions.get(taskID), title, text, background: isBackground })
-    sessions.set(taskID, run.sessionID)
+    // A sub-agent that gets another message works on under the same task.
+    const run = known.run.child({ sessionID: subAgentID(taskID), title, text, background: isBackground })
     tasks.set(taskID, { title, isBackground, run })
     children.set(callID, { run, isBackground })
     const { tool, name, startedAt } = known
@@ -340,5 +338,8 @@ function endingOf({
   if (isError) return { type: 'failed', error: { name: 'ClaudeError', message: text, statusCode, raw: undefined } }
   return { type: 'completed', finish: stopReason === 'max_tokens' ? 'length' : 'stop' }
 }
+
+/** The session of a sub-agent. Its transcript has the same name. */
+const subAgentID = (taskID: string): string => `agent-${taskID}`
 
 const modelOf = (modelID: string) => ({ providerID: 'anthropic', modelID })

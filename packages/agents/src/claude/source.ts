@@ -10,6 +10,7 @@ import { createChecklists } from './checklist.ts'
 import type { ClaudeEvent } from './decode/line.ts'
 import { decodeClaude, offersIn } from './decode/line.ts'
 import { type ClaudeSessionWriter, createSessionWriter } from './session-writer.ts'
+import { createTranscripts } from './transcript/transcripts.ts'
 
 /** The options of `claude`. */
 export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
@@ -48,6 +49,8 @@ function unsetDefaults(): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(defaultEnv).filter(([name]) => process.env[name] === undefined))
 }
 
+const isUUID = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)
+
 /** The process of a session. */
 interface SessionProcess {
   readonly program: JsonProgram
@@ -76,7 +79,10 @@ export function claude(options: ClaudeOptions = {}): Source {
   /** Sessions whose process is starting. */
   const opening = new Map<string, Promise<SessionProcess>>()
   const begun = new Set<string>()
+  /** Copies that Claude Code makes with their first prompt, with the sessions to copy. */
+  const forks = new Map<string, string>()
   const checklists = createChecklists()
+  const transcripts = createTranscripts({ ...process.env, ...rest.env })
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
   /** Processes that only list models and commands. */
   const listing = new Set<JsonProgram>()
@@ -88,9 +94,20 @@ export function claude(options: ClaudeOptions = {}): Source {
     start: () => requireCommand({ ...rest, command, cwd }),
     create: ({ directory = cwd }) => ({ sessionID: randomUUID(), directory }),
     find: async ({ sessionID, directory = cwd }) => {
-      if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(sessionID)) return undefined
-      begun.add(sessionID)
-      return { sessionID, directory }
+      if (!isUUID(sessionID)) return undefined
+      const found = transcripts.exist() ? await transcripts.find(sessionID) : { sessionID }
+      if (found) begun.add(sessionID)
+      return found && { directory, ...found }
+    },
+    capabilities: () => ({ canRead: transcripts.exist(), keepsPromptIDs: true, nextMessageID: randomUUID }),
+    read: async ({ sessionID }, history) => await transcripts.read(sessionID, history, checklists.of(sessionID)),
+    sessions: async (query) => await transcripts.list(query),
+    fork: async ({ sessionID, directory }, messageID) => {
+      if (messageID !== undefined)
+        throw new ReplyError('unsupported', `${command} can only copy a whole session. Leave the message out.`)
+      const copyID = randomUUID()
+      forks.set(copyID, sessionID)
+      return { sessionID: copyID, directory }
     },
     prompt: async (run, prompt) => {
       const text = promptText(command, prompt)
@@ -99,7 +116,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       // Aborted while the process was starting, or while an earlier one was ending.
       if (!run.isOpen()) return writer.isBusy() ? undefined : startIdleTimer()
       stopIdleTimer()
-      const uuid = randomUUID()
+      const uuid = isUUID(run.promptID) ? run.promptID : randomUUID()
       writer.expectTurn(run, uuid)
       const message = { role: 'user', content: [{ type: 'text', text }] }
       await program.send({ type: 'user', uuid, message, parent_tool_use_id: null, session_id: run.sessionID })
@@ -146,7 +163,9 @@ export function claude(options: ClaudeOptions = {}): Source {
 
   async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
-    const session = begun.has(sessionID) ? ['--resume', sessionID] : ['--session-id', sessionID]
+    const original = begun.has(sessionID) ? undefined : forks.get(sessionID)
+    const copying = original === undefined ? [] : ['--resume', original, '--fork-session']
+    const session = begun.has(sessionID) ? ['--resume', sessionID] : [...copying, '--session-id', sessionID]
     const respond = async (requestID: string, response: object): Promise<void> => {
       const answer = { subtype: 'success', request_id: requestID, response }
       await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })

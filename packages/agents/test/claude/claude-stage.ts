@@ -1,4 +1,8 @@
-import type { SourceStage } from '@reply/core/testing'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ReplyObserver, textOf } from '@reply/core'
+import { connectSource, type Source } from '@reply/core/source'
+import type { ExistingSession, SourceStage } from '@reply/core/testing'
 import { callTool, holdAnswer, httpError, type Scripts, sayText, think } from '@reply/testing'
 import { type ClaudeOptions, claude } from '../../src/claude.ts'
 import { claudeEnv, type ScriptedStage, startScripted } from '../scripted-stage.ts'
@@ -51,6 +55,20 @@ export const claudeScripts: Scripts = {
           description: 'Look around',
           prompt: '[scenario:child] Go',
           subagent_type: 'general-purpose',
+        }),
+      ],
+      [sayText('The agent is done.')],
+    ],
+  },
+  /** The sub-agent of `delegate` works in the background from 2.1.318 on. */
+  'delegate-waiting': {
+    steps: [
+      [
+        callTool('Agent', {
+          description: 'Look around',
+          prompt: '[scenario:child] Go',
+          subagent_type: 'general-purpose',
+          run_in_background: false,
         }),
       ],
       [sayText('The agent is done.')],
@@ -128,6 +146,13 @@ export const claudeScripts: Scripts = {
       [holdAnswer('forever'), sayText('never')],
     ],
   },
+  /** Its process is ended while a command has run and the next answer is awaited. */
+  'permission-held': {
+    steps: [
+      [sayText('I run it.'), bash('held')],
+      [holdAnswer('cut'), sayText('never')],
+    ],
+  },
   meanwhile: { steps: [[sayText('The second answer.')]] },
   plan: { steps: [[callTool('ExitPlanMode', { plan: '# The plan\n\n1. Make it.' })], [sayText('I make it now.')]] },
   unauthorized: { steps: [[httpError(401, 'The key is wrong.')]] },
@@ -142,12 +167,14 @@ export async function startClaudeStage(
   const stage = await startScripted(claudeScripts)
   const { directory } = stage
   const env = claudeEnv(stage)
+  const existing = await answerBefore(claude({ ...options, command, cwd: directory, env }), stage.home)
   const source = claude({ ...options, command, cwd: directory, env })
   return {
     model: stage.model,
     source,
     unreachable: claude({ command: 'no-such-claude', env }),
     directory,
+    existing,
     secrets: ['scripted-key'],
     prompts: {
       plain: { text: '[scenario:plain] Go.', answer: 'Hello there, nice to meet you.' },
@@ -163,4 +190,29 @@ export async function startClaudeStage(
       await stage.close()
     },
   }
+}
+
+/** A session of an earlier process: a prompt whose sub-agent asked, and one that was answered. */
+async function answerBefore(source: Source, home: string): Promise<ExistingSession> {
+  const client = connectSource(source)
+  const observer: ReplyObserver = { permissionAsked: ({ ask }) => void client.answer(ask, 'once') }
+  const first = await client.prompt({ text: '[scenario:delegate-waiting] Go.' }, { observe: () => [observer] }).result
+  const { sessionID } = first
+  const second = await client.prompt({ text: '[scenario:plain] Go.', sessionID }).result
+  // 2.1.197 writes its transcript a moment later, and loses the rest if it ends before.
+  const isWritten = (): boolean => transcriptIn(home, sessionID).includes(second.messages.at(-1)?.id ?? '')
+  while (!isWritten()) await new Promise((resolve) => setTimeout(resolve, 20))
+  await client.close()
+  const messageIDs = [first, second].flatMap(({ promptIDs, messages }) => [
+    ...promptIDs,
+    ...messages.map(({ id }) => id),
+  ])
+  const childIDs = first.children.map(({ reply }) => reply.sessionID)
+  return { sessionID, messageIDs, answer: textOf(second), childIDs }
+}
+
+function transcriptIn(home: string, sessionID: string): string {
+  const projects = join(home, '.claude/projects')
+  const [project = ''] = readdirSync(projects)
+  return readFileSync(join(projects, project, `${sessionID}.jsonl`), 'utf8')
 }

@@ -1,6 +1,6 @@
 import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
-import { localAgentSkips, sourceContract } from '@reply/core/testing'
+import { readableAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { heldClock } from '../held-clock.ts'
@@ -13,7 +13,7 @@ const versions = ['2.1.197', '2.1.332']
 describe.each(versions)('Claude Code %s', (version) => {
   const setup = async () => await startClaudeStage(await agentBinary('claude', version))
 
-  for (const { name, run } of sourceContract({ name: 'Claude Code', setup, skip: localAgentSkips('Claude Code') }))
+  for (const { name, run } of sourceContract({ name: 'Claude Code', setup, skip: readableAgentSkips('Claude Code') }))
     test(name, run)
 
   test.each(Object.keys(backgroundScenes))('%s', async (name) => {

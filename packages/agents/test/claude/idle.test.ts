@@ -31,7 +31,7 @@ require('node:readline').createInterface({ input: process.stdin }).on('line', (t
   say({ type: 'system', subtype: 'init', model: 'one' })
   if (said === 'Go.') say({ type: 'result', subtype: 'success', result: 'Done.' })
 })
-process.on('SIGTERM', () => setTimeout(() => { note('end'); process.exit(0) }, 100))
+process.stdin.on('end', () => setTimeout(() => { note('end'); process.exit(0) }, 100))
 `
   writeFileSync(command, script, { mode: 0o755 })
   const { clock, elapse } = heldClock(hourMs)

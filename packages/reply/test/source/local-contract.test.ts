@@ -38,7 +38,6 @@ const existing = {
 }
 
 async function read({ sessionID }: SessionRef, history: LocalHistory): Promise<void> {
-  if (sessionID === 'ses_copy') return copied(history)
   if (sessionID !== existing.sessionID) return
   const first = history.run({ parts: [{ type: 'text', text: 'First.' }], messageID: 'msg_1', at: 1000 })
   first.write({ type: 'text', delta: 'One.', messageID: 'msg_2' })
@@ -47,12 +46,6 @@ async function read({ sessionID }: SessionRef, history: LocalHistory): Promise<v
   const second = history.run({ parts: [{ type: 'text', text: 'Second.' }], messageID: 'msg_3', at: 2000 })
   second.write({ type: 'text', delta: 'Two.', messageID: 'msg_4' })
   second.end({ type: 'completed' })
-}
-
-function copied(history: LocalHistory): void {
-  const run = history.run({ parts: [{ type: 'text', text: 'Hello.' }] })
-  run.write({ type: 'text', delta: 'An answer.' })
-  run.end({ type: 'completed' })
 }
 
 const old = { sessionID: existing.sessionID, directory: '/project', updatedAt: 2000 }

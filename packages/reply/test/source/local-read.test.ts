@@ -186,14 +186,32 @@ test('a session keeps its last runs, and says that the older ones are missing', 
   await client.close()
 })
 
+test('a prompt that may be in a dropped run is not sent again', async () => {
+  const { client, posted } = await stage((history) => {
+    for (const text of ['1', '2', '3', '4']) history.run({ parts: user(text) }).end({ type: 'completed' })
+  })
+  expect((await client.resume(posted('1'))).type).toBe('unknown')
+  expect((await client.resume(posted('4'))).type).toBe('found')
+  await client.close()
+})
+
 test('lists the sessions of the agent with those of this process', async () => {
-  const { client } = await stage(answered, {
+  const { client, agent } = await stage(answered, {
     sessions: async () => [{ sessionID: 'ses_desk', title: 'At the desk', updatedAt: 5 }],
     fork: async ({ sessionID, directory }) => ({ sessionID: `${sessionID}_copy`, directory }),
   })
   const { sessionID } = await client.prompt({ text: 'Hello.' }).result
   expect((await client.sessions()).map((each) => each.sessionID).toSorted()).toEqual([sessionID, 'ses_desk'].toSorted())
-  expect((await client.fork(sessionID)).sessionID).toBe(`${sessionID}_copy`)
+  const copyID = `${sessionID}_copy`
+  expect((await client.fork(sessionID)).sessionID).toBe(copyID)
+  expect(await client.reply(copyID).then((reply) => reply && textOf(reply))).toBe('An answer.')
+  await client.prompt({ text: 'Hello again.', sessionID: copyID }).result
+  const { promptIDs = [] } = (await client.reply(copyID)) ?? {}
+  await client.fork(copyID, promptIDs[0])
+  const cut = await agent.source
+    .startReading()
+    .session({ sessionID: `${copyID}_copy`, directory: undefined }, { messageIDs: [] })
+  expect(cut.messages).toHaveLength(2)
   await client.close()
 })
 

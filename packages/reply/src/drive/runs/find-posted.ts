@@ -28,7 +28,7 @@ const noMessage = ''
 
 /**
  * Looks for the prompt until the server would have stored it. Undefined if it isn't there, `unclear` if it may be one of
- * several prompts with the same text. Rejects if the session can't be read, and with `closed` once `over` aborts.
+ * several prompts with the same text, or one that the source no longer keeps. Rejects if the session can't be read, and with `closed` once `over` aborts.
  */
 export async function findPosted(
   server: RunServer,
@@ -54,6 +54,7 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
   const backTo = after ?? messageID ?? noMessage
   const read = await readBackTo(server, posted, backTo)
   const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
+  if (id === undefined && idIn(read, backTo) === undefined && mayBeDropped(read, posted)) return 'unclear'
   if (id === undefined) return await findWaiting(server, posted)
   const hasAll = idIn(read, backTo) !== undefined
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
@@ -75,7 +76,14 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   const { id, createdAt = posted.at } = newest
   if (newest.text.trim() === text.trim() && createdAt >= posted.at - clockSkewMs)
     return { sessionID, messageID: id, read }
-  return prompts.some((prompt) => prompt !== newest && prompt.text.trim() === text.trim()) ? 'unclear' : undefined
+  const hasSameText = prompts.some((prompt) => prompt !== newest && prompt.text.trim() === text.trim())
+  return hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
+}
+
+/** Whether the source keeps only the last runs, and the prompt may belong to an earlier one. */
+function mayBeDropped({ partial, messages }: SnapshotEvent, { at }: PostedPrompt): boolean {
+  const { createdAt = at } = messages[0]?.head ?? {}
+  return partial === true && createdAt >= at - clockSkewMs
 }
 
 /** Looks for a prompt that is waiting or has begun since the read. */

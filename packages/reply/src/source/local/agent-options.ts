@@ -38,7 +38,7 @@ export interface LocalAgentOptions {
   readonly read?: ((place: SessionRef, history: LocalHistory) => Promise<void>) | undefined
   /** Lists the agent's root sessions, also those of earlier processes, in any order. Default: those of this process. */
   readonly sessions?: Source['sessions'] | undefined
-  /** Like `Source.fork`. The copy is read before its first prompt. Default: absent. */
+  /** Like `Source.fork`. Default: absent. */
   readonly fork?: NonNullable<Source['fork']> | undefined
   /**
    * Sends a prompt. A slash command has `/name arguments` as its text. Resolves once the agent has the prompt, without

@@ -234,7 +234,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   async function fork(place: SessionRef, messageID?: string): Promise<SessionInfo> {
     await session(place)
+    await readOnce(place)
     const copy = await options.fork?.(place, messageID)
+    const log = logs.get(place.sessionID)
+    if (copy && log) logs.set(copy.sessionID, log.copy(messageID))
     if (copy) return update(copy)
     throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
   }

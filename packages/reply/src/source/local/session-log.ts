@@ -19,6 +19,8 @@ export interface SessionLog {
   working(): WorkStatus | undefined
   /** Whether no run was dropped. */
   isWhole(): boolean
+  /** Returns a copy, for a session that was forked. It ends before this message, or is whole if the session has none such. */
+  copy(before: string | undefined): SessionLog
 }
 
 interface LoggedMessage {
@@ -47,6 +49,22 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
     todos: () => todos,
     working: () => working,
     isWhole: () => isWhole,
+    copy,
+  }
+
+  function copy(before: string | undefined): SessionLog {
+    const log = createSessionLog(onChildDropped)
+    for (const [promptID, { messages }] of runs)
+      for (const { head, parts } of messages.values()) {
+        if (head.id === before) return log
+        log.apply(promptID, [{ type: 'message', message: head, sessionID: '', at: 0 }])
+        log.apply(
+          promptID,
+          [...parts.values()].map((part) => ({ type: 'part', part, sessionID: '', at: 0 })),
+        )
+      }
+    log.apply('', [{ type: 'todos', todos, sessionID: '', at: 0 }])
+    return log
   }
 
   function applyOne(promptID: string, event: ReplyEvent): void {

@@ -2,7 +2,7 @@ import type { LocalHistory, LocalRun } from '@reply/core/source'
 import type { Checklist } from '../checklist.ts'
 import type { ClaudeEvent, Input } from '../decode/line.ts'
 import { todoChangeIn, toolInput, toolName } from '../decode/tools.ts'
-import type { TranscriptLine } from './line.ts'
+import type { TranscriptLine } from '../decode/transcript-line.ts'
 
 /** The transcript of a sub-agent. */
 export interface PastSubAgent {

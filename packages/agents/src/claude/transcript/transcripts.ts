@@ -4,9 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { LocalHistory, SessionInfo } from '@reply/core/source'
-import * as z from 'zod'
 import type { Checklist } from '../checklist.ts'
-import { decodeTranscriptLine, type TranscriptLine } from './line.ts'
+import { decodeSubAgentFile, decodeTranscriptLine, type TranscriptLine } from '../decode/transcript-line.ts'
 import { createPastWriter, type PastSubAgent } from './past-writer.ts'
 
 /**
@@ -114,8 +113,6 @@ async function* linesOf(path: string): AsyncIterable<TranscriptLine> {
   }
 }
 
-const meta = z.object({ toolUseId: z.string(), description: z.string().default('') })
-
 /** Reads the transcripts of a session's sub-agents, by the call that started each. */
 async function readSubAgents(folder: string): Promise<ReadonlyMap<string, PastSubAgent>> {
   const subagents = join(folder, 'subagents')
@@ -123,7 +120,7 @@ async function readSubAgents(folder: string): Promise<ReadonlyMap<string, PastSu
     (await foldersIn(subagents)).map(async (name) => {
       if (!name.endsWith('.meta.json')) return undefined
       const text = await readFile(join(subagents, name), 'utf8').catch(() => '')
-      const { toolUseId, description } = parsedMeta(text) ?? {}
+      const { toolUseId, description } = decodeSubAgentFile(text) ?? {}
       if (toolUseId === undefined) return undefined
       const lines: TranscriptLine[] = []
       const path = join(subagents, name.replace(/\.meta\.json$/, '.jsonl'))
@@ -133,12 +130,4 @@ async function readSubAgents(folder: string): Promise<ReadonlyMap<string, PastSu
     }),
   )
   return new Map(found.filter((each) => each !== undefined))
-}
-
-function parsedMeta(text: string): z.infer<typeof meta> | undefined {
-  try {
-    return meta.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
-  }
 }

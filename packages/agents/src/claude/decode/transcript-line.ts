@@ -1,6 +1,6 @@
 import type { InputPart, LocalOutput } from '@reply/core/source'
 import * as z from 'zod'
-import { type ClaudeEvent, decodeClaude } from '../decode/line.ts'
+import { type ClaudeEvent, decodeClaude } from './line.ts'
 
 /** One line of a transcript. */
 export interface TranscriptLine {
@@ -119,4 +119,15 @@ function commandIn(text: string): string | undefined {
   const name = /<command-name>\/?([\s\S]*?)<\/command-name>/.exec(text)?.[1]
   const args = /<command-args>([\s\S]*?)<\/command-args>/.exec(text)?.[1] ?? ''
   return name === undefined ? undefined : `/${name} ${args}`.trim()
+}
+
+const meta = z.object({ toolUseId: z.string(), description: z.string().default('') })
+
+/** Reads the file that links a sub-agent's transcript to its call. Undefined if it was cut off. */
+export function decodeSubAgentFile(text: string): z.infer<typeof meta> | undefined {
+  try {
+    return meta.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
 }

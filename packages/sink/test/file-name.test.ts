@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fileExtension, safeFileName } from '../src/file-name.ts'
+import { fileExtension, safeFileName } from '../src/view/file-name.ts'
 import { settledWith, text, viewOf } from './make.ts'
 
 /** What a desktop or browser runs, renders as a page or follows on a double click. */

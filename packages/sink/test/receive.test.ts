@@ -7,11 +7,11 @@ import type { Inbound } from '../src/inbound/inbound.ts'
 import { createInboundReceiver } from '../src/inbound/receive.ts'
 import { jsonOf } from '../src/inbound/webhook.ts'
 import { type LedgerStore, memoryStore } from '../src/ledger/ledger.ts'
+import { backOffMs } from '../src/port/back-off.ts'
 import { createToPortError } from '../src/port/network.ts'
 import { PortError } from '../src/port/port-error.ts'
 import { createRecent } from '../src/recent.ts'
 import { fakeLimits } from '../src/testing/fake-options.ts'
-import { backOffMs } from '../src/times.ts'
 import { rest as calm } from './scene.ts'
 
 const chat = { id: 'chat' }

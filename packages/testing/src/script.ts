@@ -27,7 +27,7 @@ export type ModelAnswer = readonly AnswerPiece[]
 
 /**
  * One model step. To script a retry, `attempts` answers the first, second, … request for this step, and the last one
- * repeats. `branches` selects by the content of the tool results since the prompt.
+ * repeats. `branches` selects by the content of the tool results and later texts of the user since the prompt.
  */
 export type ScriptStep =
   | ModelAnswer

@@ -1,5 +1,5 @@
 import { type DestinationStream, type LevelWithSilent, pino } from 'pino'
-import type { BridgeOptions } from '../bridge.ts'
+import type { BridgeObserver } from './emit.ts'
 import type { BridgeEvent } from './event.ts'
 
 /** Options of `bridgeLog`. */
@@ -15,9 +15,11 @@ export interface BridgeLogOptions {
  * `sessionID`, `messageID` and `requestID` where they apply. What people and agents wrote is never logged. Spread the
  * result into the options of `openBridge`, for example `openBridge({ path, ...bridgeLog() })`.
  */
-export function bridgeLog(
-  options: BridgeLogOptions = {},
-): Required<Pick<BridgeOptions, 'observers' | 'onError' | 'onNotice'>> {
+export function bridgeLog(options: BridgeLogOptions = {}): {
+  readonly observers: readonly BridgeObserver[]
+  readonly onError: (error: Error) => void
+  readonly onNotice: (notice: string) => void
+} {
   const { level = 'info', destination } = options
   const settings = { level, base: { service: 'reply-bridge' }, redact: { paths: secretPaths, censor: '***' } }
   const log = destination ? pino(settings, destination) : pino(settings)

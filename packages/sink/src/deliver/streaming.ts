@@ -1,10 +1,10 @@
 import type { Clock, Reply } from '@reply/core'
+import { earliest } from '../earliest.ts'
 import { hashOf } from '../hash.ts'
 import type { Slot } from '../layout/slot.ts'
 import { type Entry, openStream, type Sent, type ShownEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { AppendStream, ChannelPort, PreviewStream, StreamPiece } from '../port/port.ts'
-import { earliest } from '../times.ts'
 import { taskKey } from '../view/task.ts'
 import type { Operation } from './operation.ts'
 

@@ -6,7 +6,7 @@ import type { ChannelSinkOptions, Sink } from '../sink.ts'
 import type { SecretSource } from './bridge-config.ts'
 import type { SinkPlace } from './channel-options.ts'
 import type { Inbound, InboundFile } from './inbound.ts'
-import type { InboundStatus } from './inbound-status.ts'
+import type { InboundStatus } from './reconnect-back-off.ts'
 import type { Webhook } from './webhook.ts'
 
 /** A channel that a bridge can load from its config. Each channel package exports one as `bridgeChannel`. */

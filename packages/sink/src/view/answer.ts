@@ -1,11 +1,11 @@
 import { type Part, partsOf, type Reply, type TextPart } from '@reply/core'
-import { fileExtension } from '../file-name.ts'
 import type { AnswerCard, Card } from '../ledger/card.ts'
 import { answerBelow, answerKey, fileKey } from '../ledger/keys.ts'
 import { type CodeBlock, codeBlocksIn } from '../markdown/code-blocks.ts'
 import { lastWordEnd } from '../markdown/cut.ts'
 import { withoutHalf } from '../port/well-formed.ts'
 import { isKnownToChat } from './ending.ts'
+import { fileExtension } from './file-name.ts'
 import type { ViewOptions } from './view.ts'
 
 /** A card below the first `at` shown text parts. Without `card`, it was posted and no longer changes. */

@@ -1,8 +1,8 @@
 import type { Reply } from '@reply/core'
 import { contextPercent } from '@reply/core/show'
+import { earliest } from '../earliest.ts'
 import { statusKey } from '../ledger/keys.ts'
 import type { Texts } from '../texts.ts'
-import { earliest } from '../times.ts'
 import { type Activity, activityOf } from './activity.ts'
 import type { TimedCard, ViewOptions } from './view.ts'
 

@@ -10,7 +10,7 @@ export interface ScriptRequest {
   readonly prompt: string
   /** Answered tool rounds since the message that named the scenario, or since the last prompt. */
   readonly step: number
-  /** Texts of the tool results since then, joined by line breaks. */
+  /** Texts of the tool results and of the user since then, joined by line breaks. */
   readonly results: string
   /** The same for every retry of one request. */
   readonly identity: string

@@ -68,7 +68,7 @@ const noScriptAnswer: ModelAnswer = [{ type: 'text', text: 'No script was named.
 
 const emptyJsonAnswer: ModelAnswer = [{ type: 'text', text: '{}' }]
 
-/** The answer for this attempt, or of the branch that the tool results choose. */
+/** The answer for this attempt, or of the branch that the tool results and later texts choose. */
 const answerOfStep = (step: ScriptStep, scriptRequest: ScriptRequest, attempt: number): ModelAnswer => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? noScriptAnswer
   if ('branches' in step)

@@ -7,11 +7,11 @@ import {
   loadClient,
   tooLargeError,
 } from '@reply/sink/internal'
-import type { BaileysConfig } from '../config.ts'
 import { boomStatusOf, WhatsAppError } from '../error.ts'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSocket } from './api.ts'
 import { type BaileysChannel, baileysChannel } from './channel.ts'
+import type { BaileysConfig } from './config.ts'
 import { type FileRef, toFileRef } from './inbound.ts'
 import { createBaileysPort } from './port.ts'
 

@@ -10,12 +10,12 @@ import {
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type CheckedChannel, createRecent, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
-import type { CloudConfig } from '../config.ts'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
 import { maxWebhookBytes } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
 import { createCloudClient, defaultApiUrl, readResponse } from './api.ts'
 import { whatsappChannel } from './channel.ts'
+import type { CloudConfig } from './config.ts'
 import { toDisplayNumber, toMediaPlace } from './inbound.ts'
 import { createCloudPort } from './port.ts'
 

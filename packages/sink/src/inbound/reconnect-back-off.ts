@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import { backOffMs } from '../times.ts'
+import { backOffMs } from '../port/back-off.ts'
 
 /** Whether a channel receives what people write. */
 export type InboundStatus =

@@ -1,5 +1,5 @@
 import { escapeInvisible } from '@reply/core'
-import { clip } from './view/format.ts'
+import { clip } from './format.ts'
 
 /**
  * Text formats that desktops open in an editor. A model chooses the language of a fence, and a person opens the file

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createInboundMonitor, type InboundStatus } from '../src/inbound/inbound-status.ts'
+import { createInboundMonitor, type InboundStatus } from '../src/inbound/reconnect-back-off.ts'
 
 function watch() {
   const clock = createHandClock()

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
+import { type FormResponse, formQuestions, formResponse } from '../forms/form.ts'
 import { type Call, isFields } from './decode/call.ts'
 import type { ElicitationRequest } from './decode/schema.ts'
 import type { PermissionRequest } from './decode/v2/permission.ts'
-import { type ElicitationResponse, elicitationAsk } from './elicitation.ts'
 import type { SessionStore } from './session-store.ts'
 
 /** Turns the agent's requests into asks of their runs, and returns people's answers to the agent. */
@@ -24,11 +24,18 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
     return response
   }
 
-  async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse> {
+  async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse> {
     const run = request.sessionId ? runOf(request.sessionId) : undefined
     // The client only announced support for forms, and only a run can ask people.
     if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
-    return await ask(run, signal, (requestID, reply) => elicitationAsk(request, requestID, reply))
+    const form = { message: request.message, schema: request.requestedSchema ?? undefined }
+    return await ask<FormResponse>(run, signal, (requestID, reply) => ({
+      type: 'question',
+      requestID,
+      callID: request.toolCallId ?? undefined,
+      questions: formQuestions(form),
+      reply: (answer) => reply(formResponse(answer, form)),
+    }))
   }
 
   function ask<Response>(

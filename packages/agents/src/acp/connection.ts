@@ -1,12 +1,12 @@
 import { type AnyMessage, type ClientConnection, client, RequestError } from '@agentclientprotocol/sdk'
 import { ReplyError } from '@reply/core'
 import { redactStrings, sentenceOf } from '@reply/core/internal'
+import type { FormResponse } from '../forms/form.ts'
 import type { PermissionResponse } from './asks.ts'
 import { type AcpAgent, decodeMessage, readInitialize } from './decode/message.ts'
 import { type ElicitationRequest, elicitationRequest } from './decode/schema.ts'
 import { type PermissionRequest, permissionRequest } from './decode/v2/permission.ts'
 import { type Dialect, dialects } from './dialect.ts'
-import type { ElicitationResponse } from './elicitation.ts'
 import { addFiles, type FileRights } from './files.ts'
 import type { AcpSettings } from './options.ts'
 import { addTerminals, type Terminals } from './terminals.ts'
@@ -96,7 +96,7 @@ export interface ClientMethods extends FileRights {
   update(params: unknown): void
   /** The signal aborts when the agent withdraws the request. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse>
-  elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<ElicitationResponse>
+  elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse>
   /** Undefined if the agent may not run commands here. */
   readonly terminals: Terminals | undefined
 }

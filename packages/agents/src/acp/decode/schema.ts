@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { formSchema } from '../../forms/decode.ts'
 
 /** The shapes that both versions of the protocol have. Fields that are absent or null become undefined. */
 export const text = z.string().nullish()
@@ -59,25 +60,12 @@ export const tokenCounts = z.object({
 })
 export type TokenCounts = z.infer<typeof tokenCounts>
 
-const choice = z.object({ const: z.string(), title: text, description: text })
-export const property = z.looseObject({
-  type: text,
-  title: text,
-  description: text,
-  enum: z.array(z.string()).nullish(),
-  oneOf: z.array(choice).nullish(),
-  items: z.object({ enum: z.array(z.string()).nullish(), anyOf: z.array(choice).nullish() }).nullish(),
-})
-export type Property = z.infer<typeof property>
-
 export const elicitationRequest = z.object({
   mode: text,
   message: z.string(),
   sessionId: text,
   toolCallId: text,
-  requestedSchema: z
-    .object({ properties: z.record(z.string(), property).nullish(), required: z.array(z.string()).nullish() })
-    .nullish(),
+  requestedSchema: formSchema.nullish(),
 })
 export type ElicitationRequest = z.infer<typeof elicitationRequest>
 

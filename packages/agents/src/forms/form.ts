@@ -1,36 +1,32 @@
 import type { Question } from '@reply/core'
 import { ReplyError } from '@reply/core'
-import type { LocalAnswer, LocalAsk } from '@reply/core/source'
-import { isFields } from './decode/call.ts'
-import type { ElicitationRequest, Property } from './decode/schema.ts'
+import type { LocalAnswer } from '@reply/core/source'
+import { type FormSchema, type Property, questionOfNote } from './decode.ts'
 
 type Value = string | number | boolean | string[]
 
-/** The protocol's response to an elicitation. */
-export type ElicitationResponse =
+/** A form that a person fills in. */
+export interface Form {
+  /** What it is about. Shown with the first question. */
+  readonly message: string
+  /** Absent for a form without fields, which only wants a "Yes". */
+  readonly schema: FormSchema | undefined
+}
+
+/** The filled-in form, as MCP and ACP expect it. */
+export type FormResponse =
   | { readonly action: 'accept'; readonly content: Readonly<Record<string, Value>> }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' }
 
 /** Converts a form to questions, one per field, in its order. A form without fields becomes a "Yes" question. */
-export function elicitationAsk(
-  request: ElicitationRequest,
-  requestID: string,
-  reply: (response: ElicitationResponse) => void,
-): LocalAsk {
-  const fields = fieldsOf(request)
-  const first = request.message
-  const questions: readonly Question[] =
-    fields.length === 0
-      ? [{ header: '', question: first, options: [{ label: 'Yes', description: '' }], multiple: false, custom: false }]
-      : fields.map((field, at) => questionOf(field, at === 0 ? first : ''))
-  return {
-    type: 'question',
-    requestID,
-    callID: request.toolCallId ?? undefined,
-    questions,
-    reply: (answer) => reply(responseTo(answer, request)),
+export function formQuestions(form: Form): readonly Question[] {
+  const fields = fieldsOf(form)
+  if (fields.length === 0) {
+    const options = [{ label: 'Yes', description: '' }]
+    return [{ header: '', question: form.message, options, multiple: false, custom: false }]
   }
+  return fields.map((field, at) => questionOf(field, at === 0 ? form.message : ''))
 }
 
 interface Field {
@@ -48,8 +44,8 @@ const noneOfThese = 'None of the above'
  * (askUserQuestionsToCreateRequest of claude-agent-acp 0.101). Codex's agent follows it with a note that names its
  * question (buildUserInputSchema of codex-acp 2.6). Both become one question here.
  */
-function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
-  const properties = requestedSchema?.properties ?? {}
+function fieldsOf({ schema }: Form): readonly Field[] {
+  const properties = schema?.properties ?? {}
   const customOf = (name: string): string | undefined => {
     const note = Object.keys(properties).find((other) => questionOfNote(properties[other]) === name)
     if (note !== undefined) return note
@@ -61,14 +57,6 @@ function fieldsOf({ requestedSchema }: ElicitationRequest): readonly Field[] {
   return Object.entries(properties).flatMap(([name, field]) =>
     customs.has(name) ? [] : [{ name, field, custom: customOf(name) }],
   )
-}
-
-/** The name of the question that a text field annotates. Undefined for other fields. */
-function questionOfNote(field: Property | undefined): string | undefined {
-  const { codex } = isFields(field?._meta) ? field._meta : {}
-  return isFields(codex) && codex.role === 'user_note' && typeof codex.questionId === 'string'
-    ? codex.questionId
-    : undefined
 }
 
 function questionOf({ name, field, custom }: Field, message: string): Question {
@@ -107,11 +95,11 @@ function choicesOf(field: Property): readonly Choice[] {
   return plain.map((value) => ({ value, label: value, description: '' }))
 }
 
-/** Throws `invalid` if a numeric field gets an answer that is not a number. */
-function responseTo(answer: LocalAnswer, request: ElicitationRequest): ElicitationResponse {
+/** Fills in the form with a person's answer. Throws `invalid` if a numeric field gets an answer that is not a number. */
+export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
   if (answer.type === 'rejected') return { action: 'decline' }
   if (answer.type !== 'answered') return { action: 'cancel' }
-  const content = fieldsOf(request).flatMap(({ name, field, custom }, at) => {
+  const content = fieldsOf(form).flatMap(({ name, field, custom }, at) => {
     const given = answer.answers[at] ?? []
     const isChoice = (label: string): boolean => choicesOf(field).some((choice) => choice.label === label)
     const own = custom === undefined ? [] : given.filter((label) => !isChoice(label))

@@ -101,6 +101,7 @@ interface Hooks {
   readonly onStarted?: (ended: Promise<CommandEnd>) => void
 }
 
+/** Like `commandSource`, with functions that give the arguments and the input of each prompt. */
 export function createCommandSource(options: CommandSourceOptions, { argsOf, inputOf, onStarted }: Hooks): Source {
   const { command, cwd = process.cwd(), args: _, ...rest } = options
   const children = new Map<LocalRun, StartedProcess>()
@@ -162,10 +163,11 @@ async function startIn(
     () => {},
   )
   const transcript = createTranscript(run, maxBytes)
-  return { child, ended: follow() }
+  return { child, ended: endWithCommand() }
 
-  async function follow(): Promise<CommandEnd> {
-    await Promise.all([read('stdout'), read('stderr')])
+  /** Resolves when the command has ended. Its whole output is in the run then, and the run has ended too. */
+  async function endWithCommand(): Promise<CommandEnd> {
+    await Promise.all([readToEnd('stdout'), readToEnd('stderr')])
     const exit = await child.ended
     const written = transcript.end()
     if (isCanceled()) run.end({ type: 'aborted' })
@@ -173,13 +175,15 @@ async function startIn(
     return { ...written, ...exit }
   }
 
-  async function read(stream: OutputStream): Promise<void> {
+  /** Writes a stream's output to the run, until the command closes it. */
+  async function readToEnd(stream: OutputStream): Promise<void> {
     const decoder = new StringDecoder('utf8')
-    for await (const chunk of child[stream]) take(stream, decoder.write(chunk))
-    take(stream, decoder.end())
+    for await (const chunk of child[stream]) writeChunk(stream, decoder.write(chunk))
+    writeChunk(stream, decoder.end())
   }
 
-  function take(stream: OutputStream, text: string): void {
+  /** Writes a piece of output to the run and to `onChunk`, whose errors are reported. */
+  function writeChunk(stream: OutputStream, text: string): void {
     if (text === '') return
     transcript.push(stream, text)
     try {

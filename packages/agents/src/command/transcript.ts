@@ -19,22 +19,24 @@ const mostParts = 1000
 
 /** Collects a command's output and writes it to the run: a part for each stretch of one stream. */
 export function createTranscript(run: LocalRun, maxBytes: number) {
-  const streams = { stdout: createStream(maxBytes), stderr: createStream(maxBytes) }
+  const streams = { stdout: createOutputStream(maxBytes), stderr: createOutputStream(maxBytes) }
   let current: OutputStream | undefined
   let raw: string[] = []
   let parts = 0
   return { push, end }
 
+  /** Shows the text, or holds it for the end if the stream or the reply is full. */
   function push(name: OutputStream, text: string): void {
     const stream = streams[name]
     const head = stream.excerpt.push(text)
     if (head === '') return
     stream.head.push(head)
     if (name !== current && parts >= mostParts) stream.late.push(head)
-    else show(name, head)
+    else writePart(name, head)
   }
 
-  function show(name: OutputStream, text: string): void {
+  /** Writes the text to the run, in a new part if the last one is of the other stream. */
+  function writePart(name: OutputStream, text: string): void {
     if (name !== current) {
       seal()
       current = name
@@ -56,11 +58,12 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     current = undefined
   }
 
+  /** Writes all that was held to the run, and returns the whole output. */
   function end(): CommandOutput {
     const rests = { stdout: streams.stdout.excerpt.end(), stderr: streams.stderr.excerpt.end() }
     for (const name of current === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const)) {
       const text = [...streams[name].late, rests[name].text].join('')
-      if (text !== '') show(name, text)
+      if (text !== '') writePart(name, text)
     }
     seal()
     return {
@@ -71,7 +74,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
   }
 }
 
-function createStream(maxBytes: number) {
+function createOutputStream(maxBytes: number) {
   const head: string[] = []
   const late: string[] = []
   return { excerpt: createExcerpt(maxBytes), plain: createPlainText(), head, late }
@@ -107,11 +110,12 @@ function createExcerpt(maxBytes: number): Excerpt {
     }
     const head = held === 0 && dropped === 0 ? firstBytes(text, headLeft) : ''
     headLeft = 0
-    hold(text.slice(head.length))
+    addToTail(text.slice(head.length))
     return head
   }
 
-  function hold(text: string): void {
+  /** Adds the text to the end, and drops the oldest pieces that no longer fit. */
+  function addToTail(text: string): void {
     const last = tail.at(-1)
     if (last !== undefined && last.length + text.length < joinBelow) tail[tail.length - 1] = last + text
     else tail.push(text)
@@ -143,6 +147,7 @@ function firstBytes(text: string, limit: number): string {
   return bytes.subarray(0, end).toString('utf8')
 }
 
+/** The longest end that fits, cut between characters. */
 function lastBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   let start = Math.max(0, bytes.length - limit)

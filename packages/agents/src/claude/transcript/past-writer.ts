@@ -37,6 +37,7 @@ export function createPastWriter(
   const children = new Map<string, LocalRun>()
   return { write, end }
 
+  /** Begins a run with a prompt's line, after it has ended the one before. Writes any other line to the current run. */
   function write(line: TranscriptLine): void {
     if (line.prompt) {
       end()
@@ -57,6 +58,7 @@ export function createPastWriter(
     isInterrupted = false
   }
 
+  /** Writes the line's texts, calls, results and tokens. An error's text is left for the end of the run. */
   function writeLine(to: LocalRun, { message, tokens, events, error, raw }: TranscriptLine): void {
     if (error !== undefined) return
     for (const event of events) {
@@ -69,12 +71,13 @@ export function createPastWriter(
     if (message && tokens) to.write({ type: 'usage', messageID: message.id, stepID: message.id, tokens, cost: 0 })
   }
 
+  /** Writes a running call and, if it started a sub-agent, the sub-agent's whole run. */
   function writeCall(to: LocalRun, call: Call, messageID: string | undefined, raw: unknown): void {
     const { callID, tool } = call
     calls.set(callID, call)
     const subAgent = subAgents.get(callID)
     const child =
-      subAgent && to.child({ sessionID: subAgent.sessionID, title: subAgent.title, text: promptIn(call.input) })
+      subAgent && to.child({ sessionID: subAgent.sessionID, title: subAgent.title, text: promptOfCall(call.input) })
     const state = { status: 'running' as const, input: toolInput(tool, call.input), ...linkTo(child) }
     to.write({ type: 'tool', callID, tool: toolName(tool), state, messageID, raw })
     if (!subAgent || !child) return
@@ -86,6 +89,7 @@ export function createPastWriter(
     )
   }
 
+  /** Ends the call, and adds its changes to the checklist. Ignores the result of an unknown call. */
   function writeResult(to: LocalRun, { callID, isError, text, value }: Result, raw: unknown): void {
     const call = calls.get(callID)
     if (!call) return
@@ -102,6 +106,7 @@ export function createPastWriter(
   }
 }
 
+/** Ends the run as its last line says. Without one, or after a call, it counts as aborted. */
 function endRun(run: LocalRun, last: TranscriptLine | undefined): void {
   const { stopReason, error } = last ?? {}
   if (error !== undefined) run.end({ type: 'failed', error: { name: 'ClaudeError', message: error, raw: last?.raw } })
@@ -114,6 +119,6 @@ function linkTo(child: LocalRun | undefined) {
   return child && { metadata: { sessionId: child.sessionID } }
 }
 
-function promptIn({ prompt }: Input): string | undefined {
+function promptOfCall({ prompt }: Input): string | undefined {
   return typeof prompt === 'string' ? prompt : undefined
 }

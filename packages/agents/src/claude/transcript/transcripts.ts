@@ -42,12 +42,12 @@ export function createTranscripts(env: Readonly<Record<string, string | undefine
 
   /** The session's transcript. Undefined if no project has one. */
   async function pathOf(sessionID: string): Promise<string | undefined> {
-    const paths = (await foldersIn(projects)).map((folder) => join(projects, folder, `${sessionID}.jsonl`))
+    const paths = (await namesIn(projects)).map((folder) => join(projects, folder, `${sessionID}.jsonl`))
     return paths.find((path) => existsSync(path))
   }
 
   async function list({ directory, since = 0 }: Parameters<Transcripts['list']>[0]): Promise<readonly SessionInfo[]> {
-    const folders = await foldersIn(projects)
+    const folders = await namesIn(projects)
     const wanted = directory === undefined ? folders : folders.filter((folder) => folder === folderOf(directory))
     const files = (await Promise.all(wanted.map(async (folder) => await transcriptsIn(join(projects, folder))))).flat()
     const newest = files.filter(({ updatedAt }) => updatedAt >= since).toSorted((a, b) => b.updatedAt - a.updatedAt)
@@ -70,12 +70,14 @@ function folderOf(directory: string): string {
   return directory.replace(/[^a-zA-Z0-9]/g, '-')
 }
 
-async function foldersIn(path: string): Promise<readonly string[]> {
+/** The names of files and folders in a folder. Empty if it can't be read. */
+async function namesIn(path: string): Promise<readonly string[]> {
   return await readdir(path).catch(() => [])
 }
 
+/** The transcripts in a project's folder, with the times of their last change in ms since the epoch. */
 async function transcriptsIn(folder: string) {
-  const names = (await foldersIn(folder)).filter((name) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/.test(name))
+  const names = (await namesIn(folder)).filter((name) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/.test(name))
   return await Promise.all(
     names.map(async (name) => {
       const path = join(folder, name)
@@ -117,7 +119,7 @@ async function* linesOf(path: string): AsyncIterable<TranscriptLine> {
 async function readSubAgents(folder: string): Promise<ReadonlyMap<string, PastSubAgent>> {
   const subagents = join(folder, 'subagents')
   const found = await Promise.all(
-    (await foldersIn(subagents)).map(async (name) => {
+    (await namesIn(subagents)).map(async (name) => {
       if (!name.endsWith('.meta.json')) return undefined
       const text = await readFile(join(subagents, name), 'utf8').catch(() => '')
       const { toolUseId, description } = decodeSubAgentFile(text) ?? {}

@@ -147,6 +147,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     fetch: (channel) => async (request) => await webhookOf(channel).fetch(request),
   }
 
+  /** Returns the state of the bridge, the status of its channels, and its problems as sentences. */
   function status(): BridgeStatus {
     const channels = statuses.all()
     const stalled = lease.problem()
@@ -256,7 +257,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
-  /** Throws if the config has no such server. */
+  /** Connects to a server of the config, or starts its agent. Throws if the config has no such server. */
   async function connectToServer(name: string): Promise<Client> {
     const ownClient = options.connectTo?.(name)
     if (ownClient) return ownClient
@@ -286,6 +287,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     void stop().catch(onError)
   }
 
+  /** Stops the bridge. Later calls resolve with the first one. */
   function stop(): Promise<void> {
     stopped ??= stopOnce()
     return stopped
@@ -316,7 +318,10 @@ export function createBridge(options: BridgeOptions): Bridge {
       .finally(async () => await store.close())
   }
 
-  /** Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. */
+  /**
+   * Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. For
+   * a channel without a webhook, returns one that refuses every request.
+   */
   function webhookOf(channel: string): Webhook {
     const existing = hooks.get(channel)
     if (existing) return existing

@@ -32,7 +32,7 @@ export function entryFor<Value>(
   return name === undefined ? undefined : table[name]
 }
 
-/** The names of a place in a config, most specific first. */
+/** Returns the names of a place in a config, most specific first. */
 function configNamesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`]

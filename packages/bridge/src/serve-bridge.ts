@@ -117,7 +117,10 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     respond(response, 200, await metrics.text(), metrics.contentType)
   }
 
-  /** Only browsers need the check, and they always send a Host. The health checks of some load balancers send none. */
+  /**
+   * Whether a `Host` is allowed: an IP address, one of the allowed names, or none. Only browsers need the check, and they
+   * always send a Host. The health checks of some load balancers send none.
+   */
   function isAllowed(hostHeader: string | undefined): boolean {
     if (hostHeader === undefined) return true
     const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(hostHeader) ?? []
@@ -136,7 +139,7 @@ function respondForChannel(channel: string, { state, channels }: BridgeStatus, r
   respond(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
 }
 
-/** Host names are case-insensitive, and may end with a dot. */
+/** Returns a host name in lower case and without a final dot. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

@@ -26,6 +26,7 @@ export function createTimers(clock: Pick<Clock, 'after'>): Timers {
     clears.delete(key)
   }
 
+  /** Clears all timers, and starts no more. */
   function stop(): void {
     isStopped = true
     for (const key of [...clears.keys()]) clear(key)

@@ -33,6 +33,7 @@ const noticeMs = 5000
 /** How long the store keeps the time when an ask was first seen, in ms: at least a day. */
 const rememberedMs = 86_400_000
 
+/** Rejects asks that stay pending for too long, after a reminder in the chat. */
 export function createAskTimeouts(options: {
   readonly state: State
   readonly channels: Channels
@@ -47,6 +48,7 @@ export function createAskTimeouts(options: {
   const waiting = new Map<string, () => void>()
   return { observerFor, stop }
 
+  /** Returns an observer that starts and clears the timers of the run's asks. */
   function observerFor(run: WatchedRun): ReplyObserver {
     const update = ({ reply }: { readonly reply: Reply }): void => updateTimers(run, reply)
     return {
@@ -121,7 +123,7 @@ export function createAskTimeouts(options: {
     return chat.kind === 'private' && !people.personOf(channel, actor)?.may.has('approve')
   }
 
-  /** Returns when the ask was first seen, possibly by an earlier process. */
+  /** Returns when the ask was first seen, possibly by an earlier process. Stores the current time if it is new. */
   async function firstSeen(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
     const now = clock.now()
@@ -135,14 +137,17 @@ export function createAskTimeouts(options: {
     return { at: Number((await state.read(key)) ?? now), isNew: false }
   }
 
-  /** Posts the message first, so that it precedes what the agent writes next. Waits a limited time for that post. */
+  /**
+   * Posts the notice, and then rejects the ask if it is still pending. Waits a limited time for the post, so that it
+   * precedes what the agent writes next.
+   */
   async function postAndReject(rejection: Rejection): Promise<void> {
     const { run, ask, notice } = rejection
     await atMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
     if (waiting.has(ask.requestID)) await sendRejection(rejection)
   }
 
-  /** Retries until it succeeds or the ask is no longer pending. */
+  /** Rejects the ask on its server. After a failure, reports it and tries again, until the ask is no longer pending. */
   async function sendRejection(rejection: Rejection): Promise<void> {
     const { run, ask, message } = rejection
     try {
@@ -159,6 +164,7 @@ export function createAskTimeouts(options: {
     }
   }
 
+  /** Clears all timers. The asks stay pending. */
   function stop(): void {
     for (const stopTimers of waiting.values()) stopTimers()
     waiting.clear()
@@ -174,7 +180,7 @@ interface Rejection {
   readonly message: string
 }
 
-/** The chat works with the root session. The ask of a sub-agent names another one. */
+/** Returns the root session of an ask, which the chat works with. The ask of a sub-agent names another one. */
 function rootSessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
   return { server, sessionID: path[0] ?? sessionID }
 }

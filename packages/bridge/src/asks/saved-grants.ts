@@ -55,7 +55,7 @@ export function createSavedGrants({
 }): SavedGrants {
   return { storePending, confirm, remove, list, revoke }
 
-  /** Stores the grant as not confirmed. */
+  /** Stores a grant that is not confirmed yet, and returns it. */
   async function storePending({ ask, server, by }: GrantRequest): Promise<Grant> {
     const at = clock.now()
     const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
@@ -65,7 +65,7 @@ export function createSavedGrants({
     return grant
   }
 
-  /** Retries while the store fails. */
+  /** Stores the grant as confirmed. Retries while the store fails. */
   async function confirm(grant: Grant): Promise<void> {
     // The server accepted it, so a failing store must not show the person an error.
     await state.withRetries(() => writeGrant({ ...grant, isConfirmed: true }))
@@ -77,12 +77,13 @@ export function createSavedGrants({
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
   }
 
+  /** Deletes stored grants, but not the server's rules. Retries while the store fails. */
   async function remove(...grants: readonly Grant[]): Promise<void> {
     const writes: readonly Write[] = grants.map((grant) => ({ type: 'remove', key: keyOf(grant) }))
     await state.withRetries(() => state.commit(writes))
   }
 
-  /** Deletes stored grants that the server no longer has. */
+  /** Returns the stored grants of a server, and whether it can revoke them. Deletes grants that the server no longer has. */
   async function list(server: string): Promise<GrantList> {
     const stored = (await state.list(keyPrefixOf(server))).map(({ value }) => toGrant(value))
     const rules = await rulesOf(server)
@@ -105,7 +106,7 @@ export function createSavedGrants({
     await remove(grant)
   }
 
-  /** Undefined if the server does not list its rules. */
+  /** Returns the saved rules of a server. Undefined if the server does not list its rules. */
   async function rulesOf(server: string): Promise<readonly SavedRule[] | undefined> {
     try {
       return await serverOf(server).savedRules()
@@ -115,7 +116,7 @@ export function createSavedGrants({
     }
   }
 
-  /** Throws if the config no longer has the server. */
+  /** Returns the client of a server. Throws if the config no longer has the server. */
   function serverOf(name: string): Pick<Client, 'savedRules' | 'removeRule'> {
     const server = servers.get(name)
     if (server) return server
@@ -131,7 +132,7 @@ function keyPrefixOf(server: string): string {
   return `allowed/${encodeURIComponent(server)}/`
 }
 
-/** Keys sort by time. */
+/** Returns the key of a grant. Keys sort by time. */
 function keyOf({ server, at, id }: Grant): string {
   return `${keyPrefixOf(server)}${String(at).padStart(16, '0')}/${id}`
 }

@@ -21,7 +21,7 @@ export function createChannelStatuses(options: {
   const states = new Map<string, InboundStatus>()
   return { setStatus, markStarted, all: () => Object.fromEntries(states) }
 
-  /** Emits an event and a notice, unless the channel was receiving and still is. */
+  /** Stores the status, and emits an event and a notice, unless the channel was receiving and still is. */
   function setStatus(channel: string, status: InboundStatus): void {
     const before = states.get(channel)
     states.set(channel, status)
@@ -35,7 +35,7 @@ export function createChannelStatuses(options: {
     emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
-  /** Keeps a status that the channel already reported. */
+  /** Sets the status to `receiving`, unless the channel already reported one. */
   function markStarted(channel: string): void {
     if (!states.has(channel)) setStatus(channel, { status: 'receiving' })
   }

@@ -55,14 +55,14 @@ export function createChannels(options: {
   const posting = new Map<string, Promise<unknown>>()
   return { connectionOf, sinkFields, has: (name) => connections.has(name), tryPost, post, edit, hasButton, showTyping }
 
-  /** Throws for a name that the config doesn't have. */
+  /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   function connectionOf(name: string): BridgeConnection {
     const connection = connections.get(name)
     if (connection) return connection
     throw new BridgeError('channel', `There is no channel "${name}". Channels: ${[...connections.keys()].join(', ')}.`)
   }
 
-  /** Reports a failure to `onError`, and resolves with an empty list then. */
+  /** Posts a message like `post`. If that fails, reports the error to `onError` and resolves with an empty list. */
   async function tryPost(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     try {
       return await post(...message)
@@ -72,7 +72,10 @@ export function createChannels(options: {
     }
   }
 
-  /** If the message has buttons, `hasButton` waits for the post, because people can press them before it is confirmed. */
+  /**
+   * Posts a message, and stores its session and its buttons. If it has buttons, `hasButton` waits for the post, because
+   * people can press them before it is confirmed.
+   */
   async function post(...message: Parameters<Channels['tryPost']>): Promise<readonly MessageRef[]> {
     const [place, { buttons = [] }] = message
     const posted = postAndRemember(...message)
@@ -99,7 +102,10 @@ export function createChannels(options: {
     return refs
   }
 
-  /** Returns the writes that remember the session. If the place has none yet, remembers the messages in memory instead. */
+  /**
+   * Returns the writes that remember the session of the messages. Returns none if the place has no session yet, and then
+   * keeps the messages in memory until it has.
+   */
   function writeSession(
     place: ChatPlace,
     refs: readonly MessageRef[],
@@ -111,7 +117,10 @@ export function createChannels(options: {
     return []
   }
 
-  /** Until the edit is confirmed, the old buttons count beside the new ones. */
+  /**
+   * Edits a message under the lease, and stores its buttons, with retries. Until the edit is confirmed, the old buttons
+   * count beside the new ones.
+   */
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.writeBoth(place, message, note.buttons))
     await withLease(whenHeld, note.signal, (signal) =>
@@ -121,7 +130,10 @@ export function createChannels(options: {
     await state.withRetries(() => state.commit(writes))
   }
 
-  /** Waits for an unconfirmed post in the chat, but only if the button is not found. */
+  /**
+   * Whether the message has a button with that data. If it is not found, waits for an unconfirmed post in the chat, and
+   * looks again.
+   */
   async function hasButton(...[place, message, data]: Parameters<Channels['hasButton']>): Promise<boolean> {
     if (await ownButtons.has(place, message, data)) return true
     const unconfirmed = posting.get(chatKey(place))
@@ -130,7 +142,7 @@ export function createChannels(options: {
     return await ownButtons.has(place, message, data)
   }
 
-  /** Not awaited, and errors are ignored. */
+  /** Shows that the bot is typing, under the lease. Not awaited, and errors are ignored. */
   function showTyping({ channel, chat }: { readonly channel: string; readonly chat: Chat }): void {
     void withLease(whenHeld, undefined, () => connectionOf(channel).typing(chat)).catch(() => {})
   }
@@ -149,6 +161,7 @@ interface OwnButtons {
 /** How long the buttons of a message work, in ms: 30 days, as long as the backlog and unknown prompts are stored. */
 const keptMs = 2_592_000_000
 
+/** Stores the buttons of the bridge's own messages as hashes, for `keptMs`. */
 function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {
   return {
     write: (place, message, buttons) => writeHashes(place, message, hashesOf(buttons)),
@@ -165,7 +178,7 @@ function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnBut
     return [{ type: 'put', key, value: hashes.join(' '), expiresAt: now() + keptMs }]
   }
 
-  /** The hashes of a message's buttons. Empty if none are stored. */
+  /** Returns the stored hashes of a message's buttons. Empty if none are stored. */
   async function readHashes(place: ChatPlace, message: MessageRef): Promise<readonly string[]> {
     return (await state.read(buttonsKey(place, message)))?.split(' ') ?? []
   }

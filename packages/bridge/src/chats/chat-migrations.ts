@@ -24,13 +24,17 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
   return { withFirstID, storeMove, loadMoves }
 
+  /** Returns the place under the first id of its chat. Returns the same place if the id never changed. */
   function withFirstID(place: ChatPlace): ChatPlace {
     const { channel, chat } = place
     const id = firstIDs.get(keyOf(channel, chat.id))
     return id === undefined ? place : { channel, chat: { ...chat, id } }
   }
 
-  /** A chat that moved several times keeps its first id. */
+  /**
+   * Stores that a chat got another id. A chat that moved several times keeps its first id. Does nothing for a change that is
+   * stored.
+   */
   async function storeMove(
     channel: string,
     { from, to }: { readonly from: string; readonly to: string },
@@ -43,6 +47,7 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
     storedKeys.add(key)
   }
 
+  /** Reads the stored changes of ids into memory. */
   async function loadMoves(): Promise<void> {
     for (const { key, value } of await state.list(prefix)) {
       firstIDs.set(key.slice(prefix.length), value)

@@ -47,7 +47,7 @@ export function createLateEdits(
     }
   }
 
-  /** Does nothing while an earlier call is in progress. */
+  /** Calls the listeners of all stored reports. Does nothing while an earlier call is in progress. */
   async function callListeners(): Promise<void> {
     if (isPassing || listeners.size === 0) return
     isPassing = true
@@ -59,7 +59,7 @@ export function createLateEdits(
     }
   }
 
-  /** Removes the row when the listener is done. Keeps a row without a listener. */
+  /** Calls the listener of a report, and removes the row when the listener is done. Keeps a row without a listener. */
   async function callListener({ key, value }: StoredValue): Promise<void> {
     const listener = listeners.get(key.slice(prefix.length))
     if (!listener) return

@@ -59,7 +59,7 @@ export function ledgersOf({
     late,
   }
 
-  /** Sinks end when another process took over. */
+  /** Makes a call. If another process took over, rejects with a `SinkError`, which ends the sink. */
   async function withSinkError<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
@@ -69,7 +69,10 @@ export function ledgersOf({
     }
   }
 
-  /** Falls back to a ledger that an earlier process left in the session. Undefined for one that another reply continues. */
+  /**
+   * Returns the ledger of a reply, or one that an earlier process left in the session. Undefined if there is none, or if
+   * another reply continues it.
+   */
   async function readLedger(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     // Another reply continues this ledger.
@@ -78,8 +81,9 @@ export function ledgersOf({
   }
 
   /**
-   * Finds the ledger of a status message that an earlier process left. If a process exits before a reply's prompt is known,
-   * the ledger's key is never read again, so the next reply of the session continues it and removes the status.
+   * Returns the ledger of a status message that an earlier process left, and remembers that this reply continues it.
+   * Undefined if there is none. If a process exits before a reply's prompt is known, the ledger's key is never read again,
+   * so the next reply of the session continues it and removes the status.
    */
   async function leftStatusLedger(key: string): Promise<string | undefined> {
     const session = key.slice(0, key.lastIndexOf('/') + 1)
@@ -108,7 +112,10 @@ export function ledgersOf({
     return old.map((one) => ({ type: 'remove', key: keyOf(one) }))
   }
 
-  /** Also remembers the session of the messages, calls `onShown`, and removes the ledgers that this one replaces. */
+  /**
+   * Stores a ledger and the session of its messages, calls `onShown`, and removes the ledgers that this one replaces.
+   * Retries while the store fails.
+   */
   async function writeLedger(key: string, text: string, formerKey: string | undefined): Promise<void> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
     const refs = messageRefsOf(text)

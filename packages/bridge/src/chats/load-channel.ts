@@ -4,7 +4,9 @@ import { BridgeError, messageOf } from '../error.ts'
 /** Loads a channel by the `type` of its entry in the config. Rejects with `BridgeError` of type `channel`. */
 export type LoadChannel = (type: string) => Promise<BridgeChannel>
 
-/** Imports `bridgeChannel` from `@reply/<type>/bridge`. */
+/**
+ * Imports `bridgeChannel` from `@reply/<type>/bridge`. Rejects with a `BridgeError` if there is no such package or export.
+ */
 export async function loadChannel(type: string): Promise<BridgeChannel> {
   const name = `@reply/${type}`
   let loaded: { readonly bridgeChannel?: BridgeChannel }

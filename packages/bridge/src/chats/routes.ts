@@ -86,7 +86,10 @@ export function createRoutes(options: {
     loadThreads,
   }
 
-  /** Drops a stored session that is on another server than the one that the config names. */
+  /**
+   * Returns the route of a place. Undefined if the config names no server for it. Ignores a stored route to another server
+   * than the one that the config names.
+   */
   async function routeOf(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
     const server = configuredServer(place)
@@ -96,7 +99,10 @@ export function createRoutes(options: {
     return route?.server === server ? route : { server }
   }
 
-  /** The route of the place, but with the session of the message that the prompt replies to. */
+  /**
+   * Returns the route of the place, but with the session of the message that the prompt replies to. Undefined like
+   * `routeOf`.
+   */
   async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
     const route = await routeOf(prompt)
     const session = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
@@ -104,14 +110,14 @@ export function createRoutes(options: {
     return { ...route, sessionID: session.sessionID, title: undefined }
   }
 
-  /** The server that `routes` name for the place. Without routes, the only server. */
+  /** Returns the server that `routes` name for the place. Without routes, returns the only server. Undefined otherwise. */
   function configuredServer(place: ChatPlace): string | undefined {
     const server = entryFor(routes, place, options.withFirstID)
     if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
-  /** From now on, the place also counts as one that the bot works in. */
+  /** Returns the writes that store a route. From now on, the place also counts as one that the bot works in. */
   function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
@@ -125,12 +131,15 @@ export function createRoutes(options: {
     ]
   }
 
-  /** The title was for a new session, so it is dropped. */
+  /**
+   * Returns the writes that make a session the place's own and mark it as used. Drops the title, which was for a new
+   * session.
+   */
   function writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[] {
     return [...writeRoute(place, { ...route, title: undefined }), ...writeUsed(place, route)]
   }
 
-  /** Also writes the session of the messages that waited for it. */
+  /** Returns the writes that store a session as used in the place, for it and for the messages that waited for it. */
   function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
     const now = clock.now()
@@ -143,23 +152,25 @@ export function createRoutes(options: {
     ]
   }
 
-  /** Newest first. */
+  /** Returns the sessions that were used in a place, newest first. */
   async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
-  /** True only for threads, never for a whole chat. */
+  /** Whether the place is a thread that the bot works in. False for a whole chat. */
   function isOurThread(place: ChatPlace): boolean {
     const isThread = place.chat.thread !== undefined || place.chat.isThread === true
     return isThread && (ourPlaces.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
+  /** Returns the session that a message belongs to. Undefined if none is stored. */
   async function sessionOfMessage(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
     const stored = await state.read(`message/${chatKey(place)}/${id}`)
     return stored === undefined ? undefined : toUsedSession(stored)
   }
 
+  /** Returns the writes that store the session of messages. */
   function writeMessages(...[place, messages, session]: Parameters<Routes['writeMessages']>): readonly Write[] {
     const now = clock.now()
     const value = JSON.stringify({ ...session, usedAt: now, thread: place.chat.thread } satisfies UsedSession)
@@ -179,6 +190,7 @@ export function createRoutes(options: {
     return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
   }
 
+  /** Returns who sent a prompt. Undefined if that is not stored. */
   async function authorOf(promptID: string): Promise<Author | undefined> {
     const key = await state.read(`author/${promptID}`)
     const end = key?.indexOf(':') ?? -1

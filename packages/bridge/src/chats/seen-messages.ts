@@ -28,7 +28,7 @@ export function createSeenMessages({
 }): SeenMessages {
   return { writeSeen, chatsOf }
 
-  /** Conflicts if the message was received before. */
+  /** Returns the write that marks a message as received. It conflicts if the message was received before. */
   function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
     const now = clock.now()
     const key = `seen/${chatKey(place)}/${id}`
@@ -62,7 +62,7 @@ export function createSeenMessages({
   }
 }
 
-/** Parses a `placeKey`. */
+/** Returns the chat in a `placeKey`. */
 function chatIn(key: string): Chat {
   const [, id = '', thread = ''] = key.split('/').map(decodeURIComponent)
   return { id, ...(thread !== '' && { thread }) }

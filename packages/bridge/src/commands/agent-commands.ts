@@ -122,7 +122,7 @@ export function agentCommands(context: CommandContext): readonly Command[] {
     if (runs.active(place).length > 0 || runs.isSessionBusy(sessionID)) throw new CommandRefusal(texts.busyNow)
   }
 
-  /** Throws if another person sent the prompt. */
+  /** Throws a `CommandRefusal` if another person sent the prompt, unless this person is an admin. */
   async function refuseOthers(promptID: string, entry: QueuedPrompt, person: Person): Promise<void> {
     if (person.may.has('admin')) return
     const author = await routes.authorOf(promptID)

@@ -55,6 +55,7 @@ const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 /** Matches a command and its arguments. `/statusx` is not `/status`. */
 const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
 
+/** Creates the bridge's own commands, and handles the buttons of its messages. */
 export function createCommands(context: CommandContext, backlog: Backlog, allowed: SavedGrants): Commands {
   const { state, channels, routes, people, runner, servers, onError } = context
   const sessions = sessionCommands(context)
@@ -84,7 +85,10 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     handleStop,
   }
 
-  /** Ignores an unknown command. The writes of `removal` are committed before the reply is posted. */
+  /**
+   * Runs a command, commits the writes of `removal`, and then posts the reply without waiting for it. Ignores an unknown
+   * command.
+   */
   async function runCommand({ entry, person, removal }: ReceivedCommand): Promise<void> {
     const command = byName.get(commandNameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
@@ -101,7 +105,9 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     if (reply) void postReply(entry, { replyTo: entry.messageRef, ...reply })
   }
 
-  /** Runs a command. An error becomes a reply, and one that is not meant for people also goes to `onError`. */
+  /**
+   * Returns the reply of a command. An error becomes a reply, and one that is not meant for people also goes to `onError`.
+   */
   async function replyOrErrorText(work: () => Promise<CommandReply | undefined>): Promise<CommandReply | undefined> {
     try {
       return await work()
@@ -118,7 +124,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
     await channels.tryPost(place, message, session)
   }
 
-  /** Throws a `CommandRefusal` if the place has no route or server. */
+  /** Returns the route and the client of a place. Throws a `CommandRefusal` if the place has no route or server. */
   async function targetOf(place: ChatPlace): Promise<Target> {
     const route = await routes.routeOf(place)
     const client = route && servers.get(route.server)
@@ -189,7 +195,10 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
       await replaceWith(list ?? { text: texts.left })
     }
 
-    /** Runs a prompt that may have run already, or discards it. */
+    /**
+     * Queues a prompt that may have run already, or discards it, and replaces the message that asks. Only the first press
+     * counts.
+     */
     async function runOrDiscard(id: string, isAgain: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)
@@ -222,7 +231,7 @@ export function createCommands(context: CommandContext, backlog: Backlog, allowe
   }
 }
 
-/** The right that a person lacks for a command. Undefined if the person may use it. */
+/** Returns the right that a person lacks for a command. Undefined if the person may use it. */
 function missingRight({ may }: Person, command: Command): Right | undefined {
   if (isHelp(command)) return undefined
   if (command.isApproving) return may.has('approve') ? undefined : 'approve'
@@ -270,7 +279,9 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
   ]
   return { list, revokeByID }
 
-  /** Throws a `CommandRefusal` if the grant is no longer listed or can't be revoked. */
+  /**
+   * Revokes a grant, and returns the reply. Throws a `CommandRefusal` if the grant is no longer listed or can't be revoked.
+   */
   async function revokeByID({ route }: Target, id: string): Promise<CommandReply> {
     const listed = await allowed.list(route.server)
     const grant = listed.grants.find((one) => one.id === id)
@@ -278,13 +289,14 @@ function allowedCommands({ config }: CommandContext, allowed: SavedGrants): Allo
     return await revokeGrant(grant, listed)
   }
 
-  /** Throws a `CommandRefusal` if the server can't revoke. */
+  /** Revokes a grant, and returns the reply. Throws a `CommandRefusal` if the server can't revoke. */
   async function revokeGrant(grant: Grant, { canRevoke }: GrantList): Promise<CommandReply> {
     if (!canRevoke) throw new CommandRefusal(whyNotRevocable(grant.server))
     await allowed.revoke(grant)
     return { text: texts.revoked(patternsText(grant)) }
   }
 
+  /** Lists the grants, newest first, with a button to revoke each if the server can. */
   function grantsReply(server: string, listed: GrantList): CommandReply {
     const shown = newestGrants(listed)
     if (shown.length === 0) return { text: texts.nothingAllowed }

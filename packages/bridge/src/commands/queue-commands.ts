@@ -53,6 +53,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     },
   ]
 
+  /** Lists the queued prompts of the place, with their numbers. */
   async function listQueue({ place }: CommandCall): Promise<CommandReply> {
     const waiting = await runner.queuedPrompts(place)
     if (waiting.length === 0) return { text: texts.queueEmpty }
@@ -64,7 +65,7 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     return { text: [texts.queue, '', ...lines, '', plain(texts.queueHelp)].join('\n') }
   }
 
-  /** Removes a queued prompt, unless it has started meanwhile. */
+  /** Removes a queued prompt, and returns the reply. If the prompt has started meanwhile, only the reply tells so. */
   async function dropEntry(call: CommandCall, number: string): Promise<CommandReply> {
     const entry = await requireEntry(call, number)
     const isDropped = await state.commit([
@@ -80,7 +81,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     }
   }
 
-  /** Replaces the text. The person becomes an editor, so the prompt then requires their rights too. */
+  /**
+   * Replaces the text of a queued prompt, and returns the reply. The person becomes an editor, so the prompt then requires
+   * their rights too.
+   */
   async function editEntry(
     call: CommandCall,
     { number, text }: { readonly number: string; readonly text: string },
@@ -94,7 +98,10 @@ export function queueCommands(context: CommandContext): readonly Command[] {
     return { text: (await state.commit([write])) ? texts.edited(Number(number)) : texts.notQueued(number) }
   }
 
-  /** Finds a queued prompt by its number. Throws if there is none, or if it is not the person's and they are no admin. */
+  /**
+   * Returns the queued prompt with a number. Throws a `CommandRefusal` if there is none, or if it is not the person's and
+   * they are no admin.
+   */
   async function requireEntry({ place, person, entry }: CommandCall, number: string): Promise<QueuedPrompt> {
     const found = (await runner.queuedPrompts(place))[Number(number) - 1]
     if (!found) throw new CommandRefusal(texts.notQueued(plain(number)))

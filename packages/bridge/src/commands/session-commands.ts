@@ -92,7 +92,10 @@ export function sessionCommands(context: CommandContext): SessionCommands {
   ]
   return { list, sessionPage, switchToSession }
 
-  /** The sessions used in the place, or all of the project for an admin in a private chat. */
+  /**
+   * Returns the sessions used in the place, or all of the project for an admin in a private chat. Leaves out those that the
+   * server does not list.
+   */
   async function sessionChoices({ place, person, route, client }: SessionRequest): Promise<readonly SessionChoice[]> {
     const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
     const sessions = await client.sessions({ directory: directoryOf(route.server) })
@@ -108,7 +111,10 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     })
   }
 
-  /** A page that does not exist becomes the nearest one that does. */
+  /**
+   * Returns a page of the sessions, with buttons to switch to each. A page that does not exist becomes the nearest one that
+   * does.
+   */
   async function sessionPage(request: SessionRequest, wantedPage: number): Promise<CommandReply> {
     const all = await sessionChoices(request)
     if (all.length === 0) return { text: texts.noSessions }
@@ -136,7 +142,10 @@ export function sessionCommands(context: CommandContext): SessionCommands {
     }
   }
 
-  /** Accepts a number of the list or the start of an id. Throws a `CommandRefusal` if none or several match. */
+  /**
+   * Switches the place to a session, by its number in the list or the start of its id, and returns the reply. Throws a
+   * `CommandRefusal` if none or several match.
+   */
   async function switchToSession(request: SessionRequest, numberOrID: string): Promise<CommandReply> {
     const { place, route } = request
     const all = await sessionChoices(request)

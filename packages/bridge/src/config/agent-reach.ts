@@ -33,7 +33,7 @@ function linksTo(path: string): readonly string[] {
   return [...links, location, ...linksTo(resolve(dirname(location), readlinkSync(location)))]
 }
 
-/** The nearest folder at or above this one that has a `.git`. */
+/** Returns the nearest folder at or above this one that has a `.git`. Undefined if there is none. */
 function repositoryOf(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at
@@ -41,7 +41,7 @@ function repositoryOf(folder: string): string | undefined {
   }
 }
 
-/** Also true if both are the same. */
+/** Whether a path is in a folder. True if both are the same. */
 function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))

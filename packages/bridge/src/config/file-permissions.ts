@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 /**
  * Returns which other users of this computer have a right on a file or folder, by its mode and the modes of the folders
- * above. Like PostgreSQL's keys, a file of root may be readable by its group, which is then the service's own.
+ * above. Undefined if there are none. Like PostgreSQL's keys, a file of root may be readable by its group, which is then the service's own.
  * https://www.postgresql.org/docs/current/ssl-tcp.html#SSL-SETUP
  *
  * Files in `/run/secrets` and on read-only mounts count as closed: the modes of mounted secrets don't show who has access.
@@ -22,7 +22,7 @@ export function openTo(path: string, right: 'read' | 'write'): 'others' | 'its g
   return 'its group'
 }
 
-/** Nearest first, up to the root. */
+/** Returns the modes of the folders above a path, nearest first, up to the root. */
 function modesOfFoldersAbove(path: string): readonly number[] {
   const above = dirname(path)
   return above === path ? [] : [statSync(above).mode, ...modesOfFoldersAbove(above)]

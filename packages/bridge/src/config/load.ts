@@ -52,7 +52,9 @@ export function readPeople(path: string): BridgeConfig['people'] | undefined {
   }
 }
 
-/** Makes the directories of agents absolute. An agent runs on this computer, but a server may run elsewhere. */
+/**
+ * Returns the config with absolute directories for agents. An agent runs on this computer, but a server may run elsewhere.
+ */
 function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
     const { agent, directory } = server
@@ -88,7 +90,10 @@ export function secretFilesIn(value: unknown): readonly string[] {
   )
 }
 
-/** Returns a function that reads secrets from the environment, and from files relative to the config's folder. */
+/**
+ * Returns a function that reads secrets from the environment, and from files relative to the config's folder. It throws a
+ * `BridgeError` if a secret is missing or empty, or if others can read its file.
+ */
 export function secretsOf(options: {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -115,13 +120,13 @@ export function secretsOf(options: {
   }
 }
 
-/** Registers a secret, so that no error of this process contains it. */
+/** Registers a secret, so that no error of this process contains it, and returns it. */
 function keptSecret(secret: string): string {
   keepSecret(secret)
   return secret
 }
 
-/** Throws a `BridgeError` that never quotes the file. */
+/** Parses a JSON file. Throws a `BridgeError` that never quotes the file. */
 function readJson(path: string): unknown {
   const text = readRegularFile(path)
   try {

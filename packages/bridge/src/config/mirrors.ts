@@ -15,7 +15,10 @@ export interface Mirrors {
   of(channel: string): readonly Chat[]
 }
 
-/** `groups` are the config's `mirrors`. `withFirstID`: see `ChatMigrations`. */
+/**
+ * Returns the lookups for chats that show the same conversation. `groups` are the config's `mirrors`. `withFirstID`: see
+ * `ChatMigrations`.
+ */
 export function createMirrors(
   groups: readonly (readonly string[])[],
   withFirstID: (place: ChatPlace) => ChatPlace = (same) => same,

@@ -5,7 +5,7 @@ import { BridgeError } from '../error.ts'
 import { entryFor, placeNamed } from '../place.ts'
 import { type BridgeConfig, channelSchema, configSchema, isLoopback, serverSchema } from './schema.ts'
 
-/** Checks a config. Throws a `BridgeError` of type `config` that lists each error with its path, value and fix. */
+/** Returns a checked config. Throws a `BridgeError` of type `config` that lists each error with its path, value and fix. */
 export function parseConfig(value: unknown): BridgeConfig {
   const { data, error } = configSchema.safeParse(value)
   const faults = data ? crossFaults(data) : issueSentences(error, value)
@@ -13,7 +13,7 @@ export function parseConfig(value: unknown): BridgeConfig {
   throw unusableConfigError(faults)
 }
 
-/** Checks a channel's entry with the channel's own schema. Throws like `parseConfig`. */
+/** Returns a channel's entry, checked with the channel's own schema. Throws like `parseConfig`. */
 export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
   const { data, error, success } = schema.safeParse(entry)
   if (success) return data
@@ -30,7 +30,7 @@ export function sinkFieldsIn({ channels }: BridgeConfig): (name: string) => Sink
   return (name) => parsed.get(name) ?? {}
 }
 
-/** Lists the faults, one per line. */
+/** Returns an error that lists the faults, one per line. */
 function unusableConfigError(faults: readonly string[]): BridgeError {
   return new BridgeError('config', `The config can't be used:\n${faults.map((fault) => `- ${fault}`).join('\n')}`)
 }
@@ -55,13 +55,13 @@ export function configJsonSchema(channels: readonly BridgeChannel[] = []): Recor
   return { $schema, title: 'The config of a reply bridge', ...schema }
 }
 
-/** Without `$schema`, so that it can be part of another schema. */
+/** Returns a JSON Schema without `$schema`, so that it can be part of another schema. */
 function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return rest
 }
 
-/** Finds errors that involve several fields. */
+/** Returns the errors that involve several fields, as sentences. Empty if there are none. */
 function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
@@ -147,7 +147,7 @@ function withoutCredentials(url: string): string {
   return `${scheme}${host}${query.length > 0 ? '?***' : ''}`
 }
 
-/** Undefined if the path leads nowhere. */
+/** Returns the value at a path. Undefined if the path leads nowhere. */
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
@@ -176,7 +176,7 @@ function issueMessage(issue: z.core.$ZodIssue, found: unknown): string {
   )
 }
 
-/** Undefined for kinds of issues that have no text of their own here. */
+/** Returns a message for the common kinds of issues. Undefined for others, whose own message is used. */
 function libraryIssueMessage(issue: z.core.$ZodIssue, found: unknown): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -194,6 +194,7 @@ function libraryIssueMessage(issue: z.core.$ZodIssue, found: unknown): string | 
   }
 }
 
+/** Returns the message for a number, text or list that is too small or too large. */
 function sizeMessage(origin: string, size: string): string {
   if (origin === 'number' || origin === 'int') return `Write ${size}.`
   return origin === 'string' ? `Write ${size} character${/ 1$/.test(size) ? '' : 's'}.` : `Name ${size}.`

@@ -7,7 +7,7 @@ import * as z from 'zod'
  */
 export type Right = 'prompt' | 'approve' | 'admin'
 
-/** False for a text that is not a URL. */
+/** Whether a URL has a user name or a password. False for a text that is not a URL. */
 function hasCredentials(url: string): boolean {
   const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
   return username !== '' || password !== ''

@@ -25,7 +25,7 @@ const lookMs = 1000
 
 const gone = 'gone'
 
-/** Returns a string that changes when the file changes. */
+/** Returns a string that changes when the file changes. A missing file has one of its own. */
 export async function fileStampOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
@@ -35,6 +35,7 @@ export async function fileStampOf(path: string): Promise<string> {
   }
 }
 
+/** Watches a config file. Applies changes of `people`, and notices other changes, which need a restart. */
 export function watchConfig(options: {
   readonly path: string
   /** The config that runs. */
@@ -75,13 +76,16 @@ export function watchConfig(options: {
     if (!isStopped) stopTimer = clock.after(lookMs, () => void readInTurn(false).finally(scheduleNextLook))
   }
 
-  /** Waits for a read in progress. Never rejects: errors are reported. */
+  /** Reads the file if it changed or the read is forced, after a read in progress. Never rejects: errors are reported. */
   async function readInTurn(isForced: boolean): Promise<void> {
     reading = reading.then(async () => await readIfChanged(isForced)).catch((error) => onError(toError(error)))
     await reading
   }
 
-  /** An unusable file is reported only if it is still the same at the next look, unless the read is forced. */
+  /**
+   * Reads the file if it changed or the read is forced, and applies it. An unusable file is reported only if it is still the
+   * same at the next look, unless the read is forced.
+   */
   async function readIfChanged(isForced: boolean): Promise<void> {
     const stamp = await fileStampOf(path)
     if (isStopped || (stamp === lastStamp && !isForced)) return
@@ -100,7 +104,7 @@ export function watchConfig(options: {
     }
   }
 
-  /** Does nothing if the people are the same. Leaves out channels that need a restart. */
+  /** Replaces the people, and notices that. Does nothing if they are the same. Leaves out channels that need a restart. */
   function applyPeople(read: PeopleConfig): void {
     const next = onlyOn(Object.keys(config.channels), read)
     if (isSameJson(next, people)) return
@@ -110,7 +114,10 @@ export function watchConfig(options: {
     onNotice(`Reloaded the people and their rights from ${path}: ${names}.`)
   }
 
-  /** An invalid file never grants a right. If its people can be read, the rights that it no longer lists are removed. */
+  /**
+   * Reports that the file is invalid. If its people can be read, removes the rights that it no longer lists. Never grants a
+   * right.
+   */
   function keepCommonRights(error: unknown): void {
     const read = readPeople(path)
     const remaining = read && commonOf(people, read)
@@ -135,7 +142,9 @@ export function watchConfig(options: {
   }
 }
 
-/** Removes the ids of people on channels that start only with a restart. */
+/**
+ * Returns the people without their ids on other channels, which start only with a restart. Leaves out people without an id.
+ */
 function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
   return Object.fromEntries(
     Object.entries(people).flatMap(([name, { ids, may }]) => {
@@ -157,7 +166,7 @@ export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfi
   )
 }
 
-/** The fields whose changes need a restart. */
+/** Returns the names of the fields whose changes need a restart. */
 function restartFieldsOf(config: BridgeConfig): readonly Exclude<keyof BridgeConfig, 'people' | '$schema'>[] {
   const { $schema: _, people: __, ...others } = config
   return Object.keys(others) as readonly (keyof typeof others)[]

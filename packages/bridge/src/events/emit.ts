@@ -5,7 +5,7 @@ import type { BridgeEvent, EventPlace } from './event.ts'
 /** Receives the events of a bridge. */
 export type BridgeObserver = (event: BridgeEvent) => void
 
-/** Calls all observers. If one throws, its error is reported and the others still run. */
+/** Returns an observer that calls all observers. If one throws, its error is reported and the others still run. */
 export function emitTo(observers: readonly BridgeObserver[], onError: (error: Error) => void): BridgeObserver {
   return (event) => {
     for (const observe of observers) {
@@ -18,7 +18,7 @@ export function emitTo(observers: readonly BridgeObserver[], onError: (error: Er
   }
 }
 
-/** The place and time of an event. */
+/** Returns the place and time of an event. */
 export function eventPlace({ channel, chat }: ChatPlace, at: number): EventPlace {
   return { at, channel, chat: chat.id, ...(chat.thread !== undefined && { thread: chat.thread }) }
 }

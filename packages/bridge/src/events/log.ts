@@ -66,7 +66,7 @@ function eventMessage(event: BridgeEvent): string {
   return event satisfies never
 }
 
-/** Empty for an error without a type. */
+/** Returns the `type` of an error as a field. Empty for an error without a type. */
 function errorTypeField(error: Error): { readonly type?: string } {
   return 'type' in error && typeof error.type === 'string' ? { type: error.type } : {}
 }

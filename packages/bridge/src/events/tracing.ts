@@ -55,7 +55,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome === undefined) runs.end(key, at)
   }
 
-  /** Ends the run's span. */
+  /** Adds the figures of the delivery to the run's span, and ends it. */
   function traceDelivery(event: DeliveryEvent): void {
     const key = runKey(event)
     const { at, shown, undelivered, doubtful, calls, rateLimited, firstShownMs, deliveredMs } = event

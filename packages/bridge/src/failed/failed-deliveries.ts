@@ -105,7 +105,7 @@ export function createFailedDeliveries(options: {
     })
   }
 
-  /** Not stored yet: commit `write` of it. */
+  /** Returns a failed delivery for a text that is about to be posted. Nothing is stored: commit `write` of it. */
   function pendingFor(
     { id, prompt, server, sessionID }: Parameters<FailedDeliveries['pendingFor']>[0],
     text: string,
@@ -115,7 +115,10 @@ export function createFailedDeliveries(options: {
     return { type: 'delivery', id, channel, chat, server, sessionID, text, ...why }
   }
 
-  /** Only rejects if the bridge is stopping or was taken over. Another failure is stored and reported. */
+  /**
+   * Posts a pending text, then calls `onPosted` with the write that removes it. A failed post is stored and reported. Only
+   * rejects if the bridge is stopping or was taken over.
+   */
   async function postPending(...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>): Promise<void> {
     const key = failureKey(pending)
     posting.add(key)
@@ -132,7 +135,7 @@ export function createFailedDeliveries(options: {
     posting.delete(key)
   }
 
-  /** Posts a pending text as a reply. Errors go to `onError`. */
+  /** Posts a pending text as a reply, then removes it from the store and commits `more`. Errors go to `onError`. */
   async function replyPending(
     ...[pending, replyTo, more = []]: Parameters<FailedDeliveries['replyPending']>
   ): Promise<void> {
@@ -157,13 +160,13 @@ export function createFailedDeliveries(options: {
     if (failed.length > 0) void emitCounts().catch(onError)
   }
 
-  /** Without texts that are still being posted. */
+  /** Returns the failed deliveries whose keys begin with a prefix, without texts that are still being posted. */
   async function failedIn(prefix: string): Promise<readonly FailedDelivery[]> {
     const all = failuresIn(await state.list(prefix))
     return all.flatMap((one) => (one.type === 'delivery' && !posting.has(failureKey(one)) ? [one] : []))
   }
 
-  /** The failed deliveries of a place, including those from before its chat got another id. */
+  /** Returns the failed deliveries of a place, including those from before its chat got another id. */
   async function failedAt(place: ChatPlace): Promise<readonly FailedDelivery[]> {
     const prefixes = new Set([withFirstID(place), place].map(deliveriesPrefix))
     const all: FailedDelivery[] = []
@@ -171,14 +174,17 @@ export function createFailedDeliveries(options: {
     return all
   }
 
-  /** Emits the counts. Posts a notice if the row was an entry of a queue. */
+  /** Emits the new counts. Posts a notice in the chat if the row was an entry of its queue. */
   function onRowPutAside({ key, id }: UnreadableRow): void {
     void emitCounts().catch(onError)
     const place = id === undefined ? undefined : placeIn(key)
     if (place && channels.has(place.channel)) void channels.tryPost(place, { text: texts.unreadable })
   }
 
-  /** Retries until the chat accepts the report, because the cause of the failure may last. */
+  /**
+   * Tells a chat which answers may be missing. Retries until the chat accepts the report, because the cause of the failure
+   * may last. Does nothing more while a report of the place is in progress, which then repeats. Never rejects.
+   */
   async function reportUntilAccepted(place: ChatPlace): Promise<void> {
     const key = placeKey(withFirstID(place))
     // The report in progress checks for new failures before it ends.
@@ -209,7 +215,7 @@ export function createFailedDeliveries(options: {
     }
   }
 
-  /** Does nothing if a person had the answer posted again meanwhile. */
+  /** Stores that the chat knows about a failure. Does nothing if a person had the answer posted again meanwhile. */
   async function markReported(failed: FailedDelivery): Promise<void> {
     const key = failureKey(failed)
     const expected = await state.read(key)
@@ -229,7 +235,10 @@ export function createFailedDeliveries(options: {
     })
   }
 
-  /** Removes each failed delivery once it is posted. Stops at the first post that fails. */
+  /**
+   * Posts the failed answers of a place again, and resolves with how many there were. Removes each once it is posted.
+   * Rejects at the first post that fails.
+   */
   async function resend(place: ChatPlace): Promise<number> {
     const failed = await failedAt(place)
     for (const one of failed) {
@@ -254,7 +263,7 @@ export function createFailedDeliveries(options: {
     await emitCounts()
   }
 
-  /** Emits nothing if the counts are those of the last event. */
+  /** Emits the numbers of failures, unless they are those of the last event. */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
@@ -266,14 +275,14 @@ export function createFailedDeliveries(options: {
     emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
   }
 
-  /** Wakes all pauses, so that the reports end. */
+  /** Ends all reports, by waking those that pause. */
   function stop(): void {
     isStopped = true
     for (const end of reporting.values()) end()
   }
 }
 
-/** Parses the place from the name of a queue, which ends with its `placeKey`. */
+/** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if it names none. */
 function placeIn(queue: string): ChatPlace | undefined {
   const [, channel, id, thread] = queue.split('/').map(decodeURIComponent)
   if (channel === undefined || id === undefined) return undefined

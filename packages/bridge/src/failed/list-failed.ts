@@ -110,12 +110,12 @@ function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   }
 }
 
-/** As the config names it, for example `tg:123/4`. */
+/** Returns the name of a place as in the config, for example `tg:123/4`. */
 function placeName({ channel, chat }: ChatPlace): string {
   return `${channel}:${chat.id}${chat.thread === undefined ? '' : `/${chat.thread}`}`
 }
 
-/** Without what people or agents wrote. */
+/** Returns sentences about a failure and its cause, without what people or agents wrote. */
 function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
   if (failure.type === 'row') {
     const { key, id, reason } = failure

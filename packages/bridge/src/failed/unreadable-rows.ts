@@ -54,18 +54,18 @@ export function withoutUnreadableRows({
 }): State {
   return { ...state, read: readOrPutAside, list: listOrPutAside, queue: queueOrPutAside }
 
-  /** Undefined for a row that was put aside. */
+  /** Returns the value of a key. Undefined if there is none, or if it can't be read, and was put aside. */
   async function readOrPutAside(key: string): Promise<string | undefined> {
     const value = await state.read(key)
     return value !== undefined && (await checkOrPutAside({ key, value }, rowDecoders)) ? value : undefined
   }
 
-  /** Without rows that were put aside. */
+  /** Returns the rows whose keys begin with a prefix. Puts those aside that can't be read, and leaves them out. */
   async function listOrPutAside(prefix: string): ReturnType<State['list']> {
     return await filterInOrder(await state.list(prefix), async (row) => await checkOrPutAside(row, rowDecoders))
   }
 
-  /** Without entries that were put aside. */
+  /** Returns the entries of a queue, in order. Puts those aside that can't be read, and leaves them out. */
   async function queueOrPutAside(name: string): ReturnType<State['queue']> {
     const entries = await state.queue(name)
     return await filterInOrder(
@@ -115,6 +115,7 @@ export function withoutUnreadableRows({
   }
 }
 
+/** Returns the rows that `isWanted` accepts. Checks them one after the other. */
 async function filterInOrder<Row>(
   rows: readonly Row[],
   isWanted: (row: Row) => Promise<boolean>,
@@ -124,13 +125,13 @@ async function filterInOrder<Row>(
   return accepted
 }
 
-/** Throws if the text isn't a time in ms. */
+/** Parses a time in ms. Throws if the text isn't one. */
 function toTime(value: string): number {
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
   throw new Error('It is not a time.')
 }
 
-/** The store of a channel also has rows that are not ledgers, such as the ids of received messages. */
+/** Throws if a row is not a ledger. Other rows of a channel's store, such as the ids of received messages, must be JSON. */
 function toLedgerText(value: string, key: string): void {
   const [, ledgerKey = ''] = /^ledger\/[^/]*\/(.*)$/.exec(key) ?? []
   if (ledgerKeyOf(ledgerKey)) messageRefsOf(value)

@@ -17,6 +17,7 @@ export type AnswerAsk = (
   beforeAnswer?: () => Promise<void>,
 ) => Promise<boolean>
 
+/** Returns a function that sends an input of a chat as the answer to one of its pending asks, if it is one. */
 export function createAnswerAsk(
   context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
   runner: Pick<Runner, 'serverOfSession'>,
@@ -54,7 +55,10 @@ export function createAnswerAsk(
     }
   }
 
-  /** Stores the grant before it is sent, so that a crash cannot lose what a server allows. */
+  /**
+   * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. Removes
+   * the grant if the answer surely failed.
+   */
   async function sendWithGrant(request: GrantRequest, send: () => Promise<void>): Promise<void> {
     const grant = await allowed.storePending(request)
     try {
@@ -69,8 +73,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Remembers who answered while the answer is sent. On a failure, the person gets a short message, and `onError` the full
-   * error.
+   * Resolves as `sending` does, and remembers who answered meanwhile. On a failure, forgets that, rejects with a short
+   * message for the person, and reports the full error to `onError`.
    */
   async function sendTracked<T>({ requestID }: Ask, by: ActorRef, sending: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
@@ -85,14 +89,17 @@ export function createAnswerAsk(
     }
   }
 
-  /** Checks the right again, because it may have been revoked while the answer was stored. The sink has checked the rest. */
+  /**
+   * Returns the server of an ask. Throws if the person lacks the right, which may have been revoked while the answer was
+   * stored. The sink has checked the rest.
+   */
   function requireAnswerableServer(ask: Ask, { channel, actorID }: ActorRef): ReturnType<typeof serverOfRoot> {
     const may = people.personOf(channel, { id: actorID })?.may
     if (may?.has('approve') || (ask.type === 'question' && may?.has('prompt'))) return serverOfRoot(ask)
     throw new BridgeError('inbound', texts.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
-  /** A sub-agent's ask belongs to the server of its root session. Throws if that is no longer known. */
+  /** Returns the server of an ask's root session. Throws if that is no longer known. */
   function serverOfRoot({ path, sessionID }: Ask): { readonly name: string; readonly client: Client } {
     const name = runner.serverOfSession(path[0] ?? sessionID)
     const client = name === undefined ? undefined : servers.get(name)

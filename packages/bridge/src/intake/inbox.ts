@@ -28,7 +28,10 @@ const prefix = 'inbox/'
 /** How long an urgent entry, such as `/stop`, waits for those before it, in ms. */
 const urgentMs = 500
 
-/** `handle` must remove the entry that it handles from the inbox. */
+/**
+ * Stores received messages, and handles those of a place in order. `handle` must remove the entry that it handles from the
+ * inbox.
+ */
 export function createInbox(
   { state, channels, clock, onError }: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>,
   handle: (entry: QueuedPrompt, text: Text) => Promise<void>,
@@ -45,7 +48,10 @@ export function createInbox(
     idle: async () => void (await Promise.all(lastHandled.values())),
   }
 
-  /** Does not wait. Entries of other places are not delayed. */
+  /**
+   * Handles an entry in the background, after those before it in its place. An urgent one waits for them for at most
+   * `urgentMs`.
+   */
   function handleInOrder(entry: QueuedPrompt, text: Text, isUrgent = false): void {
     const key = placeKey(entry)
     const before = lastHandled.get(key) ?? Promise.resolve()
@@ -57,7 +63,10 @@ export function createInbox(
     })
   }
 
-  /** Never rejects: an entry that can't be handled must not block those behind it. */
+  /**
+   * Handles an entry. If that fails, removes it, reports the error, and answers the person. Retries while the state can't be
+   * used. Never rejects: an entry that can't be handled must not block those behind it.
+   */
   async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
     try {
       // Retried while the state can't be used, because that is not the fault of the message.
@@ -72,7 +81,7 @@ export function createInbox(
     }
   }
 
-  /** Marks each entry as tried. Does not wait until they are handled. */
+  /** Starts to handle the entries of an earlier process, and marks each as tried. Does not wait until they are handled. */
   async function restoreEntries(): Promise<void> {
     for (const name of await state.queues(prefix)) {
       for (const { value } of await state.queue(name)) {
@@ -82,7 +91,10 @@ export function createInbox(
     }
   }
 
-  /** Restores the message. Its `answer` posts a new message, because the platform's own way to respond has expired. */
+  /**
+   * Returns the message of a stored entry. Its `answer` posts a new message, because the platform's own way to respond has
+   * expired.
+   */
   function restoredMessage(entry: QueuedPrompt): Text {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
     return {

@@ -64,7 +64,10 @@ export function createIntake(options: {
   const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
-  /** Waits for the lease. Rejects only with a `NotTakenError`, and answers the person after other errors. */
+  /**
+   * Stores, ignores or refuses a message, or handles a press. Waits for the lease. Rejects only with a `NotTakenError`, and
+   * answers the person after other errors.
+   */
   async function receive(channel: string, received: Inbound): Promise<void> {
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld())
@@ -129,7 +132,10 @@ export function createIntake(options: {
     context.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
   }
 
-  /** Marks a refused message as seen, so that it is not run if the channel reads it again after a restart. */
+  /**
+   * Marks a refused message as seen, and answers it unless it was seen before. It is then not run if the channel reads it
+   * again after a restart.
+   */
   async function answerOnce(place: ChatPlace, text: Text, answerText: string): Promise<void> {
     if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
   }
@@ -175,7 +181,7 @@ export function createIntake(options: {
     await answerAsk(channel, inbound)
   }
 
-  /** Adds the thread of an old message, which some platforms omit. */
+  /** Returns the press with the thread of its message, which some platforms omit for old messages. */
   async function withThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
     const { chat } = inbound
     if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
@@ -183,7 +189,10 @@ export function createIntake(options: {
     return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
   }
 
-  /** Handles an entry of the inbox. After a restart, the inbox calls it again for the same entry. */
+  /**
+   * Runs an entry of the inbox as a command, as an answer to an ask, or as a prompt, or refuses it. Removes it from the
+   * inbox. After a restart, the inbox calls it again for the same entry.
+   */
   async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
     const person = people.personOf(entry.channel, entry.actor)
     const removal = [inbox.dequeue(entry)]
@@ -231,7 +240,7 @@ export function createIntake(options: {
     else scheduleAlbum(entry, isSteering)
   }
 
-  /** What a message does while the agent works there. */
+  /** Returns what a message does while the agent works there. */
   function busyPolicyOf(place: ChatPlace): Busy {
     return typeof router.busy === 'string'
       ? router.busy
@@ -243,7 +252,9 @@ export function createIntake(options: {
     clock.after(albumMs, () => void state.withRetries(() => beginAlbumIfComplete(latest, isSteering)).catch(onError))
   }
 
-  /** Does nothing if the album started, or if a newer message of it arrived after `latest`. */
+  /**
+   * Starts the queued prompt of an album. Does nothing if it started, or if a newer message of it arrived after `latest`.
+   */
   async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
     const album = (await runner.queuedPrompts(latest)).find(({ albumID }) => albumID === latest.albumID)
     if (!album || album.receivedAt > latest.receivedAt) return
@@ -254,13 +265,16 @@ export function createIntake(options: {
     else runner.startQueue(album)
   }
 
-  /** Does not wait until the run has stopped, so that commands are not delayed. The queue waits for it. */
+  /**
+   * Stops the runs, unless one of them compacts the context. Does not wait until they have stopped, so that commands are not
+   * delayed. The queue waits for it.
+   */
   function interrupt(running: readonly ActiveRun[], actor: Actor): void {
     const isCompacting = running.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
     if (!isCompacting) for (const run of running) void cancelFor(run, actor).catch(onError)
   }
 
-  /** Posts nothing if the prompt has started meanwhile. */
+  /** Posts the position of a queued prompt, silently. Posts nothing if the prompt has started meanwhile. */
   async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
     const place =
       (await runner.queuedPrompts(entry)).findIndex((one) => runner.queueIDOf(one) === runner.queueIDOf(entry)) + 1
@@ -268,8 +282,8 @@ export function createIntake(options: {
   }
 
   /**
-   * Platforms deliver the files of an album as separate messages. This adds one to the queued prompt of its album. Resolves
-   * with false, and writes nothing, if it must become a prompt of its own.
+   * Adds a message to the queued prompt of its album, because platforms deliver the files of an album as separate messages.
+   * Resolves with false, and writes nothing, if it must become a prompt of its own.
    */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
@@ -320,7 +334,10 @@ export interface MessageFacts {
   readonly router: Pick<RouterConfig, 'maxTextLength'>
 }
 
-/** Judges a message. Reads no store, so that the person sees immediately that the message was taken. */
+/**
+ * Returns whether a message is taken, ignored or refused. Reads no store, so that the person sees immediately that the
+ * message was taken.
+ */
 export function judge(text: Text, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
   const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
   if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }

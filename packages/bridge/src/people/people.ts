@@ -54,14 +54,17 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
   return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
 
-  /** Falls back to everyone with `approve` if no author has an id on the channel. */
+  /**
+   * Returns the ids on a channel of those who should answer an ask: the authors of the prompt if they may, otherwise
+   * everyone with `approve`.
+   */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
     const isTheirs = type === 'question' || allMay(prompt, 'approve')
     const own = isTheirs ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }
 
-  /** The ids of a person on a channel. Empty if the person was removed, or has neither `prompt` nor `approve`. */
+  /** Returns the ids of a person on a channel. Empty if the person was removed, or has neither `prompt` nor `approve`. */
   function actorsFor(channel: string, { channel: from, actor }: Identity): readonly Actor[] {
     const person = personOf(from, actor)
     if (!person?.may.has('prompt') && !person?.may.has('approve')) return []
@@ -78,20 +81,22 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     return authorsOf(prompt).some((author) => isSamePerson(author, identity))
   }
 
-  /** All ids on the channel of the people who match. */
+  /** Returns all ids on the channel of the people who match. */
   function actorsWhere(channel: string, isMatch: (person: Person) => boolean): readonly Actor[] {
     const prefix = `${channel}:`
     const matching = [...byID].filter(([id, person]) => id.startsWith(prefix) && isMatch(person))
     return matching.map(([id, { name }]) => ({ id: id.slice(prefix.length), name }))
   }
 
-  /** False if either is a stranger. */
+  /** Whether both ids belong to the same person. False if either is a stranger. */
   function isSamePerson(one: Identity, other: Identity): boolean {
     const person = personOf(one.channel, one.actor)
     return person !== undefined && person === personOf(other.channel, other.actor)
   }
 
-  /** Undefined for anonymous actors too, because they share the id of a group or channel. */
+  /**
+   * Returns the person with an id. Undefined for strangers and for anonymous actors, who share the id of a group or channel.
+   */
   function personOf(channel: string, actor: Identity['actor']): Person | undefined {
     return actor.isAnonymous ? undefined : byID.get(`${channel}:${actor.id}`)
   }
@@ -101,7 +106,7 @@ function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
   return [author, ...editors]
 }
 
-/** By `<channel>:<id>`. */
+/** Returns the people by `<channel>:<id>`. */
 function peopleByID(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
   const byID = new Map<string, Person>()
   for (const [name, { ids, may }] of Object.entries(people)) {

@@ -10,7 +10,7 @@ const minuteMs = 60_000
 /** The largest album on any platform. */
 const albumLength = 10
 
-/** At most `perMinute` in any minute, for each actor. Remembers only actors of the last minute. */
+/** Creates a limit of `perMinute` messages in any minute, for each actor. Remembers only actors of the last minute. */
 export function createRate({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }): Rate {
   const times = new Map<string, readonly number[]>()
   /** The last album of each actor, and how many more of its messages are not counted. */
@@ -18,7 +18,7 @@ export function createRate({ perMinute, clock }: { readonly perMinute: number; r
   let sweptAt = clock.now()
   return { countIfAllowed }
 
-  /** Whether the message is within the limit. If so, it is counted. */
+  /** Whether the message is within the limit. If so, it is counted, but an album counts once. */
   function countIfAllowed(actor: string, albumID?: string): boolean {
     const now = clock.now()
     if (now - sweptAt > minuteMs) forgetIdleActors(now)

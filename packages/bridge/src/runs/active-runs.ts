@@ -130,9 +130,9 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   }
 
   /**
-   * Whether a reply belongs to the run of a prompt. Ignores unprompted runs, whose end may arrive after the start of the
-   * next reply. After a run was read as ended, its last events may still arrive, and then without its prompt. So the ids of
-   * its messages are remembered.
+   * Whether a reply belongs to the run of a prompt. Undefined while a run whose reply is not known yet may still turn out to
+   * be its own. Ignores unprompted runs, whose end may arrive after the start of the next reply. After a run was read as
+   * ended, its last events may still arrive, and then without its prompt. So the ids of its messages are remembered.
    */
   function isOfPromptedRun({
     sessionID,

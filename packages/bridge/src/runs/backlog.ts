@@ -66,7 +66,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     stop,
   }
 
-  /** By the platform's time. False if the message has none. */
+  /** Whether a message was sent more than `backlogAfterMs` ago, by the platform's time. False if that is unknown. */
   function isOld({ postedAt }: MessageRef): boolean {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
@@ -95,7 +95,10 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     )
   }
 
-  /** Applies the policy. Messages sent after the start always run, after those that the policy chooses. */
+  /**
+   * Moves the entries that the policy chooses to the queue of the place and starts it, then posts the list of the others.
+   * Messages sent after the start always run, after those that the policy chooses.
+   */
   async function applyPolicy(place: ChatPlace, onDecided: () => void): Promise<void> {
     const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
     const old = undecided.filter((entry) => entry.isOld)
@@ -139,18 +142,18 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     for (const entry of unlisted) await state.commit([writeLeft(entry, 'listed')])
   }
 
-  /** The write that marks an entry as one that the policy did not run, or as one that the chat has a list of. */
+  /** Returns the write that marks an entry as one that the policy did not run, or as one that the chat has a list of. */
   function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
     return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
   }
 
-  /** The writes that move an entry from the backlog to the queue of its place. */
+  /** Returns the writes that move an entry from the backlog to the queue of its place. */
   function writesToRun(entry: QueuedPrompt): readonly Write[] {
     const chosen = { ...entry, left: undefined }
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 
-  /** Lists the newest entries with a button for each, at most `mostListed`. */
+  /** Returns a message with the newest entries and a button for each, at most `mostListed`. */
   function listMessage(left: readonly QueuedPrompt[], hasEarlierRuns: boolean): ChatMessage {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
@@ -164,7 +167,10 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return { text: [title, '', ...lines].join('\n'), buttons }
   }
 
-  /** Moves the entry to the queue of its place, and starts that queue. */
+  /**
+   * Moves the entry to the queue of its place, and starts that queue. Resolves with false if it is no longer there, or not
+   * the person's.
+   */
   async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)
     if (!entry || !isOwn(entry)) return false
@@ -173,7 +179,10 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     return isMoved
   }
 
-  /** Removes the entries that `isOwn` accepts. Entries that the policy has not decided stay. */
+  /**
+   * Removes the entries that `isOwn` accepts, and resolves with their number and a list of the others. Entries that the
+   * policy has not decided stay.
+   */
   async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
     const queue = queueOf(place)
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
@@ -207,6 +216,7 @@ export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
     }
   }
 
+  /** Clears all timers. The stored entries stay. */
   function stop(): void {
     isStopped = true
     for (const stopTimer of [...decisionTimers.values(), ...retryTimers.values()]) stopTimer()

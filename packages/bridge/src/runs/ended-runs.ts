@@ -15,16 +15,17 @@ export interface RunObservers {
   releaseLater(): void
 }
 
-/** `most`: for how many ended runs later changes of the reply are still shown. */
+/** Keeps observing the replies of the newest `maxEnded` ended runs, so that later changes are still shown. */
 export function createEndedRuns(maxEnded: number): EndedRuns {
   const releases: (() => void)[] = []
   return { createRunObservers }
 
+  /** Creates the observers of one run, which can be released. */
   function createRunObservers(): RunObservers {
     let groups: (readonly ReplyObserver[])[] = []
     return { wrap, releaseLater }
 
-    /** The observers that it returns ignore everything after the release. */
+    /** Returns observers that call the given ones, and ignore everything after the release. */
     function wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
       const group = groups.push(observers) - 1
       return observers.map((_, index) =>

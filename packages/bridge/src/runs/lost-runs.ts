@@ -32,7 +32,10 @@ export async function closeShown(
   await shownInMirrors(sinks, clock)
   return { reply, delivery }
 
-  /** Undefined if the place shows no message of the run. */
+  /**
+   * Closes the messages of the run in one place with a failed reply, and returns that reply. Undefined if the place shows no
+   * message of the run.
+   */
   async function closeInPlace(shown: ChatSink): Promise<Reply | undefined> {
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
@@ -62,12 +65,12 @@ async function promptShownIn(
     .find((id) => (posted ? isPromptOf(posted, id) : id === startedBy))
 }
 
-/** Where the server assigns the ids of prompts, they increase. */
+/** Whether the id is that of the posted prompt. Where the server assigns the ids of prompts, they increase. */
 function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
   return messageID === undefined ? promptID > after : promptID === messageID
 }
 
-/** A reply without text that failed with the reason, so that a sink closes the messages of that prompt. */
+/** Returns a reply without text that failed with the reason, so that a sink closes the messages of that prompt. */
 function failedReply(
   sessionID: string,
   promptID: string,

@@ -19,6 +19,7 @@ export interface RunEvents {
   onDelivered(execution: Execution, delivery: Delivery): void
 }
 
+/** Emits the events of one run, with times since its message. */
 export function createRunEvents(options: {
   readonly execution: Execution
   readonly clock: Clock
@@ -77,6 +78,7 @@ export function createRunEvents(options: {
     firstShownMs ??= msSinceMessage()
   }
 
+  /** Emits the event of a delivery. */
   function onDelivered({ sessionID }: Execution, delivery: Delivery): void {
     const { shown: messages, undelivered, doubtful, calls, rateLimited } = delivery
     emit({
@@ -111,7 +113,10 @@ export function createRunEvents(options: {
     })
   }
 
-  /** At its end, the event also has who answered and how long it was pending. Forgets who answered. */
+  /**
+   * Emits the event of an ask. At its end, the event also has who answered and how long it was pending, and this forgets who
+   * answered.
+   */
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined

@@ -87,7 +87,10 @@ export function beginRun(
     ended,
   }
 
-  /** Never rejects. An error ends the run, unless the bridge is stopping or was taken over. */
+  /**
+   * Follows the run until its answer is delivered. Never rejects. An error ends the run, unless the bridge is stopping or
+   * was taken over.
+   */
   async function runToEnd(): Promise<void> {
     const unfollow = registry.followReply(execution, () => stream?.reply)
     try {
@@ -181,7 +184,10 @@ export function beginRun(
     return mayActWithoutAsking(commandInfo, rest) && !people.allMay(prompt, 'approve')
   }
 
-  /** The observers of the run's reply are chosen when it is known: none if another run shows it. */
+  /**
+   * Returns the options with which the prompt is posted or found. The observers of the run's reply are chosen when it is
+   * known: none if another run shows it.
+   */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
     const shown = observersOf(sinks, {
@@ -269,7 +275,10 @@ export function beginRun(
     }
   }
 
-  /** Returns the prompt to post again: the server stored it, but was killed before it ran. */
+  /**
+   * Returns the prompt to post again: the server stored it, but was killed before it ran. Rejects if the run was canceled,
+   * or if the prompt is no longer allowed.
+   */
   async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
     const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) throw new BridgeError('inbound', texts.canceled)
@@ -298,7 +307,7 @@ export function beginRun(
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
-  /** Ends a run that shows nothing. */
+  /** Stores the end of a run that shows nothing. */
   async function endWithoutReply(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
     await updateExecution({ phase: 'done', status, reason, finishedAt: clock.now() })
     return undefined
@@ -342,7 +351,7 @@ export function beginRun(
     return undefined
   }
 
-  /** A reply to the message continues the run's session. */
+  /** Posts a message in the prompt's chat. A reply to the message continues the run's session. */
   async function tryPostToChat(message: ChatMessage): Promise<void> {
     const { sessionID } = execution
     await channels.tryPost(prompt, message, sessionID === undefined ? undefined : { server, sessionID })
@@ -360,7 +369,7 @@ export function beginRun(
     events.onChanged(before, execution)
   }
 
-  /** Also keeps a run from being posted that is not yet. */
+  /** Aborts the run. One that is not posted yet is not posted. */
   async function cancel(): Promise<void> {
     isCanceled = true
     canceled.resolve()
@@ -408,13 +417,13 @@ interface AgentCommand {
   readonly rest: string
 }
 
-/** Undefined for a text that does not begin with a slash. */
+/** Returns the name of a command and the text behind it. Undefined for a text that does not begin with a slash. */
 function parseAgentCommand(text: string): AgentCommand | undefined {
   const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }
 }
 
-/** Finds a command of the agent. Undefined if the agent does not list it. The text is then a normal prompt. */
+/** Returns a command of the agent. Undefined if the agent does not list it, and the text is then a normal prompt. */
 async function findAgentCommand(client: Client, name: string): Promise<CommandInfo | undefined> {
   try {
     return (await client.commands()).find((command) => command.name === name)
@@ -423,7 +432,7 @@ async function findAgentCommand(client: Client, name: string): Promise<CommandIn
   }
 }
 
-/** Buttons to run the prompt again, or to leave it. */
+/** Returns buttons to run the prompt again, or to leave it. */
 function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
   return [
     [
@@ -433,7 +442,7 @@ function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
   ]
 }
 
-/** The session was deleted before the prompt could be posted. */
+/** Whether the reply failed because its session was deleted before the prompt could be posted. */
 function isSessionGone({ outcome, error }: Reply): boolean {
   return outcome === 'failed' && error?.name === 'gone'
 }

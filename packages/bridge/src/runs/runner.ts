@@ -95,7 +95,10 @@ export function createRunner(context: BridgeContext): Runner {
     return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: JSON.stringify(prompt) }
   }
 
-  /** The message's id, below its place if several chats share the queue, because ids are unique in a chat only. */
+  /**
+   * Returns the prompt's id in its queue: the message's id, below its place if several chats share the queue, because ids
+   * are unique in a chat only.
+   */
   function queueIDOf(prompt: QueuedPrompt): string {
     return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
@@ -113,7 +116,10 @@ export function createRunner(context: BridgeContext): Runner {
     })
   }
 
-  /** False if other prompts are queued, because it would overtake them. */
+  /**
+   * Whether a prompt can steer the run of its session now. False if other prompts are queued, because it would overtake
+   * them.
+   */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
     const isRunning = runs.active(prompt).some(({ stream, execution }) => {
@@ -125,8 +131,8 @@ export function createRunner(context: BridgeContext): Runner {
   }
 
   /**
-   * Runs one prompt after the other. At the end it checks the queue again, so that a prompt that came late is not left
-   * behind.
+   * Runs the queued prompts of a place, one after the other. Does nothing while that is going on. At the end it checks the
+   * queue again, so that a prompt that came late is not left behind.
    */
   async function processQueue(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
@@ -173,7 +179,7 @@ export function createRunner(context: BridgeContext): Runner {
     return undefined
   }
 
-  /** Does nothing if the prompt was removed meanwhile. */
+  /** Removes a prompt and posts why it does not run. Does nothing if the prompt was removed meanwhile. */
   async function refusePrompt(prompt: QueuedPrompt, removal: readonly Write[], text: string): Promise<void> {
     const pending = failed.pendingFor({ id: await registry.newID(prompt), prompt, server: '' }, text)
     // Conflicts if someone dropped it meanwhile.
@@ -181,7 +187,10 @@ export function createRunner(context: BridgeContext): Runner {
       void failed.replyPending(pending, prompt.messageRef)
   }
 
-  /** Starts the prompt as one that steers. Waits for one with files to be posted, so that later messages don't overtake it. */
+  /**
+   * Starts the prompt at once, as one that steers. Waits for one with files to be posted, so that later messages don't
+   * overtake it.
+   */
   async function beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const run = await storeAndStart({ ...prompt, isSteer: true }, removal)
     // Its files are downloaded first, and later messages must not overtake it.
@@ -285,7 +294,7 @@ export function createRunner(context: BridgeContext): Runner {
     await Promise.all(restoring.values())
   }
 
-  /** Stops the sinks. Runs continue on the servers. */
+  /** Stops the sinks, and starts no more prompts. Runs continue on the servers. */
   async function stop(): Promise<void> {
     isStopped = true
     unprompted.stop()

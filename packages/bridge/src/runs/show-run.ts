@@ -57,7 +57,7 @@ function sinkFor(
     },
   )
 
-  /** With `approve` any ask, and with `prompt` the questions of their own prompts. */
+  /** Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of their own prompts. */
   function mayAnswer(actor: Actor, ask: Ask): boolean {
     const person = people.personOf(channel, actor)
     if (person?.may.has('approve')) return true
@@ -71,7 +71,10 @@ export type MirrorPosts = ReadonlyMap<string, Promise<void>>
 /** How long the reply in a mirror waits for the post of its prompt, in ms. */
 const promptPostMs = 5000
 
-/** Posts a prompt in the mirrors of its place. Failures are reported. */
+/**
+ * Posts a prompt in the mirrors of its place. Returns for each a promise that resolves when it is posted, or after
+ * `promptPostMs`. Failures are reported.
+ */
 export function postToMirrors(
   { mirrors, channels, clock }: Pick<BridgeContext, 'mirrors' | 'channels' | 'clock'>,
   prompt: QueuedPrompt,
@@ -100,7 +103,7 @@ export function observersOf(sinks: ActiveRun['sinks'], options: ShowOptions): re
   return sinks.map((sink) => observerForSink(sink, options))
 }
 
-/** Forwards what is not hidden, after the post of the prompt in a mirror. */
+/** Returns an observer that forwards to a sink what is not hidden, after the post of the prompt in a mirror. */
 function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onError }: ShowOptions): ReplyObserver {
   const forward = (observation: Observation): void =>
     passOn(sink, hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
@@ -111,7 +114,7 @@ function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onErr
   })
 }
 
-/** Buffers observations until `after` resolves, then forwards them in order. */
+/** Returns a function that buffers observations until `after` resolves, and forwards them in order from then on. */
 function bufferUntil(
   after: Promise<void>,
   forward: (observation: Observation) => void,
@@ -152,7 +155,7 @@ export function passOn(observer: ReplyObserver, observation: Observation): void 
   if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
 }
 
-/** A reply that waits for asks then counts as working. */
+/** Returns the reply without its asks. If it waits for them, it then counts as working. */
 function withoutAsks(reply: Reply): Reply {
   return reply.asks.length === 0
     ? reply

@@ -63,18 +63,21 @@ export function createUnpromptedRuns({
   let isStopped = false
   return { rememberRun, isShown, decideAgain, restoreRuns, stop }
 
-  /** False for a reply that could not be shown. */
+  /** Whether a place already shows the reply as an unprompted run. False for a reply that could not be shown. */
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
     return namesOfUnprompted(reply).some((name) => shown.get(name) === key)
   }
 
-  /** Asks for each reply that is not decided whether it is unprompted. */
+  /** Decides again about each reply that a prompt may still have joined. */
   function decideAgain(): void {
     for (const decideOne of undecided) decideOne()
   }
 
-  /** Ignores a run without a session, and one that steers another. */
+  /**
+   * Remembers the newest run of a session, whose chat then shows the session's unprompted runs. Ignores a run without a
+   * session, and one that steers another.
+   */
   function rememberRun(execution: Execution): void {
     const { sessionID, isSteer } = execution
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
@@ -107,7 +110,10 @@ export function createUnpromptedRuns({
     })
   }
 
-  /** Whether the reply is unprompted and no run shows it. Undefined while a prompt may still join it. */
+  /**
+   * Whether the reply is unprompted and no run shows it. Undefined while that is not known, or while a prompt may still join
+   * it.
+   */
   function mustBeShown(reply: Reply): boolean | undefined {
     const isAwake = isUnprompted(reply)
     if (!isAwake) return isAwake
@@ -115,7 +121,10 @@ export function createUnpromptedRuns({
     return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
-  /** Starts to show the reply in the chat of the session's newest run. The observer needs all later observations. */
+  /**
+   * Starts to show the reply in the chat of the session's newest run. The observer needs all later observations. It ignores
+   * them if the reply is shown already, or can't be shown.
+   */
   async function showUnprompted(reply: Reply, client: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
     const names = namesOfUnprompted(reply)
@@ -151,7 +160,10 @@ export function createUnpromptedRuns({
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
-  /** Checks the sessions with the newest runs, at most `mostRestored`. */
+  /**
+   * Watches the servers for unprompted runs, and shows those that happened while no bridge ran. Checks the sessions with the
+   * newest runs, at most `mostRestored`.
+   */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
       rememberRun(execution)
@@ -338,13 +350,13 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     failed.reportAll(missing)
   }
 
-  /** Ends a run that made no progress for too long. */
+  /** Aborts a run that made no progress for too long. */
   function abortLate(): void {
     isLate = true
     void abort().catch(onError)
   }
 
-  /** Does nothing once the run has ended. */
+  /** Stores that the run is canceled, and aborts it. Does nothing once the run has ended. */
   async function cancel(): Promise<void> {
     // It has ended and is only being shown. An abort would stop the session's next run, which may be another person's.
     if (newest.phase === 'settled') return
@@ -352,7 +364,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     await abort()
   }
 
-  /** Resolves with the newest reply. */
+  /** Aborts the reply, and resolves with the newest one. */
   async function abort(): Promise<Reply> {
     await client.abort(newest)
     return newest

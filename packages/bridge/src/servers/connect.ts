@@ -54,7 +54,7 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
   }
 }
 
-/** Rejects if the signal aborts first, so that a waiting request is not sent. */
+/** Resolves as the promise does. Rejects if the signal aborts first, so that a waiting request is not sent. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise
   signal.throwIfAborted()
@@ -70,7 +70,7 @@ async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undef
   }
 }
 
-/** Rejects with a `BridgeError` if the package is not installed. */
+/** Imports `agentSource` from `@reply/agents`. Rejects with a `BridgeError` if the package is not installed. */
 async function loadAgentSource(): Promise<AgentSource> {
   // Not a dependency, because few bridges need it.
   const name = '@reply/agents'

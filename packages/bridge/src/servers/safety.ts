@@ -57,7 +57,7 @@ export async function requireUnexposed(
   )
 }
 
-/** The addresses of this computer's network interfaces that others can reach. */
+/** Returns the addresses of this computer's network interfaces that others can reach. */
 function reachableAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
@@ -85,8 +85,9 @@ async function listens(
 export type RequireSafe = (server: string, directory: string | undefined) => Promise<void>
 
 /**
- * Checks a server right before each prompt until the check passes once, because a server may start after the bridge. Checks
- * the directory for each prompt, because each session may work in another one.
+ * Returns a function that rejects if a prompt is not safe on a server. It checks the server right before each prompt until
+ * the check passes once, because a server may start after the bridge. It checks the directory for each prompt, because each
+ * session may work in another one.
  */
 export function createRequireSafe({
   servers,

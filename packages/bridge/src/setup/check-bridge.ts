@@ -65,7 +65,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     checkPart('state', async () => await checkState(stateFolder)),
   ])
 
-  /** Never rejects: an error or a late check makes the part unusable. */
+  /** Runs a check, and resolves with its result. Never rejects: an error or a late check makes the part unusable. */
   async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
       return { part, isUsable: true, found: await within(check()) }
@@ -74,7 +74,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     }
   }
 
-  /** Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
+  /** Resolves as the call does. Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
   async function within<T>(call: Promise<T>): Promise<T> {
     let stopTimer = (): void => {}
     const late = new Promise<never>((_, reject) => {
@@ -153,7 +153,7 @@ function peopleWithoutApprove({ people }: BridgeConfig): readonly string[] {
   return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
 
-/** Unusable without people. Notes if no one has `approve`. */
+/** Returns the part `people`: unusable without people, with a note if no one has `approve`. */
 function checkPeople({ people }: BridgeConfig): CheckedPart {
   const names = Object.keys(people)
   if (names.length === 0)
@@ -163,7 +163,10 @@ function checkPeople({ people }: BridgeConfig): CheckedPart {
   return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
 }
 
-/** Checks that the nearest existing folder is writable. */
+/**
+ * Resolves with a sentence about the folder of the state. Rejects if it, or else the nearest folder above that exists, is
+ * not writable.
+ */
 async function checkState(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {
     const found = await stat(at).catch(() => undefined)

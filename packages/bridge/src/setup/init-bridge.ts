@@ -74,7 +74,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
   }
 
-  /** Asks for another folder if the agent could access the config, its secrets or its state. */
+  /** Moves the config to a folder that it asks for, if the agent could access the config, its secrets or its state. */
   async function moveOutOfReach(directory: string): Promise<void> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(
@@ -168,7 +168,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }
   }
 
-  /** Writes the config last, so that an interrupted run leaves no config without its secrets. */
+  /** Writes the secrets and then the config, so that an interrupted run leaves no config without its secrets. */
   async function writeFiles(config: object): Promise<void> {
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -225,7 +225,7 @@ export interface Choice<Value extends string> {
   readonly label: string
 }
 
-/** Asks for the first person, who sends a code to the bot, or types an id. */
+/** Asks for the first person, who sends a code to the bot, or types an id. Resolves with the `people` of the config. */
 async function askPerson(options: {
   readonly channel: BridgeChannel
   /** The channel's entry in the config. */

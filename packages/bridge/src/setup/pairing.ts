@@ -92,7 +92,10 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     await stop()
   }
 
-  /** Answers only codes in a private chat. A code that others can read is replaced. */
+  /**
+   * Pairs with the person who writes the code in a private chat, and answers a wrong one there. A code that others can read
+   * is replaced. Ignores other messages.
+   */
   async function checkCode(inbound: Inbound): Promise<void> {
     if (isPaired || inbound.type !== 'text' || inbound.actor.isAnonymous) return
     const { actor, chat, text } = inbound
@@ -115,7 +118,7 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   }
 }
 
-/** Ignores case, spaces and hyphens. */
+/** Returns a code in upper case, without spaces and hyphens. */
 function normalizedCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }

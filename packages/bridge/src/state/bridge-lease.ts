@@ -72,7 +72,7 @@ export function createBridgeLease(options: {
   let stopDeadline = (): void => {}
   return { takeLease, current: () => lease, renew, isHeld, whenHeld, problem: () => problem, quit, release }
 
-  /** Asks until no other process holds the lease, then renews it regularly. */
+  /** Waits until no other process holds the lease, takes it, and then renews it regularly. */
   async function takeLease(signal?: AbortSignal): Promise<void> {
     let isReported = false
     for (;;) {
@@ -122,7 +122,7 @@ export function createBridgeLease(options: {
     return granted
   }
 
-  /** Joins a renewal in progress. False if another process held the lease meanwhile. */
+  /** Renews the lease. Joins a renewal in progress. False if another process held the lease meanwhile. */
   async function renew(): Promise<boolean> {
     renewing ??= renewOnce().finally(() => {
       renewing = undefined
@@ -131,8 +131,8 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * False if another process held the lease meanwhile. If the fence is the next one, the lease only expired, for example
-   * during sleep, but no other process held it in between.
+   * Renews the lease. False if another process held it meanwhile, which also ends this one. If the fence is the next one,
+   * the lease only expired, for example during sleep, but no other process held it in between.
    */
   async function renewOnce(): Promise<boolean> {
     const before = lease
@@ -154,7 +154,10 @@ export function createBridgeLease(options: {
     return lease !== undefined && clock.monotonic() < callsAllowedUntil
   }
 
-  /** Resolves when calls are allowed. Requests the lease itself while it is expired. */
+  /**
+   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Requests the lease itself while it
+   * is expired. Rejects if another process took over, or if the bridge is stopping.
+   */
   async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {
       if (isLost) throw takenOverError()
@@ -186,13 +189,13 @@ export function createBridgeLease(options: {
     onBack()
   }
 
-  /** They check again whether the lease is held, lost, or the bridge is stopping. */
+  /** Wakes calls that wait. They check again whether the lease is held, lost, or the bridge is stopping. */
   function wakeWaitingCalls(): void {
     back.resolve()
     back = withResolvers<void>()
   }
 
-  /** Calls `onLost` the first time. */
+  /** Drops the lease and calls `onLost`, the first time. */
   function loseLease(): void {
     if (isLost) return
     isLost = true
@@ -209,7 +212,7 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
-  /** From now on, calls that would have to wait are rejected. The lease is kept. */
+  /** Rejects the calls that wait, and from now on those that would have to. The lease is kept. */
   function quit(): void {
     isQuitting = true
     wakeWaitingCalls()

@@ -25,21 +25,21 @@ const execution = z.looseObject({
   prompt,
 })
 
-/** Throws if the text isn't an execution. */
+/** Parses an execution. Throws if the text isn't one. */
 export function toExecution(text: string): Execution {
   const value: unknown = JSON.parse(text)
   execution.parse(value)
   return value as Execution
 }
 
-/** Throws if the text isn't a log. */
+/** Parses a log. Throws if the text isn't one. */
 export function toLog(text: string): readonly LogLine[] {
   const value: unknown = JSON.parse(text)
   lines.parse(value)
   return value as readonly LogLine[]
 }
 
-/** Throws if the text isn't a prompt. */
+/** Parses a prompt. Throws if the text isn't one. */
 export function toQueuedPrompt(text: string): QueuedPrompt {
   const value: unknown = JSON.parse(text)
   prompt.parse(value)
@@ -88,12 +88,12 @@ const used = z.object({
 /** Identifies a session. */
 export type SessionRef = Pick<UsedSession, 'server' | 'sessionID'>
 
-/** Throws if the text isn't a route. */
+/** Parses a route. Throws if the text isn't one. */
 export function toRoute(text: string): Route {
   return route.parse(JSON.parse(text))
 }
 
-/** Throws if the text isn't a used session. */
+/** Parses a used session. Throws if the text isn't one. */
 export function toUsedSession(text: string): UsedSession {
   return used.parse(JSON.parse(text))
 }
@@ -152,7 +152,7 @@ export type UnreadableRow = z.infer<typeof row>
 /** A failure that needs a person. */
 export type Failure = FailedDelivery | UnreadableRow
 
-/** Throws if the text isn't a failure. */
+/** Parses a failure. Throws if the text isn't one. */
 export function toFailure(text: string): Failure {
   return z.union([delivery, row]).parse(JSON.parse(text))
 }
@@ -190,7 +190,7 @@ const grant = z.readonly(
 
 export type Grant = z.infer<typeof grant>
 
-/** Throws if the text isn't a grant. */
+/** Parses a grant. Throws if the text isn't one. */
 export function toGrant(text: string): Grant {
   return grant.parse(JSON.parse(text))
 }

@@ -74,6 +74,7 @@ export function createRegistry(options: {
     return `${logPrefix}${mirrors.keyOf(prompt)}/${id}`
   }
 
+  /** Returns a random id that no stored execution of the place has. */
   async function newID(place: ChatPlace): Promise<string> {
     for (;;) {
       const id = Array.from(
@@ -88,24 +89,24 @@ export function createRegistry(options: {
     return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }
 
-  /** Without a followed reply, the log is empty. */
+  /** Returns the write that stores a log, by default that of the followed reply. Without one, the log is empty. */
   function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
     return { type: 'put', key: logKey(execution), value: JSON.stringify(log) }
   }
 
-  /** Oldest first. `within` is the key of a place and a slash, or empty for all places. */
+  /** Returns stored executions, oldest first. `within` is the key of a place and a slash, or empty for all places. */
   async function executionsWithin(within = ''): Promise<readonly Execution[]> {
     const stored = await state.list(`${executionPrefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
   }
 
-  /** Newest first, without runs that steered another one. */
+  /** Returns the recent executions of a place, newest first, without runs that steered another one. */
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
   }
 
-  /** Ignores case. Undefined if several ids begin with it. */
+  /** Returns the recent execution whose id begins with a text, ignoring case. Undefined if there is none or several. */
   async function findRecent(place: ChatPlace, id: string): Promise<Execution | undefined> {
     const idStart = id.toLowerCase()
     const here = await listRecent(place)
@@ -113,14 +114,14 @@ export function createRegistry(options: {
     return matching.find((one) => one.id === idStart) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
-  /** From now on, the log of the execution is made of its reply. Returns a function that undoes it. */
+  /** Makes the log of the execution from its reply. Returns a function that undoes it. */
   function followReply({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
     const key = executionKey(prompt, id)
     replies.set(key, reply)
     return () => replies.delete(key)
   }
 
-  /** Empty if the execution has no log yet. */
+  /** Returns the newest lines of an execution. Empty if it has no log yet. */
   async function logOf(execution: Execution): Promise<readonly LogLine[]> {
     const newest = logOfFollowed(execution)
     if (newest) return newest
@@ -128,7 +129,7 @@ export function createRegistry(options: {
     return stored === undefined ? [] : toLog(stored)
   }
 
-  /** Undefined if the execution isn't followed, or has no reply yet. */
+  /** Returns the log of a followed reply. Undefined if the execution isn't followed, or has no reply yet. */
   function logOfFollowed({ prompt, id }: Execution): readonly LogLine[] | undefined {
     const reply = replies.get(executionKey(prompt, id))?.()
     return reply && logLines(reply)
@@ -162,7 +163,7 @@ export function logLines(reply: Reply): readonly LogLine[] {
   return lines.slice(-mostLines)
 }
 
-/** The agent's text, or a command's output, and errors of tools. Empty for other parts. */
+/** Returns the lines of the agent's text, of a command's output, or of a tool's error. Empty for other parts. */
 function linesOfPart(part: Part): readonly LogLine[] {
   if (isShownText(part)) return splitLines(part.stream ?? 'stdout', part.text)
   if (part.type !== 'tool' || part.state.status !== 'error') return []

@@ -52,7 +52,10 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     commitWithoutLease,
   }
 
-  /** Retries if another process keeps the state locked, or if the lease expired. False if a write conflicts. */
+  /**
+   * Commits writes under the lease. False if a write conflicts, and nothing is written then. Retries if another process
+   * keeps the state locked, or if the lease expired. Throws if another process took over.
+   */
   async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       const current = lease.current()
@@ -70,7 +73,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
-  /** Retries while the store is busy, at most `mostTries` times. */
+  /** Commits writes without the lease. Retries while the store is busy, at most `mostTries` times. */
   async function commitWithoutLease(writes: readonly Write[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -83,7 +86,10 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
-  /** Retries without a limit. Reports the first error until a call succeeds. */
+  /**
+   * Resolves as the call does. Retries temporary errors without a limit until the bridge stops. Reports the first one until
+   * a call succeeds.
+   */
   async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let failures = 0; ; failures++) {
       try {

@@ -21,7 +21,7 @@ export function applyWrites(rows: Rows, writes: readonly Write[]): number | unde
   return conflict === -1 ? undefined : conflict
 }
 
-/** Returns false on a conflict, and changes nothing then. */
+/** Applies one write. Returns false on a conflict, and changes nothing then. */
 function applyWrite(rows: Rows, write: Write): boolean {
   switch (write.type) {
     case 'put':

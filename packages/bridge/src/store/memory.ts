@@ -60,7 +60,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return true
   }
 
-  /** On a conflict, undoes the writes before it. */
+  /** Applies the writes if the lease is current. On a conflict, undoes the writes before it. */
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
@@ -72,7 +72,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-/** Each change adds its inverse to `undo`. */
+/** Returns the rows of a memory to write to. Each change adds its inverse to `undo`. */
 function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)[]): Rows {
   const copies = new Set<ReadonlyMap<string, string>>()
   return {
@@ -117,14 +117,14 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
     return copy
   }
 
-  /** Call it before a change of that key. */
+  /** Adds a function to `undo` that restores the key. Call it before a change of that key. */
   function recordUndo<Value>(map: Map<string, Value>, key: string): void {
     const before = map.get(key)
     undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
   }
 }
 
-/** Undefined if the value has expired. */
+/** Returns the value of a key. Undefined if there is none, or if it has expired. */
 function readValue({ values }: Pick<StoreMemory, 'values'>, key: string, now: number): string | undefined {
   const stored = values.get(key)
   return stored && isAlive(stored, now) ? stored.value : undefined
@@ -134,7 +134,7 @@ function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now:
   return expiresAt === undefined || expiresAt > now
 }
 
-/** Ordered by key, without expired values. */
+/** Returns the values whose keys begin with a prefix, ordered by key, without expired ones. */
 function listValues({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
   const found = [...values].filter(([key, stored]) => key.startsWith(prefix) && isAlive(stored, now))
   return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
@@ -145,7 +145,7 @@ function entriesOf(queue: ReadonlyMap<string, string> | undefined): readonly Que
   return [...(queue ?? [])].map(([id, value]) => ({ id, value }))
 }
 
-/** Returns how many values it deleted. */
+/** Deletes the expired values, and returns how many there were. */
 function deleteExpired({ values }: StoreMemory, now: number): number {
   const expired = [...values].filter(([, stored]) => !isAlive(stored, now))
   for (const [key] of expired) values.delete(key)

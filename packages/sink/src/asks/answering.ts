@@ -88,6 +88,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   const answered = new Set<string>()
   return { findAsks, stoppedBy }
 
+  /** Finds the asks that an input may answer, once the ledger is loaded. */
   async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     await loaded()
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
@@ -126,7 +127,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return [{ type: 'meant', ask, take: () => recordAnswer(readAsk(ask, input), ask, actor) }]
   }
 
-  /** The ask's message with the pressed button. Its id must be in the ledger, so buttons of copied messages don't count. */
+  /**
+   * Returns the ask's message with the pressed button. Undefined if the ledger has no such message, so buttons of copied
+   * messages don't count.
+   */
   function pressedEntry({ requestID }: Ask, { token, messageRef }: AskPress): Entry | undefined {
     const hash = secretHash(token)
     return ledger().entries.find(
@@ -225,7 +229,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return entry !== undefined && (type === 'question' || entry.card === permissionKey(requestID, digest))
   }
 
-  /** Turns an answer that is not offered in this chat into an error that says why. */
+  /** Returns the reading, or an error that says why if its answer is not offered in this chat. */
   function onlyIfOffered({ ask, state, reading }: Omit<ReadInput, 'isUnderstood'>, isPress: boolean): AskReading {
     if (reading.type !== 'answer' || ask.type !== 'permission') return reading
     const offering = { ledger: ledger(), policy, texts, mayAllow: mayAllow(state, options), isPress }

@@ -85,7 +85,7 @@ export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
-/** Returns the same state unless the ask is new or its content changed. */
+/** Returns a new state if the ask is new or its content changed. Otherwise returns the same state. */
 function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskState {
   if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
@@ -117,6 +117,7 @@ export function isOffered(ask: Ask, reading: AskReading, { answers }: AskState):
   return (all[answers.length] ?? []).every((one) => options.some(({ label }) => label === one))
 }
 
+/** Reads a press or a text as an answer to a permission. An unknown button or an unclear text gives an error. */
 function readPermissionInput(
   ask: PermissionAsk,
   input: AskInput,
@@ -148,6 +149,7 @@ function readPermissionInput(
   }
 }
 
+/** Reads a press, a form or a text as an answer to the current question. A button of an earlier question gives an error. */
 function readQuestionInput(
   ask: QuestionAsk,
   input: AskInput,

@@ -145,7 +145,10 @@ function withFailedEdit(ledger: Ledger, operation: Edit, error: PortError): Ledg
   }
 }
 
-/** Leaves the entry for another try, unless it is gone already or can't be removed at all. */
+/**
+ * Records a failed removal. Keeps the entry for another try, or marks it as fixed if the platform refused. Drops an entry
+ * whose message is gone already.
+ */
 function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortError): Ledger {
   switch (type) {
     case 'rate-limited':
@@ -164,7 +167,10 @@ function withFailedRemoval(ledger: Ledger, { entry }: Remove, { type }: PortErro
   }
 }
 
-/** Leaves the intent for another look-up. If the platform refused the call, the result of the post stays unknown. */
+/**
+ * Records a failed look-up. Keeps the intent for another one. If the platform refused the call, the result of the post stays
+ * unknown.
+ */
 function withFailedLookUp(ledger: Ledger, operation: LookUp, { type }: PortError): Ledger {
   if (type === 'rate-limited' || type === 'unreachable' || type === 'ambiguous') return ledger
   // The platform refused the look-up, so the result stays unknown.

@@ -49,7 +49,10 @@ export function createLateEdits(
     })
   }
 
-  /** Applies the queued reports. Confirms them at once if that changes nothing. */
+  /**
+   * Returns the ledger with the messages of the queued reports marked as unsure. If that changes nothing, confirms the
+   * reports at once.
+   */
   function markUnsure(ledger: Ledger): Ledger {
     applied = [...applied, ...arrived]
     const next = arrived.reduce((known, { ref }) => withUnsureMessage(known, ref), ledger)
@@ -81,7 +84,7 @@ export function createLateEdits(
   }
 }
 
-/** Returns the same object if no entry shows that message. */
+/** Marks a message as unsure. Returns the same object if no entry shows that message. */
 function withUnsureMessage(ledger: Ledger, { id }: MessageRef): Ledger {
   const entry = ledger.entries.find((one) => one.state === 'shown' && one.ref.id === id)
   if (entry?.state !== 'shown') return ledger

@@ -17,7 +17,9 @@ export interface Picture extends Omit<View, 'cards' | 'flow'> {
 /** Computes the picture of a reply for one chat. `isBlocked`: another reply's permission has to be answered first. */
 export type Painter = (reply: Reply, ledger: Ledger, now: number, isBlocked: boolean) => Picture
 
-/** Creates the painter of one chat. Its only state is when the newest activity began. */
+/**
+ * Returns a function that computes the messages of a reply for one chat. Its only state is when the newest activity began.
+ */
 export function createPainter(options: DelivererOptions, secretOf: SecretOf, native: Native): Painter {
   const { port, render, chat, policy, texts, label } = options
   const mode = modeOf(options)

@@ -106,7 +106,7 @@ export function isOpenToOthers(folder: string): boolean {
   )
 }
 
-/** All methods convert the driver's errors to a `StoreError`. */
+/** Wraps a connection. All methods convert the driver's errors to a `StoreError`. */
 function databaseOf(connection: import('libsql').Database, file: string): Database {
   const begin = prepare('BEGIN IMMEDIATE')
   const commit = prepare('COMMIT')
@@ -121,6 +121,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     close: () => withStoreErrors(() => void connection.close()),
   }
 
+  /** Prepares a statement, whose rows are arrays of columns. */
   function prepare(sql: string): Statement {
     const statement = withStoreErrors(() => {
       const prepared = connection.prepare(sql)
@@ -143,13 +144,16 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     return prepare(`PRAGMA ${name}`).first()?.[0]
   }
 
-  /** Does nothing if it is set already. */
+  /** Sets whether each commit is synced to the disk. Does nothing if it is set already. */
   function setSynced(isSyncWanted: boolean): void {
     if (isSyncWanted !== isSynced) exec(`PRAGMA synchronous = ${isSyncWanted ? 'FULL' : 'NORMAL'}`)
     isSynced = isSyncWanted
   }
 
-  /** Commits if `run` returns `keep: true`. Otherwise, or if it throws, rolls back. */
+  /**
+   * Runs a transaction, and returns its result. Commits if `run` returns `keep: true`. Otherwise, or if it throws, rolls
+   * back.
+   */
   function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     begin.run()
     try {
@@ -163,8 +167,9 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 
   /**
-   * If the sync fails, SQLite rolls the transaction back for all connections, but its frames stay in the WAL and would be
-   * applied after a crash: https://www.sqlite.org/walformat.html#recovery. Another transaction overwrites them.
+   * Commits. If that fails, rolls back, overwrites what the WAL has of the transaction, and throws. After a failed sync,
+   * SQLite rolls the transaction back for all connections, but its frames stay in the WAL and would be applied after a
+   * crash: https://www.sqlite.org/walformat.html#recovery.
    */
   function commitOrUndo(): void {
     try {
@@ -176,7 +181,10 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
-  /** May fail to sync too, but its frames are in the WAL then. A process that is writing has the same effect. */
+  /**
+   * Writes a transaction over the frames of a failed one. It may fail to sync too, but its frames are in the WAL then. A
+   * process that is writing has the same effect. Never throws.
+   */
   function overwriteFailedFrames(): void {
     try {
       begin.run()
@@ -189,7 +197,10 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
-  /** Rolls back only this part if `keep` is false. An error leaves the rollback to `transact`. */
+  /**
+   * Runs a part of a transaction, and returns its result. Rolls back only this part if `keep` is false. An error leaves the
+   * rollback to `transact`.
+   */
   function withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     exec('SAVEPOINT part')
     const { keep, result } = run()
@@ -197,7 +208,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     return result
   }
 
-  /** Converts what it throws to a `StoreError`. */
+  /** Returns the result of `run`. Converts what it throws to a `StoreError`. */
   function withStoreErrors<Result>(run: () => Result): Result {
     try {
       return run()
@@ -207,7 +218,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 }
 
-/** Undefined if there is no row. */
+/** Returns the columns of a row. Undefined if there is no row. */
 function columnsOf(row: unknown): readonly unknown[] | undefined {
   return Array.isArray(row) ? row : undefined
 }

@@ -53,7 +53,7 @@ const systemCodes: Readonly<Record<string, ErrorKind>> = {
   ENOENT: 'unopened',
 }
 
-/** Undefined for an error that is not known. */
+/** Returns the kind of an error of the engine or the file system. Undefined for an error that is not known. */
 function errorKindOf(error: unknown): ErrorKind | undefined {
   if (!(error instanceof Error)) return undefined
   // The low byte is the primary code. The rest is an extended code.

@@ -21,7 +21,7 @@ export interface Tables extends Rows {
 
 const alive = '(expires_at IS NULL OR expires_at > ?)'
 
-/** The tables must exist: call `migrate` first. */
+/** Prepares the statements of the tables, which must exist: call `migrate` first. */
 export function tablesOf(database: Database, clock: Clock): Tables {
   const { prepare } = database
   const read = prepare(`SELECT value FROM stored WHERE key = ? AND ${alive}`)
@@ -108,7 +108,7 @@ function unpacked(column: unknown): string {
   return typeof column === 'string' ? column : Buffer.from(bytesOf(column)).toString('utf16le')
 }
 
-/** Returns a copy, because `swap16` works in place. */
+/** Returns a copy of a column's bytes, because `swap16` works in place. Throws if the column has none. */
 function bytesOf(column: unknown): Uint8Array {
   if (column instanceof ArrayBuffer || column instanceof Uint8Array) return new Uint8Array(column).slice()
   throw new TypeError(`A column holds a ${typeof column} instead of bytes.`)

@@ -109,7 +109,7 @@ export async function removeFromState(folder: string, key: string): Promise<bool
   }
 }
 
-/** Groups commits, and flushes them before calls that would see their effect. */
+/** Returns the store of an open database. It groups commits, and flushes them before calls that would see their effect. */
 function storeOf(database: Database, clock: Clock): Store {
   let open: Tables | undefined = tablesOf(database, clock)
   const merging = createWalMerger(database)
@@ -165,7 +165,7 @@ function storeOf(database: Database, clock: Clock): Store {
     return requireTables()
   }
 
-  /** Throws after `close`. */
+  /** Returns the tables. Throws after `close`. */
   function requireTables(): Tables {
     if (!open) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return open
@@ -197,7 +197,7 @@ function commitAll(
   })
 }
 
-/** `keep` is false if nothing must be written. */
+/** Applies the writes of one commit if its lease is current. `keep` is false if nothing must be written. */
 function commitOne(
   tables: Tables,
   { writes, lease }: Commit,
@@ -211,7 +211,7 @@ function commitOne(
   return { keep: true, result: { type: 'done' } }
 }
 
-/** Undefined while another process holds the lease. */
+/** Takes or renews a lease, and returns it. Undefined while another process holds it. */
 function takeOrRenewLease(
   database: Database,
   tables: Tables,
@@ -247,8 +247,9 @@ interface Waiting<Task, Result> {
 }
 
 /**
- * `run` runs all tasks in one transaction, each completely or not at all, and throws if the transaction failed. Then its tasks
- * are run one by one, unless `isBusy` says that nothing was changed and a retry may succeed.
+ * Runs tasks in groups. `run` runs all tasks in one transaction, each completely or not at all, and throws if the
+ * transaction failed. Then its tasks are run one by one, unless `isBusy` says that nothing was changed and a retry may
+ * succeed.
  */
 export function createTaskGroups<Task, Result>(
   run: (tasks: readonly Task[]) => readonly Result[],
@@ -257,7 +258,7 @@ export function createTaskGroups<Task, Result>(
   let waiting: readonly Waiting<Task, Result>[] = []
   return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 
-  /** Runs with all tasks that are added in the same turn of the event loop. */
+  /** Resolves with the result of a task, which runs with all tasks that are added in the same turn of the event loop. */
   async function addTask(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(flush)
@@ -265,13 +266,14 @@ export function createTaskGroups<Task, Result>(
     })
   }
 
+  /** Runs the waiting tasks now. */
   function flush(): void {
     const group = waiting
     waiting = []
     if (group.length > 0) runGroup(group)
   }
 
-  /** Settles the promises of the tasks. */
+  /** Runs tasks together, and settles their promises. If that fails, runs them one by one, unless the store is busy. */
   function runGroup(group: readonly Waiting<Task, Result>[]): void {
     try {
       const results = run(group.map(({ task }) => task))

@@ -47,7 +47,9 @@ const mergeBytes = 4_096_000
 /** The least that a transaction writes, in bytes: a few pages. */
 const leastBytes = 16_384
 
-/** Turns off SQLite's own merging. The first transaction merges what an earlier process left. */
+/**
+ * Merges the WAL into the file. Turns off SQLite's own merging. The first transaction merges what an earlier process left.
+ */
 export function createWalMerger(database: Database): WalMerger {
   database.exec('PRAGMA wal_autocheckpoint = 0')
   let bytes = mergeBytes
@@ -72,7 +74,7 @@ export function createWalMerger(database: Database): WalMerger {
     }
   }
 
-  /** Throws a `StoreError` if the merge fails. */
+  /** Merges the whole WAL, and marks the file as closed. Throws a `StoreError` if the merge fails. */
   function mergeAll(): void {
     try {
       if (isMarked) setMark('closed')
@@ -84,7 +86,7 @@ export function createWalMerger(database: Database): WalMerger {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
-  /** Keeps the state's version. */
+  /** Stores a mark in the file beside the state's version, which stays the same. */
   function setMark(name: keyof typeof marks): void {
     const version = Number(database.pragma('user_version')) % versions
     database.exec(`PRAGMA user_version = ${marks[name] * versions + version}`)

@@ -53,7 +53,7 @@ export async function requireConflict(store: Store, writes: readonly Write[], in
   requireEqual(await store.commit(writes), { type: 'conflict', index }, 'A commit')
 }
 
-/** Takes a lease that must be free. */
+/** Takes a lease, and returns it. Throws if it is not free. */
 export async function takeFreeLease(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
   const lease = await store.lease({ name: 'bridge', holder, forMs })
   if (!lease) throw new Error(`${holder} got no lease although it is free.`)
@@ -77,7 +77,7 @@ export async function idsIn(store: Store, queue = 'chat'): Promise<readonly stri
   return (await store.queue(queue)).map(({ id }) => id)
 }
 
-/** At most 500 UTF-16 units, then the length. */
+/** Returns a value as JSON: at most 500 UTF-16 units, then the length. */
 function shortJson(value: unknown): string {
   const json = JSON.stringify(value) ?? 'undefined'
   return json.length > 500 ? `${json.slice(0, 500)}… (${json.length})` : json

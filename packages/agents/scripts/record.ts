@@ -5,13 +5,14 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client, Reply, ReplyObserver } from '@reply/core'
-import { connectSource, type Source } from '@reply/core/source'
+import type { Source } from '@reply/core/source'
 import { agentBinary, redact } from '@reply/testing/internal'
 import { claude } from '../src/claude.ts'
 import { codex } from '../src/codex.ts'
 import { backgroundScenes, type SceneStage } from '../test/claude/background-scenes.ts'
 import { claudeScripts } from '../test/claude/claude-stage.ts'
-import { askingArgs, codexScripts } from '../test/codex/codex-stage.ts'
+import { askingArgs, codexScripts, codexVersions } from '../test/codex/codex-stage.ts'
+import { type SceneStage as CodexSceneStage, codexScenes, connectScene } from '../test/codex/scenes.ts'
 import { recorderOf } from '../test/recorder.ts'
 import { claudeEnv, codexEnv, codexFiles, type ScriptedStage, startScripted } from '../test/scripted-stage.ts'
 
@@ -29,7 +30,7 @@ interface Scene {
   readonly stage: () => Promise<PreparedStage>
   readonly source: (options: Pick<PreparedStage, 'command' | 'env'> & { readonly cwd: string }) => Source
   /** What is done. Default: one prompt, whose asks are allowed. */
-  readonly play?: (stage: SceneStage) => Promise<readonly Reply[]>
+  readonly play?: (stage: SceneStage & Pick<CodexSceneStage, 'posted'>) => Promise<readonly Reply[]>
 }
 
 /** An older version, whose turns wait for sub-agents unless told otherwise, and the newest at the time of recording. */
@@ -41,8 +42,8 @@ async function claudeStage(env: Readonly<Record<string, string>>, version?: stri
   return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
 }
 
-async function codexStage(): Promise<PreparedStage> {
-  const command = await agentBinary('codex')
+async function codexStage(version?: string): Promise<PreparedStage> {
+  const command = await agentBinary('codex', version)
   const stage = await startScripted(codexScripts, codexFiles)
   return { ...stage, command, env: codexEnv(stage) }
 }
@@ -88,12 +89,24 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
       source: claude,
     },
   ]),
+  ...codexVersions.flatMap((version) =>
+    Object.entries(codexScenes).map(([name, { args = [], play }]): readonly [string, Scene] => [
+      `codex-${version}-${name}`,
+      {
+        file: `codex/${version}/${name}.jsonl`,
+        scenario: name,
+        stage: async () => await codexStage(version),
+        source: (options) => codex({ ...options, args: [...args], approvalPolicy: 'on-request', sandbox: 'read-only' }),
+        play,
+      },
+    ]),
+  ),
   [
     'codex-plan',
     {
       file: 'codex/plan.jsonl',
       scenario: 'plan',
-      stage: codexStage,
+      stage: async () => await codexStage(),
       // Codex 0.169.0 has its plan tool only with this setting.
       source: (options) => codex({ ...options, args: ['-c', 'tools.update_plan.enabled=true'] }),
     },
@@ -103,7 +116,7 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
     {
       file: 'codex/question.jsonl',
       scenario: 'ask',
-      stage: codexStage,
+      stage: async () => await codexStage(),
       source: (options) => codex({ ...options, args: [...askingArgs] }),
     },
   ] satisfies readonly [string, Scene],
@@ -112,7 +125,7 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
     {
       file: 'codex/delegate.jsonl',
       scenario: 'delegate',
-      stage: codexStage,
+      stage: async () => await codexStage(),
       source: (options) => codex({ ...options, approvalPolicy: 'on-request', sandbox: 'read-only' }),
     },
   ] satisfies readonly [string, Scene],
@@ -121,7 +134,7 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
     {
       file: 'codex/delegate-named.jsonl',
       scenario: 'delegate-named',
-      stage: codexStage,
+      stage: async () => await codexStage(),
       source: (options) => codex({ ...options, args: ['-c', 'features.multi_agent_v2=true'] }),
     },
   ] satisfies readonly [string, Scene],
@@ -141,8 +154,8 @@ for (const [name, { file, scenario, stage, source, play }] of Object.entries(sce
   const { command, env, directory, home, model, close } = await stage()
   const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
   const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
-  const agent = connectSource(source({ command: program, env, cwd: directory }))
-  const replies = play ? await play({ client: agent, directory, model }) : await prompt(agent, scenario)
+  const { client: agent, posted } = connectScene(source({ command: program, env, cwd: directory }))
+  const replies = play ? await play({ client: agent, posted, directory, model }) : await prompt(agent, scenario)
   await agent.close()
   const modelPort = Number(new URL(model.url).port)
   const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })

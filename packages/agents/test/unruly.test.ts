@@ -8,8 +8,9 @@ import { createChecklist } from '../src/claude/checklist.ts'
 import { decodeClaude } from '../src/claude/decode/line.ts'
 import { createSessionWriter } from '../src/claude/session-writer.ts'
 import { claude } from '../src/claude.ts'
+import { toAsk } from '../src/codex/ask.ts'
 import { decodeRequest, decodeRpc } from '../src/codex/decode/request.ts'
-import { createRunWriter, toAsk } from '../src/codex/run-writer.ts'
+import { createRunWriter } from '../src/codex/run-writer.ts'
 import { codex } from '../src/codex.ts'
 import { run } from '../src/command.ts'
 
@@ -148,7 +149,13 @@ test('what Claude Code asks outside a run is denied', () => {
 })
 
 test('a permission of Codex shows all that it would allow', () => {
-  const params = { threadId: 't', itemId: 'i', grantRoot: '/etc', networkApprovalContext: { host: 'example.com' } }
+  const params = {
+    threadId: 't',
+    turnId: 'u',
+    itemId: 'i',
+    grantRoot: '/etc',
+    networkApprovalContext: { host: 'example.com' },
+  }
   const asked = decodeRequest('item/fileChange/requestApproval', { ...params, reason: null, cwd: '/project' })
   const ask = asked && toAsk('one', asked, async () => {})
   expect(ask?.type === 'permission' && ask.metadata).toEqual({
@@ -159,13 +166,14 @@ test('a permission of Codex shows all that it would allow', () => {
 })
 
 test('the end of one thread of Codex leaves the live output of another alone', () => {
-  const write = createRunWriter(() => 0)
+  const { write, leaveCommands } = createRunWriter(() => 0)
   const one = runOf('one')
   const other = runOf('other')
   const state = { status: 'running', input: {} } as const
-  write(one.run, { type: 'tool', threadID: 'one', callID: 'call', tool: 'bash', state }, undefined)
-  write(other.run, { type: 'end', threadID: 'other', ending: { type: 'completed' } }, undefined)
-  write(one.run, { type: 'output', threadID: 'one', callID: 'call', delta: 'made' }, undefined)
+  const ids = { threadID: 'one', turnID: 'turn', callID: 'call' }
+  write(one.run, { ...ids, type: 'call', tool: 'bash', state }, undefined)
+  leaveCommands(other.run)
+  write(one.run, { ...ids, type: 'output', delta: 'made' }, undefined)
   expect(one.written.at(-1)).toMatchObject({ callID: 'call', state: { metadata: { output: 'made' } } })
 })
 

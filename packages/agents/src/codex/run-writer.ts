@@ -1,10 +1,30 @@
-import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
+import type { LocalRun } from '@reply/core/source'
+import type { CodexCall } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
-import type { CodexRequest } from './decode/request.ts'
+
+/** What of a turn is shown in its run as it comes. `turns.ts` handles the beginning and the end of turns. */
+export type CodexOutput = Exclude<CodexEvent, { readonly type: 'turn' | 'prompt' | 'end' }>
+
+/** Writes the events of turns to their runs. */
+export interface RunWriter {
+  write(run: LocalRun, event: CodexOutput, raw: unknown): void
+  /**
+   * Completes the commands of a run that are still running, because they go on in the background. Call it before you end a
+   * run whose turn was completed. Returns the ids of their calls.
+   */
+  leaveCommands(run: LocalRun): readonly string[]
+}
 
 interface Running {
-  readonly event: Extract<CodexEvent, { type: 'tool' }>
+  readonly call: CodexCall
   readonly output: string
+}
+
+interface Written {
+  /** The running calls, by id. */
+  readonly running: Map<string, Running>
+  /** The texts that were streamed, by the id of the part. */
+  readonly texts: Map<string, string>
 }
 
 /**
@@ -12,38 +32,49 @@ interface Running {
  */
 const mostOutput = 4000
 
-/** Returns a function that writes the events of Codex to the run of their thread. */
-export function createRunWriter(now: () => number) {
-  /** The running calls of each run, with their output so far. */
-  const runs = new WeakMap<LocalRun, Map<string, Running>>()
-  return (run: LocalRun, event: CodexEvent, raw: unknown): void => {
-    const running = runs.get(run) ?? new Map<string, Running>()
-    runs.set(run, running)
+export function createRunWriter(now: () => number): RunWriter {
+  const runs = new WeakMap<LocalRun, Written>()
+  return { write, leaveCommands }
+
+  function writtenTo(run: LocalRun): Written {
+    const written = runs.get(run) ?? { running: new Map(), texts: new Map() }
+    runs.set(run, written)
+    return written
+  }
+
+  function write(run: LocalRun, event: CodexOutput, raw: unknown): void {
+    const { running, texts } = writtenTo(run)
     switch (event.type) {
-      case 'delta':
-        return run.write({ type: event.kind, delta: event.delta, raw })
-      case 'seal':
+      case 'delta': {
+        const { kind, partID, delta } = event
+        texts.set(partID, (texts.get(partID) ?? '') + delta)
+        return run.write({ type: kind, partID, delta, raw })
+      }
+      case 'message': {
+        const { kind, partID, text } = event
+        const streamed = texts.get(partID)
+        if (streamed === undefined && text !== '') run.write({ type: kind, partID, delta: text, raw })
+        // A connection that began in the middle of a text missed its beginning.
+        else if (kind === 'text' && streamed !== undefined && streamed !== text)
+          run.write({ type: kind, partID, replace: text, raw })
         return run.write({ type: 'seal', raw })
-      case 'tool': {
-        if (event.state.status === 'running') running.set(event.callID, { event, output: '' })
-        else running.delete(event.callID)
+      }
+      case 'call': {
+        const { callID, tool, state, task } = event
+        if (state.status === 'running') running.set(callID, { call: event, output: '' })
+        else running.delete(callID)
         // Links a sub-agent's call to its session.
-        const metadata = event.tool === 'task' && event.task && { metadata: { sessionId: event.task.agentIDs[0] } }
-        return run.write({
-          type: 'tool',
-          callID: event.callID,
-          tool: event.tool,
-          state: { ...event.state, ...metadata },
-          raw,
-        })
+        const [sessionId] = task?.agentIDs ?? []
+        const link = tool === 'task' && sessionId !== undefined && { metadata: { sessionId, background: true } }
+        return run.write({ type: 'tool', callID, tool, state: { ...state, ...link }, raw })
       }
       case 'output': {
         const known = running.get(event.callID)
         if (!known) return
         const output = (known.output + event.delta).slice(-mostOutput)
         running.set(event.callID, { ...known, output })
-        const { tool, state } = known.event
-        return run.write({ type: 'tool', callID: event.callID, tool, state: { ...state, metadata: { output } }, raw })
+        const { callID, tool, state } = known.call
+        return run.write({ type: 'tool', callID, tool, state: { ...state, metadata: { output } }, raw })
       }
       case 'todos':
         return run.write({ type: 'todos', todos: event.todos })
@@ -57,48 +88,21 @@ export function createRunWriter(now: () => number) {
         return run.write({ type: 'retry', message: event.message, nextAt: now() })
       case 'compaction':
         return run.write({ type: 'compaction', state: 'done', auto: true })
-      case 'turn':
-        return
-      case 'ask-gone':
-        return run.closeAsk(event.requestID)
-      case 'end':
-        return run.end(event.ending)
       default:
         return event satisfies never
     }
   }
-}
 
-/** Converts a request of Codex to an ask. `send` answers the request. */
-export function toAsk(requestID: string, asked: CodexRequest, send: (result: object) => Promise<void>): LocalAsk {
-  const { callID } = asked
-  if (asked.type === 'question') {
-    const questions = asked.questions.map(({ id: _, ...rest }) => ({ ...rest, multiple: false, custom: true }))
-    const reply = async (answer: LocalAnswer): Promise<void> => {
-      const given = answer.type === 'answered' ? answer.answers : []
-      const answers = asked.questions.map(({ id }, at) => [id, { answers: given[at] ?? [] }] as const)
-      await send({ answers: Object.fromEntries(answers) })
+  function leaveCommands(run: LocalRun): readonly string[] {
+    const { running } = writtenTo(run)
+    const left = [...running.values()].filter(({ call }) => call.tool === 'bash')
+    for (const { call, output } of left) {
+      const { callID, tool, state } = call
+      const note = 'The command goes on in the background.'
+      const shown = output === '' ? note : `${output.trimEnd()}\n${note}`
+      run.write({ type: 'tool', callID, tool, state: { ...state, status: 'completed', output: shown, endedAt: now() } })
     }
-    return { type: 'question', requestID, callID, questions, reply }
+    running.clear()
+    return left.map(({ call }) => call.callID)
   }
-  const { permission, reason, more, always } = asked
-  const patterns = always ? [always.pattern] : []
-  return {
-    type: 'permission',
-    requestID,
-    callID,
-    permission,
-    patterns,
-    always: patterns,
-    title: reason === '' ? permission : reason,
-    metadata: more,
-    reply: async (answer) => await send({ decision: decisionOf(answer, always?.decision) }),
-  }
-}
-
-/** `decline` lets the turn continue without the call. `cancel` ends the turn. */
-function decisionOf(answer: LocalAnswer, always: unknown): unknown {
-  if (answer.type === 'canceled') return 'cancel'
-  if (answer.type === 'always') return always ?? 'accept'
-  return answer.type === 'once' ? 'accept' : 'decline'
 }

@@ -6,10 +6,11 @@ import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { promptText } from '../prompt-text.ts'
-import type { Task } from './decode/notification.ts'
-import { decodeCodex } from './decode/notification.ts'
+import { toAsk } from './ask.ts'
+import { type CodexNotice, decodeCodex } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn, threadIn, turnIn } from './decode/request.ts'
-import { createRunWriter, toAsk } from './run-writer.ts'
+import { createRunWriter } from './run-writer.ts'
+import { createTurns } from './turns.ts'
 
 /** The options of `codex`. */
 export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
@@ -33,18 +34,20 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
 
 /**
  * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions become
- * asks. An abort interrupts the turn. The id of an earlier session resumes it. Tested with 0.169.0.
+ * asks. An abort interrupts the turn. Sub-agents go on after the run that started them. A turn that Codex begins by itself
+ * is a run without a prompt. The id of an earlier session resumes it. Tested with 0.150.0 and 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
   const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
   const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
-  const write = createRunWriter(() => clock.now())
-  /** The threads that are open in the process, each with its turn. */
-  const turns = new Map<string, string | undefined>()
+  /** The threads that are open in the process. */
+  const threads = new Set<string>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
+  /** Turns that were told to stop. */
+  const interrupted = new Set<string>()
   let program: JsonProgram | undefined
   let isClosed = false
   /** Identifies the process in ask ids, because each process numbers its requests from 0. */
@@ -57,7 +60,7 @@ export function codex(options: CodexOptions = {}): Source {
     start,
     create: async ({ directory = cwd }) => {
       const sessionID = threadIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
-      turns.set(sessionID, undefined)
+      threads.add(sessionID)
       return { sessionID, directory }
     },
     find: async ({ sessionID, directory = cwd }) => {
@@ -72,18 +75,24 @@ export function codex(options: CodexOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const input = [{ type: 'text', text: promptText(command, prompt) }]
-      if (!turns.has(run.sessionID)) await resume(run.sessionID)
-      turns.set(run.sessionID, undefined)
+      if (!threads.has(run.sessionID)) await resume(run.sessionID)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
-      const turnID = turnIn(await begin(run, { threadId: run.sessionID, input }))
-      if (!run.isOpen()) return
-      turns.set(run.sessionID, turnID)
+      turns.expect(run)
+      try {
+        const params = { threadId: run.sessionID, input, clientUserMessageId: run.promptID }
+        turns.confirm(run, turnIn(await begin(run, params)))
+      } catch (error) {
+        turns.confirm(run)
+        throw error
+      }
       if (aborted.has(run)) await interrupt(run)
     },
     cancel: async (run) => {
       aborted.add(run)
       await interrupt(run)
     },
+    // A running turn takes further prompts after its current step.
+    capabilities: () => ({ takesPromptsWhileBusy: true }),
     // All its threads end with it. It restarts for the next prompt.
     kill: () => void program?.close(),
     models: async () =>
@@ -98,12 +107,19 @@ export function codex(options: CodexOptions = {}): Source {
       void program?.close()
     },
   })
-  const subAgents = createSubAgents(agent.run)
+  const turns = createTurns(
+    createRunWriter(() => clock.now()),
+    (threadID) => threads.has(threadID),
+    (sessionID, reason) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, reason),
+  )
   return agent.source
 
-  async function interrupt({ sessionID }: LocalRun): Promise<void> {
-    const turnId = turns.get(sessionID)
-    if (turnId !== undefined) await rpc.request('turn/interrupt', { threadId: sessionID, turnId })
+  /** Interrupts the turn of the run, once, also if several runs wait for it. */
+  async function interrupt(run: LocalRun): Promise<void> {
+    const turnId = turns.turnOf(run)
+    if (turnId === undefined || interrupted.has(turnId)) return
+    interrupted.add(turnId)
+    await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
   }
 
   /** An unconfirmed turn might start later unnoticed, so its run fails and Codex is ended. */
@@ -127,12 +143,13 @@ export function codex(options: CodexOptions = {}): Source {
 
   async function resume(threadId: string): Promise<void> {
     await rpc.request('thread/resume', { threadId, ...chosen })
-    turns.set(threadId, undefined)
+    threads.add(threadId)
   }
 
   async function start(): Promise<void> {
+    threads.clear()
     turns.clear()
-    subAgents.clear()
+    interrupted.clear()
     processID = randomUUID()
     const mine = await startJsonProgram({
       ...child,
@@ -159,36 +176,38 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** The only notification that a sub-agent has started a turn. */
-  function turnBegan({ threadID, turnID }: { readonly threadID: string; readonly turnID: string }): void {
-    subAgents.began(threadID)
-    if (agent.run(threadID)) turns.set(threadID, turnID)
-  }
-
   function onLine(value: unknown): void {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.take(message)
-    if (message?.type === 'notification') {
-      const event = decodeCodex(message.method, message.params)
-      if (event?.type === 'turn') turnBegan(event)
-      const run = event && agent.run(event.threadID)
-      if (run && event.type === 'tool' && event.task) subAgents.tasked(run, event.task)
-      if (run)
-        write(
-          run,
-          event.type === 'ask-gone' ? { ...event, requestID: `${processID}.${event.requestID}` } : event,
-          value,
-        )
-    }
+    if (message?.type === 'notification') onNotice(decodeCodex(message.method, message.params), value)
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
-    const run = asked && agent.run(asked.threadID)
-    if (run) return run.ask(toAsk(`${processID}.${id}`, asked, (result) => rpc.respond(id, result)))
+    const ask = asked && toAsk(askID(id), asked, (result) => rpc.respond(id, result))
+    if (ask && turns.ask(asked.threadID, asked.turnID, ask)) return
     onError(
       new ReplyError('unsupported', `${command} sent the request ${method}, which is not supported. It was refused.`),
     )
     rpc.refuse(id, method).catch(() => {})
+  }
+
+  function onNotice(notice: CodexNotice | undefined, value: unknown): void {
+    switch (notice?.type) {
+      case undefined:
+        return
+      case 'event':
+        return turns.write(notice.event, value)
+      case 'ask-gone':
+        return turns.closeAsk(notice.threadID, askID(notice.requestID))
+      case 'goal':
+        return turns.setGoal(notice.threadID, notice.objective)
+      default:
+        return notice satisfies never
+    }
+  }
+
+  function askID(id: string | number): string {
+    return `${processID}.${id}`
   }
 
   function onEnd(
@@ -200,41 +219,5 @@ export function codex(options: CodexOptions = {}): Source {
     const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
     rpc.end(error)
     agent.fail(error)
-  }
-}
-
-/** The sub-agents of the current process. Each is a thread. */
-interface SubAgents {
-  /** A call of the run gave them a task, and may have started them. */
-  tasked(run: LocalRun, task: Task): void
-  /** A thread, perhaps a sub-agent's, began a turn. */
-  began(threadID: string): void
-  /** Called when a new process starts. */
-  clear(): void
-}
-
-function createSubAgents(runOf: (threadID: string) => LocalRun | undefined): SubAgents {
-  const known = new Map<string, { readonly parentID: string; task: Task }>()
-  return {
-    tasked: (run, task) => {
-      for (const id of task.agentIDs) {
-        const agent = known.get(id)
-        if (agent) agent.task = task
-        else {
-          known.set(id, { parentID: run.sessionID, task })
-          began(id)
-        }
-      }
-    },
-    began,
-    clear: () => known.clear(),
-  }
-
-  /** A sub-agent that works again becomes another child. */
-  function began(threadID: string): void {
-    const agent = known.get(threadID)
-    if (!agent || runOf(threadID)) return
-    const { title, text } = agent.task
-    runOf(agent.parentID)?.child({ sessionID: threadID, title, text: text || undefined })
   }
 }

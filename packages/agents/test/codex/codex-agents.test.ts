@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, type Reply, textOf, toolsOf } from '@reply/core'
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeCodex } from '../../src/codex/decode/notification.ts'
 import { codex } from '../../src/codex.ts'
 import { recordingOf } from '../replay.ts'
+import { type ReplayedLine, writeProgram } from './replay-program.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -14,31 +15,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A Codex that says these lines to the first turn, each one of ours once it was heard. */
-function playing(name: string, threadID: string, lines: readonly object[]): string {
-  const file = join(folder, name)
-  const script = `#!${process.execPath}
-const lines = ${JSON.stringify(lines)}
-const results = { initialize: {}, 'thread/start': { thread: { id: ${JSON.stringify(threadID)} } } }
-const say = (line) => console.log(JSON.stringify(line))
-let at = 0
-require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
-  const { id, method } = JSON.parse(text)
-  if (method === 'initialized') return
-  if (results[method]) return say({ id, result: results[method] })
-  if (method === 'turn/start') {
-    at += 1
-    say({ id, result: { turn: { id: 'turn' } } })
-  } else at += 1
-  for (; lines[at] && lines[at].from !== 'us'; at++) say(lines[at].line)
-})
-`
-  writeFileSync(file, script, { mode: 0o755 })
-  return file
-}
-
-async function played(name: string, threadID: string, lines: readonly object[]): Promise<Reply> {
-  const agent: Client = connectSource(codex({ command: playing(name, threadID, lines), graceMs: 200 }))
+async function played(name: string, lines: readonly ReplayedLine[]): Promise<Reply> {
+  const command = join(folder, name)
+  writeProgram(command, lines)
+  const agent: Client = connectSource(codex({ command, graceMs: 200 }))
   const reply = await agent.prompt(
     { text: 'Go.' },
     { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
@@ -47,13 +27,7 @@ async function played(name: string, threadID: string, lines: readonly object[]):
   return reply
 }
 
-async function recorded(name: string): Promise<Reply> {
-  const lines = recordingOf('codex', name).filter(({ line }) => line.id !== 3 || line.method !== undefined)
-  const [root = ''] = lines.flatMap(({ line: { params } }) =>
-    typeof params === 'object' && params && 'threadId' in params ? [String(params.threadId)] : [],
-  )
-  return await played(name, root, lines)
-}
+const recorded = async (name: string): Promise<Reply> => await played(name, recordingOf('codex', name))
 
 test('a sub-agent that Codex names is a child of the reply by its name', async () => {
   const reply = await recorded('delegate-named')
@@ -80,7 +54,20 @@ test('a sub-agent of Codex is a child of the reply, with its own command and per
   expect(reply.asks).toMatchObject([{ status: 'answered', path: [reply.sessionID, child?.sessionID] }])
 })
 
-const notice = (method: string, params: object) => ({ from: 'codex', line: { method, params } })
+const turnOf = (threadId: string) => `turn of ${threadId}`
+const notice = (method: string, params: { readonly threadId: string; readonly [field: string]: unknown }) => ({
+  from: 'codex',
+  line: { method, params: { turnId: turnOf(params.threadId), ...params } },
+})
+const begin = (threadId: string) => notice('turn/started', { threadId, turn: { id: turnOf(threadId) } })
+const end = (threadId: string) =>
+  notice('turn/completed', { threadId, turn: { id: turnOf(threadId), status: 'completed' } })
+/** Our prompt, and the response that names its turn. */
+const prompted = (threadId: string) => [
+  { from: 'us', line: { id: 3, method: 'turn/start', params: { threadId } } },
+  { from: 'codex', line: { id: 3, result: { turn: { id: turnOf(threadId) } } } },
+  begin(threadId),
+]
 const call = (threadId: string, id: string, more: object) =>
   ['item/started', 'item/completed'].map((method) =>
     notice(method, {
@@ -88,19 +75,16 @@ const call = (threadId: string, id: string, more: object) =>
       item: { type: 'collabAgentToolCall', id, status: 'completed', agentsStates: {}, prompt: null, ...more },
     }),
   )
-const turn = (threadId: string, text: string) => [
-  notice('turn/started', { threadId, turn: { id: `turn of ${threadId}` } }),
-  notice('item/agentMessage/delta', { threadId, itemId: `${threadId} ${text}`, delta: text }),
-  notice('turn/completed', { threadId, turn: { id: `turn of ${threadId}`, status: 'completed' } }),
-]
+const say = (threadId: string, delta: string) =>
+  notice('item/agentMessage/delta', { threadId, itemId: `${threadId} ${delta}`, delta })
+const turn = (threadId: string, text: string) => [begin(threadId), say(threadId, text), end(threadId)]
 
 test('a sub-agent that is given more to do is another child, and one may have its own', async () => {
   const states = { a: { status: 'completed', message: 'It is found.' }, b: { status: 'running', message: null } }
-  const reply = await played('again', 'root', [
-    { from: 'us', line: {} },
-    notice('turn/started', { threadId: 'root', turn: { id: 'turn' } }),
+  const reply = await played('again', [
+    ...prompted('root'),
     ...call('root', 'c1', { tool: 'spawnAgent', receiverThreadIds: ['a'], prompt: 'Look.\nEverywhere.' }),
-    notice('turn/started', { threadId: 'a', turn: { id: 'turn of a' } }),
+    begin('a'),
     ...call('a', 'c2', { tool: 'spawnAgent', receiverThreadIds: ['b'], prompt: 'Help.' }),
     ...turn('b', 'Helped.'),
     ...turn('a', 'Found.').slice(1),
@@ -109,7 +93,7 @@ test('a sub-agent that is given more to do is another child, and one may have it
     ...call('root', 'c4', { tool: 'wait', receiverThreadIds: ['a', 'b'], agentsStates: states }),
     // A thread that no call of ours started changes nothing.
     ...turn('stranger', 'Hello.'),
-    notice('turn/completed', { threadId: 'root', turn: { id: 'turn', status: 'completed' } }),
+    end('root'),
   ])
   expect(reply.children.map(({ title, reply: child }) => [title, child.prompt?.text, textOf(child)])).toEqual([
     ['Look.', 'Look.\nEverywhere.', 'Found.'],
@@ -131,6 +115,37 @@ test('the title of a long task is its first line, cut between characters', () =>
     status: 'inProgress',
     receiverThreadIds: ['t2'],
   }
-  const said = decodeCodex('item/started', { threadId: 't1', item: { ...item, prompt: `a${'😀'.repeat(150)}\nMore.` } })
-  expect(said?.type === 'tool' && said.task?.title).toBe(`a${'😀'.repeat(99)}`)
+  const said = decodeCodex('item/started', {
+    threadId: 't1',
+    turnId: 'u',
+    item: { ...item, prompt: `a${'😀'.repeat(150)}\nMore.` },
+  })
+  expect(said?.type === 'event' && said.event.type === 'call' && said.event.task?.title).toBe(`a${'😀'.repeat(99)}`)
+})
+
+test('what a sub-agent does before the call that names it is known is not lost', async () => {
+  const reply = await played('early', [
+    ...prompted('root'),
+    ...turn('a', 'Found.'),
+    ...call('root', 'c1', { tool: 'spawnAgent', receiverThreadIds: ['a'], prompt: 'Look.' }),
+    end('root'),
+  ])
+  expect(reply.children.map(({ callID, reply: child }) => [callID, child.outcome, textOf(child)])).toEqual([
+    ['c1', 'completed', 'Found.'],
+  ])
+})
+
+test('a turn of Codex itself that begins while a prompt is on its way does not end its reply', async () => {
+  const [sent, response] = prompted('root')
+  if (!sent || !response) throw new Error('There is no prompt.')
+  const own = { threadId: 'root', turnId: 'own' }
+  const reply = await played('own', [
+    sent,
+    notice('turn/started', { ...own, turn: { id: 'own' } }),
+    notice('item/agentMessage/delta', { ...own, itemId: 'i', delta: 'Before it.' }),
+    response,
+    notice('turn/completed', { ...own, turn: { id: 'own', status: 'completed' } }),
+    ...turn('root', 'The answer.'),
+  ])
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Before it.\n\nThe answer.'])
 })

@@ -1,7 +1,7 @@
 import type { SourceStage } from '@reply/core/testing'
 import { callTool, holdAnswer, type Scripts, sayText, think } from '@reply/testing'
 import { type CodexOptions, codex } from '../../src/codex.ts'
-import { codexEnv, codexFiles, startScripted } from '../scripted-stage.ts'
+import { codexEnv, codexFiles, type ScriptedStage, startScripted } from '../scripted-stage.ts'
 
 const exec = (command: string) =>
   callTool('exec_command', {
@@ -18,8 +18,25 @@ const plan = (first: string, second: string) =>
     ],
   })
 
-const delegate = callTool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Look around.' })
+/** Asks for approval first. Returns to the model after 250 ms, or when the command has ended. */
+const execBriefly = (command: string) =>
+  callTool('exec_command', {
+    cmd: command,
+    yield_time_ms: 250,
+    sandbox_permissions: 'require_escalated',
+    justification: 'May I wait?',
+  })
+
+const until = (file: string) => `until test -f ${file}; do sleep 0.1; done`
+
+const delegateTo = (scenario: string) =>
+  callTool('multi_agent_v1.spawn_agent', { message: `[scenario:${scenario}] Look around.` })
+
+const delegate = delegateTo('child')
 const untilMade = 'until test -f child.txt; do sleep 0.1; done; sleep 1'
+
+/** An older version, and the newest one at the time of recording. */
+export const codexVersions = ['0.150.0', '0.169.0'] as const
 
 /** Outside of plan mode, Codex 0.169.0 has its question tool only with this feature. */
 export const askingArgs = ['-c', 'features.default_mode_request_user_input=true'] as const
@@ -62,11 +79,44 @@ export const codexScripts: Scripts = {
   child: {
     steps: [[sayText('The child works.'), exec('touch child.txt && echo child')], [sayText('The child is done.')]],
   },
+  'background-agent': { steps: [[sayText('I delegate.'), delegateTo('late-child')], [sayText('It works.')]] },
+  'late-child': {
+    steps: [
+      [holdAnswer('parent'), sayText('The child works.'), exec('touch child.txt && echo child')],
+      [sayText('The child is done.')],
+    ],
+  },
+  'late-endless': { steps: [[holdAnswer('parent'), sayText('I begin.'), holdAnswer('forever')]] },
+  'background-endless': { steps: [[delegateTo('late-endless')], [sayText('It works.')]] },
+  'background-command': {
+    steps: [[execBriefly(`${until('done.txt')}; echo done; touch ended.txt`)], [sayText('It runs.')]],
+  },
+  // Ends after the command in the background.
+  'meanwhile-command': {
+    steps: [[exec(`touch done.txt; ${until('ended.txt')}; sleep 1`)], [sayText('The second answer.')]],
+  },
+  slow: { steps: [[sayText('I begin.'), holdAnswer('slow')]] },
+  meanwhile: { steps: [[sayText('The second answer.')]] },
+  goal: {
+    steps: [
+      [callTool('create_goal', { objective: '[scenario:goal-work] Reach it.' })],
+      {
+        branches: [{ includes: 'codex_internal_context', pieces: [callTool('update_goal', { status: 'complete' })] }],
+        otherwise: [sayText('I begin with it.')],
+      },
+      [sayText('It is reached.')],
+    ],
+  },
+  // Version 0.150.0 repeats the goal in its own prompt, newer ones don't.
+  'goal-work': { steps: [[callTool('update_goal', { status: 'complete' })], [sayText('It is reached.')]] },
   plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
 }
 
 /** Codex with a scripted model, in a home and a folder of its own. */
-export async function startCodexStage(command: string, options: CodexOptions = {}): Promise<SourceStage> {
+export async function startCodexStage(
+  command: string,
+  options: CodexOptions = {},
+): Promise<SourceStage & Pick<ScriptedStage, 'model' | 'home'>> {
   const stage = await startScripted(codexScripts, codexFiles)
   const { directory } = stage
   const env = codexEnv(stage)
@@ -81,6 +131,8 @@ export async function startCodexStage(command: string, options: CodexOptions = {
     sandbox: 'read-only',
   })
   return {
+    model: stage.model,
+    home: stage.home,
     source,
     unreachable: codex({ command: 'no-such-codex', env }),
     directory,

@@ -4,8 +4,9 @@ import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { localAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
-import { expect, test } from 'vitest'
-import { startCodexStage } from './codex-stage.ts'
+import { describe, expect, test } from 'vitest'
+import { codexVersions, startCodexStage } from './codex-stage.ts'
+import { codexScenes, connectScene } from './scenes.ts'
 
 const skip = {
   ...localAgentSkips('Codex'),
@@ -14,56 +15,68 @@ const skip = {
   'runs a command': 'Codex has no slash commands in this mode.',
 }
 
-const setup = async () => await startCodexStage(await agentBinary('codex'))
+describe.each(codexVersions)('Codex %s', (version) => {
+  const setup = async (args?: readonly string[]) => await startCodexStage(await agentBinary('codex', version), { args })
 
-for (const { name, run } of sourceContract({ name: 'Codex', setup, skip })) test(name, run)
+  for (const { name, run } of sourceContract({ name: 'Codex', setup: async () => await setup(), skip })) test(name, run)
 
-test('shows a sub-agent as a child, whose permission is asked for in the reply', async () => {
-  const stage = await setup()
-  const agent = connectSource(stage.source)
-  const reply = await agent.prompt(
-    { text: '[scenario:delegate] Go.' },
-    { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
-  ).result
-  await agent.close()
-  await stage.close()
-  expect(reply.outcome).toBe('completed')
-  expect(reply.children.map(({ callID, reply: child }) => [callID, child.outcome, textOf(child)])).toEqual([
-    [toolsOf(reply)[0]?.callID, 'completed', 'The child works.\n\nThe child is done.'],
-  ])
-  expect(reply.asks).toMatchObject([
-    { status: 'answered', path: [reply.sessionID, reply.children[0]?.reply.sessionID] },
-  ])
-})
+  test.each(Object.entries(codexScenes))('%s', async (_, { args, play }) => {
+    const stage = await setup(args)
+    const { directory, model } = stage
+    const scene = connectScene(stage.source)
+    const replies = await play({ ...scene, directory, model })
+    await scene.client.close()
+    await stage.close()
+    expect(replies.every(({ outcome }) => outcome !== 'failed')).toBe(true)
+  })
 
-test('an abort ends a sub-agent at work, too', async () => {
-  const stage = await setup()
-  const agent = connectSource(stage.source)
-  const stream = agent.prompt(
-    { text: '[scenario:delegate] Go.' },
-    { observe: () => [{ permissionAsked: () => void stream.abort() }] },
-  )
-  const reply = await stream.result
-  expect([reply.outcome, reply.children[0]?.reply.outcome]).toEqual(['aborted', 'aborted'])
-  const next = await agent.prompt({ text: '[scenario:plain] Go.', sessionID: reply.sessionID }).result
-  expect([next.outcome, textOf(next)]).toEqual(['completed', 'Hello there, nice to meet you.'])
-  await agent.close()
-  expect(existsSync(join(stage.directory ?? '', 'child.txt'))).toBe(false)
-  await stage.close()
-})
+  test('shows a sub-agent as a child, whose permission is asked for in the reply', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const reply = await agent.prompt(
+      { text: '[scenario:delegate] Go.' },
+      { observe: () => [{ permissionAsked: ({ ask }) => void agent.answer(ask, 'once') }] },
+    ).result
+    await agent.close()
+    await stage.close()
+    expect(reply.outcome).toBe('completed')
+    expect(reply.children.map(({ callID, reply: child }) => [callID, child.outcome, textOf(child)])).toEqual([
+      [toolsOf(reply)[0]?.callID, 'completed', 'The child works.\n\nThe child is done.'],
+    ])
+    expect(reply.asks).toMatchObject([
+      { status: 'answered', path: [reply.sessionID, reply.children[0]?.reply.sessionID] },
+    ])
+  })
 
-test('has its plan as todos where the plan tool is enabled', async () => {
-  const args = ['-c', 'tools.update_plan.enabled=true']
-  const stage = await startCodexStage(await agentBinary('codex'), { args })
-  const agent = connectSource(stage.source)
-  const { outcome, todos } = await agent.prompt({ text: '[scenario:plan] Go.' }).result
-  await agent.close()
-  await stage.close()
-  expect([outcome, todos.map(({ content, status }) => [content, status])]).toEqual([
-    'completed',
-    [
-      ['Read', 'completed'],
-      ['Write', 'in_progress'],
-    ],
-  ])
+  test('an abort ends a sub-agent at work, too', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const stream = agent.prompt(
+      { text: '[scenario:delegate] Go.' },
+      { observe: () => [{ permissionAsked: () => void stream.abort() }] },
+    )
+    const reply = await stream.result
+    expect([reply.outcome, reply.children[0]?.reply.outcome]).toEqual(['aborted', 'aborted'])
+    const next = await agent.prompt({ text: '[scenario:plain] Go.', sessionID: reply.sessionID }).result
+    expect([next.outcome, textOf(next)]).toEqual(['completed', 'Hello there, nice to meet you.'])
+    await agent.close()
+    expect(existsSync(join(stage.directory ?? '', 'child.txt'))).toBe(false)
+    await stage.close()
+  })
+
+  test('has its plan as todos where the plan tool is enabled', async () => {
+    const args = ['-c', 'tools.update_plan.enabled=true']
+    const stage = await setup(args)
+    const agent = connectSource(stage.source)
+    const { outcome, todos } = await agent.prompt({ text: '[scenario:plan] Go.' }).result
+    await agent.close()
+    await stage.close()
+    expect([outcome, todos.map(({ content, status }) => [content, status])]).toEqual([
+      'completed',
+      [
+        ['Read', 'completed'],
+        ['Write', 'in_progress'],
+      ],
+    ])
+  })
 })

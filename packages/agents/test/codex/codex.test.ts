@@ -1,40 +1,42 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ownTodosOf, partsOf, type Reply, textOf } from '@reply/core'
-import type { LocalRun } from '@reply/core/source'
-import { describe, expect, test } from 'vitest'
+import { connectSource } from '@reply/core/source'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toAsk } from '../../src/codex/ask.ts'
 import { decodeCodex } from '../../src/codex/decode/notification.ts'
-import { decodeRequest, decodeRpc } from '../../src/codex/decode/request.ts'
-import { createRunWriter, toAsk } from '../../src/codex/run-writer.ts'
-import { type Answer, recordingOf, runRecorded } from '../replay.ts'
+import { decodeRequest } from '../../src/codex/decode/request.ts'
+import { codex } from '../../src/codex.ts'
+import type { Answer } from '../replay.ts'
+import { writeReplayProgram } from './replay-program.ts'
 
-/** Plays a recording through the preset. Asks are answered as a person did who wrote what was recorded. */
-async function played(name: string, answer?: Answer) {
-  const sent: object[] = []
-  const lines = recordingOf('codex', name)
-  const write = createRunWriter(() => 0)
-  let at = 0
-  const reply = await runRecorded((run) => play(run), answer)
-  const decisions = lines.flatMap(({ from, line }) => (from === 'us' && line.result ? [line.result] : []))
-  return { reply, sent, recorded: decisions }
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-codex-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** Up to where Codex waits for an answer. */
-  function play(run: LocalRun): void {
-    for (let line = lines[at]; line; line = lines[at]) {
-      at++
-      const message = line.from === 'us' ? undefined : decodeRpc(line.line)
-      if (message?.type === 'notification') {
-        const said = decodeCodex(message.method, message.params)
-        if (said) write(run, said, line.line)
-      }
-      const asked = message?.type === 'request' ? decodeRequest(message.method, message.params) : undefined
-      if (!asked) continue
-      const send = async (result: object): Promise<void> => {
-        sent.push(result)
-        // Codex goes on once it has the answer.
-        setImmediate(() => play(run))
-      }
-      return run.ask(toAsk('ask', asked, send))
-    }
-  }
+/** Prompts the recorded Codex, which fails if it gets another answer than it was given then. */
+async function played(name: string, answer?: Answer | 'abort'): Promise<Reply> {
+  const command = join(folder, `${name}-${answer === 'abort'}`)
+  writeReplayProgram(command, name)
+  const client = connectSource(codex({ command, graceMs: 200 }))
+  const stream = client.prompt(
+    { text: 'Go.' },
+    {
+      observe: () => [
+        {
+          permissionAsked: ({ ask }) => void (answer === 'reject' ? client.reject(ask) : client.answer(ask, 'once')),
+          questionAsked: ({ ask }) => void client.answer(ask, Array.isArray(answer) ? answer : []),
+          partAdded: () => void (answer === 'abort' && stream.abort()),
+        },
+      ],
+    },
+  )
+  const reply = await stream.result
+  await client.close()
+  return reply
 }
 
 const toolsOf = (reply: Reply) =>
@@ -44,15 +46,14 @@ const toolsOf = (reply: Reply) =>
 
 describe('Codex', () => {
   test('thinks and speaks; its tokens are counted', async () => {
-    const { reply } = await played('text')
+    const reply = await played('text')
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Hello there, nice to meet you.'])
     expect(partsOf(reply).flatMap((part) => (part.type === 'reasoning' ? [part.text] : []))).toEqual(['Let me think.'])
     expect(reply.usage).toMatchObject({ input: 120, output: 24, steps: 1, contextLimit: 258_400 })
   })
 
   test('asks before it runs a command, and is allowed once', async () => {
-    const { reply, sent, recorded } = await played('permission-once', 'once')
-    expect(sent).toEqual(recorded)
+    const reply = await played('permission-once', 'once')
     expect(reply.asks).toMatchObject([
       {
         permission: 'bash',
@@ -67,8 +68,7 @@ describe('Codex', () => {
   })
 
   test('is refused, and goes on', async () => {
-    const { reply, sent, recorded } = await played('permission-rejected', 'reject')
-    expect(sent).toEqual(recorded)
+    const reply = await played('permission-rejected', 'reject')
     expect(reply.asks[0]?.status).toBe('rejected')
     expect(toolsOf(reply)).toEqual([['bash', 'error', 'The call was rejected.']])
     expect(reply.outcome).toBe('completed')
@@ -78,14 +78,14 @@ describe('Codex', () => {
     ['abort', 'aborted', undefined],
     ['error', 'failed', 'The scripted provider refuses this.'],
     ['cut', 'failed', 'stream disconnected before completion'],
-  ])('tells how it ended: %s', async (name, outcome, error) => {
-    const { reply } = await played(name)
+  ] as const)('tells how it ended: %s', async (name, outcome, error) => {
+    const reply = await played(name, name === 'abort' ? 'abort' : undefined)
     expect(reply.outcome).toBe(outcome)
     if (error !== undefined) expect(reply.error?.message).toContain(error)
   })
 
   test('has its plan as its own todos', async () => {
-    const { reply } = await played('plan')
+    const reply = await played('plan')
     expect(ownTodosOf(reply)).toEqual([
       { content: 'Read', status: 'completed' },
       { content: 'Write', status: 'in_progress' },
@@ -94,8 +94,7 @@ describe('Codex', () => {
   })
 
   test('asks a question, and gets the answer', async () => {
-    const { reply, sent, recorded } = await played('question', [['Blue']])
-    expect(sent).toEqual(recorded)
+    const reply = await played('question', [['Blue']])
     expect(reply.asks).toMatchObject([
       {
         status: 'answered',
@@ -119,7 +118,7 @@ describe('Codex', () => {
 
   test('asks questions with their ids', async () => {
     const questions = [{ id: 'color', header: 'Color', question: 'Which?', options: [{ label: 'Red' }] }]
-    const asked = decodeRequest('item/tool/requestUserInput', { threadId: 't', itemId: 'i', questions })
+    const asked = decodeRequest('item/tool/requestUserInput', { threadId: 't', turnId: 'u', itemId: 'i', questions })
     const sent: object[] = []
     const ask = asked && toAsk('ask', asked, async (result) => void sent.push(result))
     await ask?.reply({ type: 'answered', answers: [['Red']] })

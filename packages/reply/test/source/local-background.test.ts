@@ -181,3 +181,26 @@ test('an agent that queues prompts takes them while it runs, and answers each wi
   expect([textOf(await first.result), textOf(await second.result)]).toEqual(['Answer 1.', 'Answer 2.'])
   await client.close()
 })
+
+test('a prompt that joins a busy session is part of its reply, which ends with the last run', async () => {
+  const waiting: LocalRun[] = []
+  const { client, rest } = await stage({
+    capabilities: () => ({ takesPromptsWhileBusy: true }),
+    prompt: async (run) => void waiting.push(run),
+  })
+  const first = client.prompt({ text: 'One.' })
+  await rest()
+  const second = client.prompt({ text: 'Two.', sessionID: first.reply?.sessionID })
+  await rest()
+  for (const [at, run] of waiting.entries()) {
+    run.write({ type: 'text', delta: `Answer ${at + 1}.` })
+    run.end({ type: 'completed', finish: at === 0 ? 'tool-calls' : 'stop' })
+  }
+  const replies = await Promise.all([first.result, second.result])
+  expect(replies.map((reply) => [textOf(reply), reply.promptIDs.length])).toEqual([
+    ['Answer 1.\n\nAnswer 2.', 2],
+    ['Answer 1.\n\nAnswer 2.', 2],
+  ])
+  expect(second.joined).toBe(true)
+  await client.close()
+})

@@ -23,7 +23,7 @@ export function decodeRpc(value: unknown): RpcMessage | undefined {
 }
 
 /** A request from Codex to a person. */
-export type CodexRequest = { readonly threadID: string; readonly callID: string } & (
+export type CodexRequest = { readonly threadID: string; readonly turnID: string; readonly callID: string } & (
   | {
       readonly type: 'permission'
       readonly permission: 'bash' | 'edit'
@@ -44,7 +44,7 @@ export type CodexRequest = { readonly threadID: string; readonly callID: string 
     }
 )
 
-const of = { threadId: z.string(), itemId: z.string() }
+const of = { threadId: z.string(), turnId: z.string(), itemId: z.string() }
 
 const approval = z.object({
   ...of,
@@ -83,7 +83,7 @@ export function decodeRequest(method: string, params: unknown): CodexRequest | u
     case 'item/tool/requestUserInput': {
       const found = input.safeParse(params).data
       const questions = found?.questions.map(({ options, ...rest }) => ({ ...rest, options: options ?? [] }))
-      return found && { type: 'question', threadID: found.threadId, callID: found.itemId, questions: questions ?? [] }
+      return found && { type: 'question', ...idsIn(found), questions: questions ?? [] }
     }
     default:
       return undefined
@@ -98,12 +98,16 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
     if (rule) return [{ decision, pattern: rule.join(' ') }]
     return decision === 'acceptForSession' ? [{ decision, pattern: 'the same in this session' }] : []
   })
-  const { threadId: threadID, itemId: callID, reason, grantRoot, command, cwd } = found
+  const { reason, grantRoot, command, cwd } = found
   const { networkApprovalContext: network, additionalPermissions } = found
   const given = Object.entries({ grantRoot, network, additionalPermissions, command, cwd })
   const more = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null))
   const always = permanent[0] && { always: permanent[0] }
-  return { type: 'permission', threadID, callID, permission: kind, reason: reason ?? '', more, ...always }
+  return { type: 'permission', ...idsIn(found), permission: kind, reason: reason ?? '', more, ...always }
+}
+
+function idsIn(found: { readonly threadId: string; readonly turnId: string; readonly itemId: string }) {
+  return { threadID: found.threadId, turnID: found.turnId, callID: found.itemId }
 }
 
 const thread = z.object({ thread: z.object({ id: z.string() }) })

@@ -58,7 +58,9 @@ export interface LocalAgentOptions {
   readonly kill?: ((run: LocalRun) => void) | undefined
   /**
    * What the agent can do, where that differs from the defaults: sessions can be read if `read` is present, and run one
-   * prompt at a time. Called for each connection and each prompt, after `start`.
+   * prompt at a time. With `takesPromptsWhileBusy`, a prompt to a busy session is part of its running reply: end the
+   * current run once the agent reads the prompt, and write to the prompt's run. Called for each connection and each prompt,
+   * after `start`.
    */
   readonly capabilities?: (() => Partial<Capabilities>) | undefined
   /** Like `Source.spelled`. Default: resolves `.` and `..` in the path. */

@@ -259,15 +259,17 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
         `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
       )
     await readOnce(place)
-    if (runs.has(sessionID) && !capabilities().queuesPrompts)
+    const { queuesPrompts, takesPromptsWhileBusy } = capabilities()
+    const joins = takesPromptsWhileBusy && prompt.delivery !== 'queue'
+    if (runs.has(sessionID) && !queuesPrompts && !joins)
       throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
     if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
     const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
     run.setPrompt(parts)
     try {
       await options.prompt(run, prompt)
-      // A run behind another one begins with its first output.
-      if (runs.get(sessionID)?.[0] === run) run.begin()
+      // A queued run begins with its first output. One that joins is part of the same reply at once.
+      if (joins || runs.get(sessionID)?.[0] === run) run.begin()
     } catch (error) {
       if (!drop(run)) return run.end({ type: 'failed', error: failureOf(error) })
       throw error
@@ -289,7 +291,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       },
       redact,
       startChild: (child) => startChild(run, child, past),
-      onEnd: () => void drop(run),
+      onEnd: () => {
+        drop(run)
+        return (runs.get(place.sessionID) ?? []).some((other) => other.hasBegun())
+      },
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
     const known = sessions.get(place.sessionID)

@@ -70,8 +70,8 @@ interface LocalRunSetup extends SessionRef {
   readonly emit: (events: readonly ReplyEvent[]) => void
   /** Creates the sub-agent's session and its run, and begins the run. */
   readonly startChild: (start: LocalChildStart) => OwnedRun
-  /** Called once, before the run's last events are emitted. */
-  readonly onEnd: () => void
+  /** Called once, before the run's last events are emitted. Returns whether another run of the session goes on. */
+  readonly onEnd: () => boolean
 }
 
 /** A run with the calls that only the source makes. */
@@ -268,10 +268,11 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     for (const requestID of [...answering.keys()]) closeAnswered(requestID)
     cancelOwnAsks()
     state = 'ended'
-    options.onEnd()
+    const isBusy = options.onEnd()
     // `idle` during a retry would count as aborted, but the agent reported another end.
     const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
-    emit([...resumed, ...messages.end(lastMessage(ending, redact)), event({ type: 'status', status: 'idle' })])
+    const idle = isBusy ? [] : [event({ type: 'status', status: 'idle' })]
+    emit([...resumed, ...messages.end(lastMessage(ending, redact)), ...idle])
   }
 
   function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Reply, textOf, toolsOf } from '@reply/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codex } from '../../src/codex.ts'
+import { codexVersions } from './codex-stage.ts'
+import { writeReplayProgram } from './replay-program.ts'
+import { codexScenes, connectScene } from './scenes.ts'
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reply-background-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function played(version: string, name: string): Promise<readonly Reply[]> {
+  const command = join(folder, `${version}-${name}`)
+  writeReplayProgram(command, `${version}/${name}`)
+  const stage = connectScene(codex({ command, cwd: folder, graceMs: 200 }))
+  const replies = await codexScenes[name]?.play({ ...stage, directory: folder })
+  await stage.client.close()
+  return replies ?? []
+}
+
+const shown = (replies: readonly Reply[]) =>
+  replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text ?? ''])
+
+describe.each(codexVersions)('Codex %s', (version) => {
+  test("a sub-agent asks after its parent's turn, and a prompt meanwhile gets its own answer", async () => {
+    const replies = await played(version, 'background-agent')
+    expect(shown(replies)).toEqual([
+      ['I delegate.\n\nIt works.', 'completed', '[scenario:background-agent] Go.'],
+      ['The second answer.', 'completed', '[scenario:meanwhile] Go.'],
+      ['', 'completed', ''],
+    ])
+    const [first, second, last] = replies
+    const [task] = first ? toolsOf(first) : []
+    expect(task).toMatchObject({
+      tool: 'task',
+      state: { input: { description: '[scenario:late-child] Look around.' } },
+    })
+    expect(first?.children).toMatchObject([{ background: true, callID: task?.callID }])
+    expect(second?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?' }])
+    const [child] = last?.children ?? []
+    expect([child?.reply.outcome, child && textOf(child.reply)]).toEqual([
+      'completed',
+      'The child works.\n\nThe child is done.',
+    ])
+  })
+
+  test('Stop ends a sub-agent at work, even if no run is open', async () => {
+    const replies = await played(version, 'background-endless')
+    expect(shown(replies).at(-1)).toEqual(['', 'aborted', ''])
+    expect(replies.at(-1)?.children).toMatchObject([{ background: true, reply: { outcome: 'aborted' } }])
+  })
+
+  test('a command in the background ends its call with its turn, and shows nothing in the next one', async () => {
+    const replies = await played(version, 'background-command')
+    expect(shown(replies).map(([text]) => text)).toEqual(['It runs.', 'The second answer.'])
+    expect(replies.map((reply) => toolsOf(reply).map(({ state }) => [state.status, state.output]))).toEqual([
+      [['completed', 'The command goes on in the background.']],
+      [['completed', '']],
+    ])
+  })
+
+  test('a turn that Codex begins towards its goal is a reply without a prompt', async () => {
+    const replies = await played(version, 'goal')
+    expect(shown(replies)).toEqual([
+      ['I begin with it.', 'completed', '[scenario:goal] Go.'],
+      ['It is reached.', 'completed', ''],
+    ])
+  })
+
+  test('a prompt to a busy session joins its reply', async () => {
+    const replies = await played(version, 'steer')
+    expect(shown(replies)).toEqual([['I begin.\n\nThe second answer.', 'completed', '[scenario:slow] Go.']])
+    expect(replies[0]?.promptIDs.length).toBe(2)
+  })
+})

@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs'
+import { recordingOf } from '../replay.ts'
+
+/** A line of Codex, or what was written to it (`us`). */
+export interface ReplayedLine {
+  readonly from: string
+  readonly line: object
+}
+
+/**
+ * Writes a program that behaves like the recorded Codex: it writes the recorded lines in order, and waits wherever
+ * something was written to it. It ends with an error if something else is written to it. Requests and prompts get new ids
+ * each time, so it repeats those that it is given.
+ */
+export function writeReplayProgram(file: string, recording: string): void {
+  writeProgram(file, recordingOf('codex', recording))
+}
+
+/** Writes a program that behaves like a Codex whose lines these are, after the start of a thread. */
+export function writeProgram(file: string, lines: readonly ReplayedLine[]): void {
+  const script = `#!${process.execPath}
+const recorded = ${JSON.stringify(lines)}
+const { threadId: id } = recorded[0].line.params
+const start = { initialize: {}, 'thread/start': { thread: { id } } }
+const renamed = []
+const ids = new Map()
+const received = []
+let at = 0
+const say = (line) => process.stdout.write(JSON.stringify(line) + '\\n')
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
+  const line = JSON.parse(text)
+  if (line.method === 'initialized') return
+  if (line.method in start) return say({ id: line.id, result: start[line.method] })
+  received.push(line)
+  play()
+})
+function play() {
+  for (; at < recorded.length; at++) {
+    const { from, line } = recorded[at]
+    if (from === 'us') {
+      const got = received.shift()
+      if (!got) return
+      if (got.method !== line.method || JSON.stringify(got.result) !== JSON.stringify(line.result)) {
+        console.error('error: recorded ' + JSON.stringify(line) + ', but got ' + JSON.stringify(got))
+        process.exit(1)
+      }
+      if (line.method) ids.set(line.id, got.id)
+      const { clientUserMessageId: before } = line.params ?? {}
+      if (before) renamed.push([before, got.params.clientUserMessageId])
+      continue
+    }
+    let text = JSON.stringify(line.method ? line : { ...line, id: ids.get(line.id) })
+    for (const [before, now] of renamed) text = text.replaceAll(before, now)
+    process.stdout.write(text + '\\n')
+  }
+}
+`
+  writeFileSync(file, script, { mode: 0o755 })
+}

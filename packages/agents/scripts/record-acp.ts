@@ -1,36 +1,56 @@
-// Records agents that speak ACP against the scripted model: `npx tsx packages/agents/scripts/record-acp.ts [names]`.
+// Records agents that speak ACP against the scripted model: `npx tsx packages/agents/scripts/record-acp.ts [names]`, for
+// example with the names `opencode-text` and `claude-subagent`. Without names it records all scenes.
 import { mkdir, writeFile } from 'node:fs/promises'
+import type { Reply } from '@reply/core'
 import { redact } from '@reply/testing/internal'
+import type { AcpOptions } from '../src/acp.ts'
 import { launchClaude, launchCodex } from '../test/acp/adapter-stage.ts'
 import { launchGemini } from '../test/acp/gemini-stage.ts'
-import { launch } from '../test/acp/launch.ts'
+import { launch, type Stage } from '../test/acp/launch.ts'
 import { play } from '../test/acp/play.ts'
 import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/acp/scenes.ts'
+import { sessionAgents } from '../test/acp/session-scenes.ts'
 
 const names = process.argv.slice(2)
 
-/** Plays one scene and stores what both sides said. */
-async function record(folder: string, scene: Scene, open: typeof launchGemini): Promise<void> {
+/** Plays one scene and stores the messages of both sides. Without a file, it only plays. */
+async function record(
+  file: string | undefined,
+  open: (onMessage: AcpOptions['onMessage']) => Promise<Stage>,
+  act: (stage: Stage) => Promise<readonly Reply[]>,
+): Promise<void> {
   const lines: string[] = []
-  const stage = await open(scene.scenario, (from, json) => {
+  const stage = await open((from, json) => {
     lines.push(JSON.stringify({ from, message: JSON.parse(json) }))
   })
-  const reply = await play(stage.client, scene)
+  const replies = await act(stage)
   const { directory, home, root, modelPort } = stage
   await stage.close()
   const text = redact(lines.join('\n'), { directory, home, root, serverPort: 4096, modelPort })
     // Claude Code names folders after the user's id and the project's path.
     .replaceAll(directory.replaceAll('/', '-'), '-project')
     .replace(/\/tmp\/claude-\d+/g, '/tmp/claude')
-  const target = new URL(`../recordings/acp/${folder}/`, import.meta.url)
-  await mkdir(target, { recursive: true })
-  if (!scene.preset) await writeFile(new URL(`${scene.name}.jsonl`, target), `${text}\n`)
-  process.stdout.write(`${folder} ${scene.name}: ${lines.length} messages, ${reply.outcome}\n`)
+  if (file !== undefined) {
+    const target = new URL(`../recordings/acp/${file}.jsonl`, import.meta.url)
+    await mkdir(new URL('.', target), { recursive: true })
+    await writeFile(target, `${text}\n`)
+  }
+  const outcomes = replies.map(({ outcome }) => outcome).join(', ')
+  process.stdout.write(`${file ?? 'not stored'}: ${lines.length} messages, ${outcomes}\n`)
 }
 
+function isWanted(name: string): boolean {
+  return names.length === 0 || names.includes(name)
+}
+
+const acting =
+  (scene: Scene) =>
+  async ({ client }: Stage) => [await play(client, scene)]
+
 for (const scene of scenes) {
-  if (names.length > 0 && !names.includes(scene.name)) continue
-  await record('opencode-1.18.33', scene, (_, onMessage) => launch(scene, onMessage))
+  if (!isWanted(`opencode-${scene.name}`)) continue
+  const file = scene.preset ? undefined : `opencode-1.18.33/${scene.name}`
+  await record(file, (onMessage) => launch(scene, onMessage), acting(scene))
 }
 const others = [
   ['gemini', 'gemini-0.61.0', geminiScenes, launchGemini],
@@ -39,6 +59,15 @@ const others = [
 ] as const
 for (const [agent, folder, played, open] of others)
   for (const scene of played) {
-    if (names.length > 0 && !names.includes(`${agent}-${scene.name}`)) continue
-    await record(folder, scene, open)
+    if (!isWanted(`${agent}-${scene.name}`)) continue
+    await record(`${folder}/${scene.name}`, (onMessage) => open(scene.scenario, onMessage), acting(scene))
+  }
+for (const { agent, folder, mode, version, scenes: played, launch: open } of sessionAgents)
+  for (const scene of played) {
+    if (!isWanted(`${agent}-${scene.name}`)) continue
+    await record(
+      `${folder}-${version}/${scene.name}`,
+      (onMessage) => open('text', onMessage, version),
+      async (stage) => await scene.play(stage, mode),
+    )
   }

@@ -62,6 +62,8 @@ export async function startAgent(
       fs: { readTextFile: settings.files !== 'none', writeTextFile: settings.files === 'write' },
       terminal: settings.terminals,
       elicitation: { form: {} },
+      subagents: {},
+      plan: {},
       session: {
         compaction: {},
         configOptions: { boolean: {} },

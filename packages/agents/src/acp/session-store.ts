@@ -34,7 +34,7 @@ export interface SessionStore {
   /** Decodes an update. Undefined if it is malformed. */
   update(params: unknown): Updated | undefined
   /** Links a call to the sub-agent that it started. Undefined if the call is unknown. */
-  link(sessionID: string, callID: string, childID: string): LocalOutput | undefined
+  link(sessionID: string, callID: string, childID: string, isBackground?: boolean): LocalOutput | undefined
   /** Called when a terminal has written or ended. Returns the unfinished calls that show it. */
   printed(sessionID: string, terminalID: string): readonly LocalOutput[]
   /** Ends the call of a permission that was answered. Undefined if it has ended. */
@@ -116,11 +116,11 @@ export function createSessionStore(
     return { sessionID, decoded }
   }
 
-  function link(sessionID: string, callID: string, childID: string): LocalOutput | undefined {
+  function link(sessionID: string, callID: string, childID: string, isBackground = false): LocalOutput | undefined {
     const { calls } = stored(sessionID)
     const known = calls.get(callID)
     if (!known) return undefined
-    const call = { ...known, childID }
+    const call = { ...known, childID, isBackground }
     calls.set(callID, call)
     return outputOf(call)
   }

@@ -5,6 +5,7 @@ import { ReplyError } from '@reply/core'
 import {
   type CreateInput,
   createLocalAgent,
+  type LocalEnding,
   type LocalRun,
   type SessionInfo,
   type Source,
@@ -21,6 +22,7 @@ import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { blocksOf } from './prompt.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
 import { createSessionStore } from './session-store.ts'
+import { createSubagents } from './subagents.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import { startTransport, type Transport } from './transport.ts'
 import { createTurns, type Turns } from './turns.ts'
@@ -72,6 +74,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   const canceled = new WeakSet<LocalRun>()
   /** The unknown kinds of updates that were reported. */
   const unknownKinds = new Set<string>()
+  /** Cancels that are being sent, by session. */
+  const cancels = new Map<string, Promise<void>>()
+  /** Sessions without a name here, whose output was reported. */
+  const unknownSessions = new Set<string>()
   let running: RunningAgent | undefined
   /** The transport of the newest agent, also before it answers. */
   let transport: Transport | undefined
@@ -101,12 +107,13 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     },
     find: async (place) => await load(place.sessionID, place.directory ?? cwd),
     prompt,
-    cancel: async (run) => {
+    cancel: async (run, aborted) => {
       canceled.add(run)
-      // The protocol requires that pending requests are answered first. Their answers are being sent.
-      await new Promise((sent) => setImmediate(sent))
+      // A sub-agent below the aborted session is canceled with it.
+      const sending = cancels.get(aborted.sessionID) ?? cancel(aborted.sessionID)
+      cancels.set(aborted.sessionID, sending)
       // Before its commands end. Otherwise the agent would continue with their output.
-      await live().connection.notify('session/cancel', { sessionId: run.sessionID })
+      await sending.finally(() => cancels.delete(aborted.sessionID))
       terminals?.endRun(run)
     },
     // All its sessions end with it. It restarts for the next prompt.
@@ -121,6 +128,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       void (running?.connection ?? transport)?.close()
     },
   })
+  const subagents = createSubagents((sessionID) => local.run(sessionID), sessions)
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
@@ -129,13 +137,16 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   function newTurns(): Turns {
     const wake = (sessionID: string): LocalRun =>
       local.wake({ sessionID, directory: local.session(sessionID)?.directory }, `${name} goes on by itself.`)
-    return createTurns(wake, sessions.beginRun, (run, ending) => run.end(ending))
+    return createTurns(wake, sessions.beginRun, endRun)
   }
 
   async function start(): Promise<void> {
     turns = newTurns()
     const { files, env } = settings
-    const { run: runOf } = local
+    const runOf = (sessionID: string): LocalRun | undefined => {
+      subagents.begin(sessionID)
+      return local.run(sessionID)
+    }
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
     const own = settings.terminals ? createTerminals({ env, clock, runOf, folderOf, onChange: printed }) : undefined
     terminals = own
@@ -162,6 +173,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     // The source was closed during the start.
     if (isClosed) void transport.close()
     return transport
+  }
+
+  async function cancel(sessionID: string): Promise<void> {
+    // The protocol requires that pending requests are answered first. Their answers are being sent.
+    await new Promise((sent) => setImmediate(sent))
+    await live().connection.notify('session/cancel', { sessionId: sessionID })
   }
 
   function live(): RunningAgent {
@@ -245,7 +262,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
         (response) => finish(run, response),
         // The end of the agent is reported when the connection breaks.
         (error: unknown) => {
-          if (error instanceof RequestError) run.end({ type: 'failed', error: failureOf(error) })
+          if (error instanceof RequestError) endRun(run, { type: 'failed', error: failureOf(error) })
         },
       )
   }
@@ -267,10 +284,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     const end = readPromptEnd(response, sessions.costOf(run.sessionID))
     if (!end) {
       const message = `${name} ended the prompt without a stop reason.`
-      return run.end({ type: 'failed', error: { name: 'malformed', message, raw: response } })
+      return endRun(run, { type: 'failed', error: { name: 'malformed', message, raw: response } })
     }
     run.write(...end.usage)
-    run.end(endingOf(end.stopReason))
+    endRun(run, endingOf(end.stopReason))
+  }
+
+  /** Ends a run. Its sub-agents go on, unless it was canceled: then Claude's agent does not report their end. */
+  function endRun(run: LocalRun, ending: LocalEnding): void {
+    if (canceled.has(run)) subagents.abortBelow(run.sessionID)
+    else subagents.leaveBehind(run)
+    run.end(ending)
   }
 
   function update(params: unknown): void {
@@ -283,8 +307,22 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
-    if (decoded.state && local.session(sessionID) && !loading.has(sessionID)) turns.update(sessionID, decoded.state)
-    if (decoded.outputs && !loading.has(sessionID)) local.run(sessionID)?.write(...decoded.outputs)
+    if (loading.has(sessionID)) return
+    if (decoded.state && local.session(sessionID)) turns.update(sessionID, decoded.state)
+    // Its prompt may come in its own session.
+    if (decoded.message) subagents.receive(decoded.message)
+    else subagents.begin(sessionID)
+    if (!local.session(sessionID) && (decoded.outputs || decoded.subagent)) return reportUnknown(sessionID)
+    if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
+    if (decoded.outputs) local.run(sessionID)?.write(...decoded.outputs)
+  }
+
+  /** Reports the first output of a session that neither this program nor the agent has announced. */
+  function reportUnknown(sessionID: string): void {
+    if (unknownSessions.has(sessionID)) return
+    unknownSessions.add(sessionID)
+    const problem = `${name} sent output of the session ${sessionID}, which it did not announce. It was skipped.`
+    settings.onError?.(new ReplyError('malformed', problem))
   }
 
   /** Reports a kind of update that the protocol doesn't have, once for each process. */

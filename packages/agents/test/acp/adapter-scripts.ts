@@ -1,4 +1,4 @@
-import { callTool, holdAnswer, httpError, type Scripts, sayText, think } from '@reply/testing'
+import { callTool, holdAnswer, httpError, type ScriptStep, type Scripts, sayText, think } from '@reply/testing'
 
 const make = { command: 'touch made.txt && echo made', description: 'Makes a file' }
 
@@ -22,7 +22,17 @@ const question = {
   ],
 }
 
-const delegate = { description: 'Look around', prompt: '[scenario:child] Go', subagent_type: 'general-purpose' }
+const delegate = (scenario: string) => ({
+  description: 'Look around',
+  prompt: `[scenario:${scenario}] Go`,
+  subagent_type: 'general-purpose',
+})
+
+/** What comes after a call has returned, and after Claude Code is told that a task in the background has ended. */
+const followUp: ScriptStep = {
+  branches: [{ includes: '<task-notification>', pieces: [sayText('The agent is done.')] }],
+  otherwise: [sayText('It runs.')],
+}
 
 /** What the model says to claude-agent-acp, in the words of Claude Code's tools. */
 export const claudeScripts: Scripts = {
@@ -33,13 +43,19 @@ export const claudeScripts: Scripts = {
   permission: { steps: [[sayText('I will run it.'), callTool('Bash', make)], [sayText('That was it.')]] },
   question: { steps: [[callTool('AskUserQuestion', { questions: [question] })], [sayText('Thanks.')]] },
   todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [sayText('Planned.')]] },
-  subagent: { steps: [[callTool('Agent', delegate)], [sayText('The agent is done.')]] },
+  // A sub-agent works in the background, so its call returns at once.
+  subagent: { steps: [[sayText('I delegate.'), callTool('Agent', delegate('child'))], followUp] },
   child: { steps: [[sayText('The child works.'), callTool('Bash', make)], [sayText('The child is done.')]] },
+  'subagent-deep': { steps: [[callTool('Agent', delegate('middle'))], followUp] },
+  middle: { steps: [[sayText('The middle works.'), callTool('Agent', delegate('child'))], followUp] },
+  'subagent-endless': { steps: [[callTool('Agent', delegate('endless'))], followUp] },
+  endless: { steps: [[sayText('The child works.'), holdAnswer('child'), sayText(' It never ends.')]] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },
 }
 
-const delegateInCodex = callTool('multi_agent_v1.spawn_agent', { message: '[scenario:child] Go' })
+const delegateInCodex = (scenario: string) =>
+  callTool('multi_agent_v1.spawn_agent', { message: `[scenario:${scenario}] Go` })
 
 const exec = (cmd: string) => callTool('exec_command', { cmd })
 
@@ -67,8 +83,10 @@ export const codexScripts: Scripts = {
   question: {
     steps: [[callTool('request_user_input', { questions: [{ id: 'color', ...choice }] })], [sayText('Thanks.')]],
   },
-  subagent: { steps: [[delegateInCodex], [exec('sleep 2')], [sayText('The agent is done.')]] },
-  child: { steps: [[sayText('The child works.'), exec('ls')], [sayText('The child is done.')]] },
+  subagent: { steps: [[sayText('I delegate.'), delegateInCodex('child')], [sayText('It runs.')]] },
+  child: { steps: [[sayText('The child works.'), escalated], [sayText('The child is done.')]] },
+  'subagent-endless': { steps: [[delegateInCodex('endless')], [sayText('It runs.')]] },
+  endless: { steps: [[sayText('The child works.'), holdAnswer('child'), sayText(' It never ends.')]] },
   todos: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },

@@ -9,9 +9,9 @@ import type { Stage } from './launch.ts'
 type OnMessage = AcpOptions['onMessage']
 
 /** A live claude-agent-acp that plays a scene against the scripted model. */
-export async function launchClaude(scene: string, onMessage?: OnMessage): Promise<Stage> {
+export async function launchClaude(scene: string, onMessage?: OnMessage, version?: string): Promise<Stage> {
   // Its SDK needs Node 22: https://github.com/agentclientprotocol/claude-agent-acp, `engines` of its package.
-  const [command, program] = await Promise.all([agentBinary('node'), agentBinary('claude-acp')])
+  const [command, program] = await Promise.all([agentBinary('node'), agentBinary('claude-acp', version)])
   return await launchWith(claudeScripts, scene, async ({ home, origin }) => {
     // It asks for the right to skip permissions unless settings forbid it, and as root does not start with it.
     const settings = { permissions: { disableBypassPermissionsMode: 'disable' } }
@@ -36,8 +36,8 @@ export async function launchClaude(scene: string, onMessage?: OnMessage): Promis
 }
 
 /** A live codex-acp that plays a scene against the scripted model. */
-export async function launchCodex(scene: string, onMessage?: OnMessage): Promise<Stage> {
-  const program = await agentBinary('codex-acp')
+export async function launchCodex(scene: string, onMessage?: OnMessage, version?: string): Promise<Stage> {
+  const program = await agentBinary('codex-acp', version)
   return await launchWith(codexScripts, scene, async ({ home, url }) => {
     const provider = ['name = "Scripted"', `base_url = "${url}"`, 'wire_api = "responses"', 'env_key = "SCRIPTED_KEY"']
     const policy = ['approval_policy = "on-request"', 'sandbox_mode = "read-only"']
@@ -81,6 +81,7 @@ async function launchWith(
     directory,
     home,
     modelPort: Number(new URL(model.url).port),
+    model,
     close: async () => {
       await client.close()
       await model.close()

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { launchClaude, launchCodex } from './adapter-stage.ts'
 import { play } from './play.ts'
 import { claudeScenes, codexScenes } from './scenes.ts'
+import { sessionAgents } from './session-scenes.ts'
 
 const agents = [
   { name: 'claude-agent-acp', launch: launchClaude, scenes: claudeScenes, rejected: 'completed' },
@@ -81,6 +82,19 @@ describe.each(agents)('a live $name', ({ launch, scenes, rejected }) => {
       } finally {
         await restarted.close()
       }
+    } finally {
+      await stage.close()
+    }
+  })
+})
+
+describe.each(sessionAgents)('a live $folder $version', ({ launch, version, mode, scenes }) => {
+  test.each(scenes.map((scene) => [scene.name, scene] as const))('plays %s', async (name, scene) => {
+    const stage = await launch('text', undefined, version)
+    try {
+      const replies = await scene.play(stage, mode)
+      const outcomes = replies.at(-1)?.children.map(({ reply }) => reply.outcome)
+      expect(outcomes).toEqual([name === 'subagent-abort' ? 'aborted' : 'completed'])
     } finally {
       await stage.close()
     }

@@ -84,15 +84,6 @@ describe("Claude's agent", () => {
     expect(ownTodosOf(reply)).toEqual(reply.todos)
   })
 
-  test("shows a sub-agent's calls and asks as the root's own", async () => {
-    const { reply } = await settled('subagent')
-    expect(reply).toMatchObject({ outcome: 'completed', children: [], asks: [{ status: 'answered' }] })
-    expect(toolsOf(reply).map(({ tool, state }) => [tool, state.status])).toEqual([
-      ['agent', 'completed'],
-      ['bash', 'completed'],
-    ])
-  })
-
   test('stops when it is aborted', async () => {
     const { reply } = await settled('abort')
     expect([reply.outcome, textOf(reply)]).toEqual(['aborted', expect.stringContaining('This answer will never')])
@@ -145,16 +136,6 @@ describe("Codex's agent", () => {
     const [ask] = reply.asks
     expect(ask?.type === 'question' && ask.questions[0]?.options.map(({ label }) => label)).toEqual(['Red', 'Blue'])
     expect(sent).toContainEqual(expect.objectContaining({ result: { action: 'accept', content: { color: 'Blue' } } }))
-  })
-
-  test('tells the call that starts a sub-agent, and nothing of what that does', async () => {
-    const { reply } = await settled('subagent')
-    expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringContaining('The agent is done.')])
-    expect(toolsOf(reply)).toMatchObject([
-      { tool: 'spawnAgent', state: { status: 'completed', input: { prompt: '[scenario:child] Go' } } },
-      { tool: 'exec_command', state: { input: { command: 'sleep 2' } } },
-    ])
-    expect(reply.children).toEqual([])
   })
 
   test('tells its plan where its plan tool is enabled', async () => {

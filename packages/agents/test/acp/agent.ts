@@ -17,7 +17,9 @@ export interface Message {
 /** What a scripted agent does with a prompt: `say` sends updates, `ask` requests, `end` the response. */
 export interface Turn {
   readonly text: string
-  say(update: object): void
+  readonly sessionID: string
+  /** Sends an update of the prompt's session, or of another one. */
+  say(update: object, sessionID?: string): void
   ask(method: string, params: object): Promise<unknown>
   end(result: object): void
   fail(error: { readonly code: number; readonly message: string; readonly data?: unknown }): void
@@ -93,7 +95,9 @@ export function scripted(
     const sessionId = message.params?.sessionId ?? ''
     return {
       text: message.params?.prompt?.[0]?.text ?? '',
-      say: (update) => fake.say({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } }),
+      sessionID: sessionId,
+      say: (update, id = sessionId) =>
+        fake.say({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: id, update } }),
       ask: async (method, params) => {
         asked += 1
         const id = `a${asked}`

@@ -1,4 +1,4 @@
-import { scenarios, startModel } from '@reply/testing'
+import { type ScriptedModel, scenarios, startModel } from '@reply/testing'
 import { prepareOpencode } from '@reply/testing/internal'
 import { type AcpClient, acp, opencodeAcp } from '../../src/acp.ts'
 import type { Scene } from './scenes.ts'
@@ -10,6 +10,7 @@ export interface Stage {
   readonly directory: string
   readonly home: string
   readonly modelPort: number
+  readonly model?: ScriptedModel
   /** Another client of the same agent, in the same home and folder. Close it first. */
   readonly restart?: () => AcpClient
   close(): Promise<void>

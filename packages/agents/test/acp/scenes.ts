@@ -45,7 +45,6 @@ const inClaude: readonly Scene[] = [
     onAsk: async (client, ask) => await client.answer(ask, [['Blue']]),
   },
   { name: 'todos', scenario: 'todos' },
-  { name: 'subagent', scenario: 'subagent', onAsk: allow },
   { name: 'abort', scenario: 'abort', abortAt: 40 },
   { name: 'error', scenario: 'error' },
 ]
@@ -64,7 +63,6 @@ const inCodex: readonly Scene[] = [
     onAsk: async (client, ask) => await client.answer(ask, [['Blue']]),
   },
   { name: 'todos', scenario: 'todos' },
-  { name: 'subagent', scenario: 'subagent' },
   // Before the answer there is a warning about the model.
   { name: 'abort', scenario: 'abort', abortAt: 170 },
   { name: 'error', scenario: 'error' },

@@ -8,8 +8,10 @@ type Fields = Readonly<Record<string, unknown>>
 export interface Call extends ToolUpdate {
   /** The tool's name, from the first update. */
   readonly tool: string
-  /** The session of the sub-agent that it started. Only a preset knows it. */
+  /** The session of the sub-agent that it started. */
   readonly childID?: string | undefined
+  /** Whether that sub-agent goes on after the run. */
+  readonly isBackground?: boolean | undefined
   /** The output of its command, from agents that send it outside the protocol. */
   readonly printed?: string | undefined
   /** The texts of the terminals in its content, by terminal id. Kept after their release. */
@@ -94,7 +96,7 @@ export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): stri
 /** The call as a tool part. `waits` is true while it waits for a permission: some agents call that status pending. */
 export function outputOf(call: Call, waits = false): ToolOutput {
   const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
-  const { title, kind, locations, content, childID } = call
+  const { title, kind, locations, content, childID, isBackground } = call
   const printed = printedBy(call)
   const own = isFields(call.rawOutput) && isFields(call.rawOutput.metadata) ? call.rawOutput.metadata : {}
   // Otherwise a session that is not shown here would look like a running sub-agent.
@@ -102,6 +104,7 @@ export function outputOf(call: Call, waits = false): ToolOutput {
   const shown = {
     ...metadata,
     sessionId: childID,
+    background: isBackground === true ? true : undefined,
     kind: kind ?? undefined,
     locations: listOf(locations),
     content: listOf(content),
@@ -110,7 +113,8 @@ export function outputOf(call: Call, waits = false): ToolOutput {
   return {
     type: 'tool',
     callID: call.toolCallId,
-    tool: call.tool,
+    // Only this tool is shown with its sub-agent.
+    tool: childID === undefined ? call.tool : 'task',
     raw: call,
     state: {
       status,

@@ -7,6 +7,10 @@ import { content, text, tokenCounts, toolFields } from '../schema.ts'
  */
 const chunk = z.object({ content, messageId: text })
 
+const rpcError = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).nullish()
+
+const planEntries = z.array(z.object({ content: z.string(), status: z.string(), priority: text }))
+
 /** The kinds of session update, by name. */
 export const updates = {
   user_message_chunk: chunk,
@@ -14,7 +18,26 @@ export const updates = {
   agent_thought_chunk: chunk,
   tool_call: z.object(toolFields),
   tool_call_update: z.object(toolFields),
-  plan: z.object({ entries: z.array(z.object({ content: z.string(), status: z.string(), priority: text })) }),
+  plan: z.object({ entries: planEntries }),
+  plan_update: z.object({
+    plan: z.union([
+      z.object({ type: z.literal('items'), planId: z.string(), entries: planEntries }),
+      z.object({ type: z.literal('markdown'), planId: z.string(), content: z.string() }),
+      z.object({ type: z.literal('file'), planId: z.string(), uri: z.string() }),
+    ]),
+  }),
+  subagent_update: z.object({
+    sessionId: z.string(),
+    title: text,
+    description: text,
+    capabilities: z.object({ cancel: z.unknown().optional() }).nullish().catch(undefined),
+    state: z.object({ state: z.string(), stopReason: text, error: rpcError }).nullish().catch(undefined),
+  }),
+  session_message: z.object({
+    messageId: z.string(),
+    recipientSessionId: text,
+    content: z.array(content).nullish().catch(undefined),
+  }),
   available_commands_update: z.object({
     availableCommands: z.array(z.object({ name: z.string(), description: text })),
   }),

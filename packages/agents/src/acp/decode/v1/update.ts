@@ -1,8 +1,9 @@
 import type { LocalOutput } from '@reply/core/source'
-import { type Call, fileOf, merged, outputOf, textIn, withTerminals } from '../call.ts'
+import { type Call, fileOf, isFields, merged, outputOf, textIn, withTerminals } from '../call.ts'
+import { endingOf, failureOf } from '../ending.ts'
 import { notification, todoInput } from '../schema.ts'
 import type { AcpConfigOption, AcpSession } from '../session.ts'
-import type { DecodedUpdate } from '../update.ts'
+import type { DecodedSubagent, DecodedUpdate } from '../update.ts'
 import { configOption, sessionResponse, type Update, type UpdateKind, updates } from './schema.ts'
 
 /** The state of a run before an update. */
@@ -34,9 +35,35 @@ const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunStat
   },
   tool_call: decodeToolCall,
   tool_call_update: decodeToolCall,
-  plan: ({ entries }) => {
-    const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
-    return { outputs: [{ type: 'todos', todos }] }
+  plan: ({ entries }) => ({ outputs: [todosIn(entries)] }),
+  plan_update: ({ plan }, { calls }) => {
+    const { planId: messageID } = plan
+    switch (plan.type) {
+      case 'items':
+        return { outputs: [todosIn(plan.entries)] }
+      case 'markdown': {
+        // The plan of a call is shown there.
+        const isShown = [...calls.values()].some(({ rawInput }) => isFields(rawInput) && rawInput.plan === plan.content)
+        if (isShown) return nothing
+        return { outputs: [{ type: 'text', replace: plan.content, partID: 'plan', messageID, raw: plan }] }
+      }
+      case 'file':
+        return { outputs: [{ type: 'file', mime: 'text/markdown', url: plan.uri, messageID, raw: plan }] }
+      default:
+        return plan satisfies never
+    }
+  },
+  subagent_update: ({ sessionId: sessionID, title, description, state, capabilities }) => ({
+    subagent: {
+      sessionID,
+      title: title ?? description ?? undefined,
+      state: state ? stateOf(state) : undefined,
+      isCancelable: capabilities === undefined ? undefined : Boolean(capabilities?.cancel),
+    },
+  }),
+  session_message: ({ messageId: id, recipientSessionId: sessionID, content }) => {
+    const text = (content ?? []).flatMap((one) => textIn(one) ?? []).join('\n')
+    return sessionID ? { message: { id, sessionID, text } } : nothing
   },
   available_commands_update: ({ availableCommands }) => ({
     session: {
@@ -66,6 +93,23 @@ const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunStat
   },
   // The summary replaces the history. It is not part of the answer.
   compaction_summary_chunk: () => nothing,
+}
+
+function todosIn(entries: Update<'plan'>['entries']): LocalOutput {
+  const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
+  return { type: 'todos', todos }
+}
+
+/** A sub-agent that waits for a person is running. An end without a reason counts as its regular end. */
+function stateOf({
+  state,
+  stopReason,
+  error,
+}: NonNullable<Update<'subagent_update'>['state']>): DecodedSubagent['state'] {
+  if (state === 'running' || state === 'requires_action') return 'running'
+  if (state !== 'idle') return undefined
+  if (stopReason !== 'error') return endingOf(stopReason ?? 'end_turn')
+  return { type: 'failed', error: failureOf(error ?? { code: -32_603, message: 'The sub-agent failed.' }) }
 }
 
 function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {

@@ -1,0 +1,124 @@
+import type { LocalEnding, LocalRun, ToolState } from '@reply/core/source'
+import type { DecodedMessage, DecodedSubagent } from './decode/update.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** The sub-agents of an agent. Each has a session and a run of its own, and may go on after the run that started it. */
+export interface Subagents {
+  /** Begins, changes or ends a sub-agent of the session. */
+  report(parentID: string, subagent: DecodedSubagent): void
+  /** Takes the prompt of a sub-agent. */
+  receive(message: DecodedMessage): void
+  /** Begins the run of this session if the session is a sub-agent that was announced. Call it before output and asks. */
+  begin(sessionID: string): void
+  /** Marks the calls of sub-agents that go on after this run as returned. Call it before the run ends. */
+  leaveBehind(run: LocalRun): void
+  /** Ends all sub-agents below the session as aborted. */
+  abortBelow(sessionID: string): void
+}
+
+interface Subagent {
+  readonly sessionID: string
+  readonly parentID: string
+  readonly title: string | undefined
+  /** Its prompt. Undefined if the agent doesn't send it. */
+  readonly text: string | undefined
+  readonly callID: string
+  /** `announced`: its run begins with what comes next of it, because its prompt comes after its announcement. */
+  readonly state: 'announced' | 'running' | 'ended'
+  /** Its run, and the run that started it. Undefined unless it is running. */
+  readonly run?: LocalRun | undefined
+  readonly parent?: LocalRun | undefined
+}
+
+/** `runOf` returns the run that a session's output goes to. */
+export function createSubagents(
+  runOf: (sessionID: string) => LocalRun | undefined,
+  sessions: Pick<SessionStore, 'beginRun' | 'link'>,
+): Subagents {
+  const known = new Map<string, Subagent>()
+  let announced = 0
+  return { report, receive, begin, leaveBehind, abortBelow }
+
+  function report(parentID: string, { sessionID, title, state }: DecodedSubagent): void {
+    const before = known.get(sessionID)
+    // The run also ends with the agent's process.
+    if (before && before.state !== 'ended' && before.run?.isOpen() !== false) {
+      if (title !== undefined) known.set(sessionID, { ...before, title })
+      if (state !== undefined) begin(sessionID)
+      if (typeof state === 'object') end(sessionID, state)
+      return
+    }
+    // A sub-agent that ended runs again only if the agent says so.
+    if (typeof state === 'object' || (before && state !== 'running') || sessionID === parentID) return
+    begin(parentID)
+    announced += 1
+    const callID = `subagent_${announced}`
+    const fields = { sessionID, parentID, title: title ?? before?.title, text: undefined, callID }
+    known.set(sessionID, { ...fields, state: 'announced' })
+  }
+
+  function receive({ id, sessionID, text }: DecodedMessage): void {
+    const subagent = known.get(sessionID)
+    if (subagent?.state !== 'announced') return
+    known.set(sessionID, { ...subagent, text, callID: id })
+    begin(sessionID)
+  }
+
+  function begin(sessionID: string): void {
+    const subagent = known.get(sessionID)
+    if (subagent?.state !== 'announced') return
+    const parent = runOf(subagent.parentID)
+    if (!parent) return void known.set(sessionID, { ...subagent, state: 'ended' })
+    sessions.beginRun(sessionID)
+    const { title, text } = subagent
+    const running: Subagent = {
+      ...subagent,
+      state: 'running',
+      parent,
+      run: parent.child({ sessionID, title, text, background: true }),
+    }
+    known.set(sessionID, running)
+    showCall(running, { status: 'running' })
+  }
+
+  function end(sessionID: string, ending: LocalEnding): void {
+    const subagent = known.get(sessionID)
+    if (subagent?.state !== 'running') return
+    if (ending.type !== 'completed') abortBelow(sessionID)
+    else if (subagent.run) leaveBehind(subagent.run)
+    subagent.run?.end(ending)
+    if (ending.type === 'completed') showCall(subagent, { status: 'completed', output: '' })
+    else {
+      const error = ending.type === 'failed' ? ending.error.message : 'The sub-agent was stopped.'
+      showCall(subagent, { status: 'error', error })
+    }
+    known.set(sessionID, { ...subagent, state: 'ended', run: undefined, parent: undefined })
+  }
+
+  function leaveBehind(run: LocalRun): void {
+    for (const { sessionID, parentID } of [...known.values()]) if (parentID === run.sessionID) begin(sessionID)
+    for (const subagent of known.values())
+      if (subagent.parent === run) showCall(subagent, { status: 'completed', output: '' }, true)
+  }
+
+  function abortBelow(sessionID: string): void {
+    for (const subagent of [...known.values()]) {
+      if (subagent.parentID !== sessionID) continue
+      if (subagent.state === 'announced') known.set(subagent.sessionID, { ...subagent, state: 'ended' })
+      end(subagent.sessionID, { type: 'aborted' })
+    }
+  }
+
+  /** Writes the call that started a sub-agent. Newer agents leave it out, so it has the state of the sub-agent then. */
+  function showCall(
+    { parent, parentID, sessionID, callID, title, text }: Subagent,
+    state: Pick<ToolState, 'status' | 'output' | 'error'>,
+    isBackground = false,
+  ): void {
+    const own = sessions.link(parentID, callID, sessionID, isBackground)
+    if (own) return parent?.write(own)
+    const input = { ...(title !== undefined && { description: title }), ...(text !== undefined && { prompt: text }) }
+    const metadata = { sessionId: sessionID, ...(isBackground && { background: true }) }
+    parent?.write({ type: 'tool', callID, tool: 'task', state: { ...state, input, metadata } })
+  }
+}

@@ -27,11 +27,13 @@ interface Message {
 
 /** The messages of one run. Each call returns the events to emit. */
 export interface LocalMessages {
-  /** Begins a message and completes the one before it. */
+  /** Begins a message, or continues the one with this id. Completes the one before it. */
   begin(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
   put(piece: Piece): readonly ReplyEvent[]
   /** Seals the growing text part. `raw` replaces the part's first `raw`. */
   seal(raw?: unknown): readonly ReplyEvent[]
+  /** Completes the current message. The next piece begins another one. */
+  complete(): readonly ReplyEvent[]
   /** Ends the last message. Begins one first if the run has none. */
   end(how: { readonly finish?: string | undefined; readonly error?: ReplyFailure | undefined }): readonly ReplyEvent[]
 }
@@ -55,22 +57,30 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   /** Where each call's part is, because a later state of a call belongs to the message that made it. */
   const calls = new Map<string, { readonly messageID: string; readonly id: string }>()
   let current: Message | undefined
-  return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), end }
+  /** The message that began last, which may be complete. */
+  let newest: Message | undefined
+  return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), complete, end }
 
   function begin({ id, agent, model }: Parameters<LocalMessages['begin']>[0]): readonly ReplyEvent[] {
-    const before = current ? ended(current, { finish: 'tool-calls' }) : []
+    const before = complete()
+    const known = id === undefined ? undefined : messages.get(id)
+    if (known) {
+      current = known
+      return before
+    }
     const head: MessageHead = {
       id: id ?? nextID(),
       role: 'assistant',
       summary: false,
       parentID: promptID,
       createdAt: messageTime(),
-      agent: agent ?? current?.head.agent,
-      model: model ?? current?.head.model,
+      agent: agent ?? newest?.head.agent,
+      model: model ?? newest?.head.model,
       raw: undefined,
     }
-    current = { head, open: undefined, parts: 0, texts: new Map() }
-    messages.set(head.id, current)
+    newest = { head, open: undefined, parts: 0, texts: new Map() }
+    current = newest
+    messages.set(head.id, newest)
     return [...before, event({ type: 'message', message: head })]
   }
 
@@ -81,6 +91,12 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     const message = (wanted === undefined ? current : messages.get(wanted)) ?? current
     if (!message) return begun
     return [...begun, ...eventsOf(message, piece)]
+  }
+
+  function complete(): readonly ReplyEvent[] {
+    const completed = current
+    current = undefined
+    return completed ? ended(completed, { finish: 'tool-calls' }) : []
   }
 
   function eventsOf(message: Message, piece: Piece): readonly ReplyEvent[] {
@@ -181,7 +197,9 @@ export function createMessages(options: MessagesOptions): LocalMessages {
 
   function end(how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
     const begun = current ? [] : begin({})
-    return [...begun, ...(current ? ended(current, how) : [])]
+    // The last message tells how the run ended, also if an earlier one was continued.
+    const completed = current === newest ? [] : complete()
+    return [...begun, ...completed, ...(newest ? ended(newest, how) : [])]
   }
 
   function ended(message: Message, how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {

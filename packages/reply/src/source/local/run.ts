@@ -192,13 +192,18 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     const known = compactionID
     compactionID = undefined
     if (to === 'done') return [event({ type: 'compacted' })]
-    if (to === 'failed')
-      return known === undefined ? [] : [event({ type: 'part-removed', messageID: known, partID: `${known}.1` })]
+    if (to === 'failed') return known === undefined ? [] : removedCompaction(known)
     const id = nextID()
     compactionID = id
     const message = { id, role: 'user', summary: false, createdAt: options.messageTime(), raw: undefined } as const
     const part = { id: `${id}.1`, messageID: id, status: 'sealed', raw: undefined, type: 'compaction', auto } as const
-    return [event({ type: 'message', message }), event({ type: 'part', part })]
+    // What follows belongs to the next message, because the compaction's comes first.
+    return [...messages.complete(), event({ type: 'message', message }), event({ type: 'part', part })]
+  }
+
+  function removedCompaction(messageID: string): readonly ReplyEvent[] {
+    const partID = `${messageID}.1`
+    return [event({ type: 'part-removed', messageID, partID }), event({ type: 'message-removed', messageID })]
   }
 
   function ask(given: LocalAsk): void {
@@ -271,8 +276,10 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     const isBusy = options.onEnd()
     // `idle` during a retry would count as aborted, but the agent reported another end.
     const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
+    const unfinished = compactionID === undefined ? [] : removedCompaction(compactionID)
+    const last = messages.end(lastMessage(ending, redact))
     const idle = isBusy ? [] : [event({ type: 'status', status: 'idle' })]
-    emit([...resumed, ...messages.end(lastMessage(ending, redact)), ...idle])
+    emit([...resumed, ...unfinished, ...last, ...idle])
   }
 
   function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {

@@ -81,6 +81,9 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
       case 'part-removed':
         partsOf(promptID, event.messageID)?.delete(event.partID)
         break
+      case 'message-removed':
+        runs.get(promptID)?.messages.delete(event.messageID)
+        break
       case 'todos':
         todos = event.todos
         break

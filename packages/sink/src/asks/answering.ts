@@ -224,7 +224,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     }
   }
 
-  /** False if the message shows an older version of a permission. */
+  /** Whether the message shows the ask as it is now. False if it shows an older version of a permission. */
   function isOfContent(entry: Entry | undefined, { type, requestID }: Ask, { digest = '' }: AskState): boolean {
     return entry !== undefined && (type === 'question' || entry.card === permissionKey(requestID, digest))
   }
@@ -306,7 +306,7 @@ function hasSecret({ secretHashes = [] }: Entry, hash: string): boolean {
   return secretHashes.includes(hash)
 }
 
-/** Identifies an ask with its content. */
+/** Returns a key for an ask with its content. */
 function contentKey(requestID: string, { digest = '' }: AskState): string {
   return `${requestID}/${digest}`
 }

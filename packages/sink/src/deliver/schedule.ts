@@ -131,7 +131,7 @@ export function createSchedule({
     return waiting && waiting.since + policy.giveUpMs
   }
 
-  /** False for a growing text that was refused and has not changed since. */
+  /** Whether the operation shows anything new. False for a growing text that was refused and has not changed since. */
   function isDue(operation: Operation): boolean {
     const before = refusedTextOf(operation)
     return before === undefined || !('slot' in operation) || operation.slot.body !== before.body

@@ -57,7 +57,7 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
     return isWanted && port.stream?.kind === 'preview' ? port.stream : undefined
   }
 
-  /** False for a preview that shows the same text and doesn't expire yet. */
+  /** Whether the operation shows anything new. False for a preview that shows the same text and doesn't expire yet. */
   function isDue(operation: Operation): boolean {
     if (operation.type !== 'preview' || operation.slot.whole !== previewed.whole) return true
     return clock.now() >= previewed.at + (previewStream()?.renewMs ?? 0)

@@ -30,7 +30,7 @@ export function createTyping(
   let stopListening = (): void => {}
   return { set: setTyping }
 
-  /** Does nothing if nothing changed. A new activity is sent as soon as `minChangeMs` allows. */
+  /** Shows or hides the notice, or sends a new activity as soon as `minChangeMs` allows. Does nothing if nothing changed. */
   function setTyping(on: boolean, activity?: string): void {
     doing = activity
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()
@@ -43,7 +43,7 @@ export function createTyping(
     if (on) stopListening = pace.onPosted(renewAfterPost)
   }
 
-  /** Always returns true: the replies of a chat share its notice, so only one of them renews it. */
+  /** Sends the notice again. Always returns true: the replies of a chat share its notice, so only one of them renews it. */
   function renewAfterPost(): boolean {
     sendAndRenewLater()
     return true
@@ -65,7 +65,7 @@ export function createTyping(
     stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
   }
 
-  /** Sends the notice with the current activity, and ignores failures. */
+  /** Sends the notice with the current activity, or takes it back. Ignores failures. */
   function sendTyping(on: boolean): void {
     sent = { doing, at: clock.now() }
     const text = on ? doing : undefined

@@ -75,6 +75,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
         listener.fail(error)
       }
 
+      /** Makes the buffer large enough, and adds what it grows by to the reserved bytes. */
       function growBuffer(needed: number): void {
         const larger = new Uint8Array(Math.min(maxBytes, Math.max(needed, bytes.length * 2, firstBytes)))
         larger.set(bytes.subarray(0, length))
@@ -82,14 +83,14 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
         bytes = larger
       }
 
-      /** Resolves with the result. Later calls do nothing. */
+      /** Resolves with the result, removes the body and frees its reserved bytes. Later calls do nothing. */
       function finishWith(result: BodyRead): void {
         if (isOver) return
         releaseBody()
         resolve(result)
       }
 
-      /** Stops reading and frees the reserved bytes. */
+      /** Stops reading, removes the body and frees its reserved bytes. */
       function releaseBody(): void {
         isOver = true
         open.delete(body)
@@ -108,7 +109,7 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
   }
 }
 
-/** Reads the body of a `node:http` request. A body that an earlier reader has consumed reads as empty. */
+/** Returns the body of a `node:http` request, to read. A body that an earlier reader has consumed reads as empty. */
 export function nodeBody(request: IncomingMessage): BodySource {
   return ({ data, end, fail }) => {
     // An earlier reader has consumed the body. It reads as empty, so its signature check fails.
@@ -119,7 +120,7 @@ export function nodeBody(request: IncomingMessage): BodySource {
   }
 }
 
-/** Reads the body of a web request. */
+/** Returns the body of a web request, to read. */
 export function webBody(stream: ReadableStream<Uint8Array>): BodySource {
   return ({ data, end, fail }) => {
     const reader = stream.getReader()

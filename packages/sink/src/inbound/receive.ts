@@ -114,8 +114,8 @@ export function createInboundReceiver<Failure extends Error>(
   return { receive, answerFor, failureReporter, settled: open.settled }
 
   /**
-   * Adds the id before the inbound is passed on, and removes it again after `not-taken`. Undefined for an id that is
-   * known.
+   * Passes an inbound on to the host. Undefined for an id that is known. Adds the id before that, and removes it again after
+   * `not-taken`.
    */
   function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
     if (seen.has(id)) return undefined
@@ -172,8 +172,8 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /**
-   * Waits up to `handleMs`. Undefined after that. A slow handler keeps running beside the next inbounds, because it may
-   * be waiting for one of them.
+   * Resolves as the handler does. Resolves with undefined after `handleMs`. A slow handler keeps running beside the next
+   * inbounds, because it may be waiting for one of them.
    */
   async function waitForHandler<T>(handled: Promise<T>): Promise<T | undefined> {
     let stop = (): void => {}
@@ -202,6 +202,7 @@ export function createInboundReceiver<Failure extends Error>(
     }, failureReporter(about))
   }
 
+  /** Returns a function that reports a failed answer to `onError`. */
   function failureReporter(about: InboundPlace): (error: unknown) => void {
     return (error) => {
       const cause = toPortError(error, answerCallName(about))
@@ -279,6 +280,7 @@ function createTurns(): Turns {
   const last = new Map<string, Promise<unknown>>()
   return { runInTurn }
 
+  /** Runs a task after all earlier tasks of the same chat and thread. */
   function runInTurn<T>({ id, thread }: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T> {
     const key = JSON.stringify([id, thread])
     const before = last.get(key)

@@ -34,7 +34,10 @@ const reportAfterMs = 60_000
 const refusedMs = 5000
 const mostRefusedMs = 300_000
 
-/** Reports each change of the status, and each new reason. An error that `onInboundStatus` throws goes to `onError`. */
+/**
+ * Creates the monitor of one connection. It returns how long to wait before the next attempt, and reports each change of the
+ * status and each new reason. An error that `onInboundStatus` throws goes to `onError`.
+ */
 export function createInboundMonitor(options: {
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
   readonly onError: (error: Error) => void

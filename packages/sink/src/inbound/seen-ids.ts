@@ -40,13 +40,16 @@ export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
   let isReported = false
   return { has, add, drop }
 
-  /** False for an id that is older than `ageMs`. */
+  /** Whether the id was added. False once that is longer ago than `ageMs`. */
   function has(id: string): boolean {
     const at = knownIDs.get(id)
     return at !== undefined && !isOld(at)
   }
 
-  /** Adds the id to those of this process. With a store, resolves with whether it is new there, too. */
+  /**
+   * Adds the id to those of this process, and drops the oldest beyond the limit. With a store, resolves with whether it is
+   * new there, too.
+   */
   function add(id: string): Promise<boolean> | undefined {
     knownIDs.delete(id)
     knownIDs.set(id, clock.now())

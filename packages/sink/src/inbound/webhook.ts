@@ -148,7 +148,7 @@ export function webhookRoutes(webhook: Webhook | undefined, missing: () => Error
     fetch: async (request) => await requireWebhook().fetch(request),
   }
 
-  /** Throws the error of `missing` if there is no webhook. */
+  /** Returns the webhook. Throws the error of `missing` if there is none. */
   function requireWebhook(): Webhook {
     if (webhook) return webhook
     throw missing()

@@ -126,7 +126,7 @@ function slotOfSlice(
   }
 }
 
-/** Empty if the host's text is blank. */
+/** Returns the label of a message that continues the one above. Empty if the host's text is blank. */
 function continuedLabel({ texts }: LayoutOptions): string {
   return withLabel(texts.continued, '')
 }

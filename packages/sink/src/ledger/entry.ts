@@ -182,7 +182,7 @@ export function refOf(entry: Entry): MessageRef | undefined {
   }
 }
 
-/** Frees the key for another message. The message stays on the screen. */
+/** Returns the entry with its key freed for another message. The message stays on the screen. */
 export function asReplaced<E extends Entry>(entry: E): E {
   return { ...entry, isReplaced: true }
 }

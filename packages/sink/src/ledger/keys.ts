@@ -46,7 +46,7 @@ export function isProgressKey(key: string): boolean {
   return key.startsWith('notice:') || key.startsWith('heartbeat:')
 }
 
-/** `id` is that of the compaction's part, or the time when it began. */
+/** Returns the key of a compaction's note. `id` is that of the compaction's part, or the time when it began. */
 export function compactionKey(id: string | number): string {
   return `compaction:${id}`
 }
@@ -74,7 +74,7 @@ export function answerMessageKey(card: string, index: number): string {
   return `${card}#${index}`
 }
 
-/** The first message of an ask has no index. */
+/** Returns the key of a message of an ask. The first message has no index. */
 export function askMessageKey(card: string, index: number): string {
   return index === 0 ? card : `${card}#${index}`
 }

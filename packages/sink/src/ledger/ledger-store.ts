@@ -20,7 +20,7 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
   let written: string | undefined
   return { load, write }
 
-  /** Reports a ledger that can't be read, and resolves with an empty one. */
+  /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. */
   async function load(key: string): Promise<Ledger> {
     try {
       const text = await store.read(key)
@@ -32,7 +32,7 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
     }
   }
 
-  /** Writes after all earlier writes. */
+  /** Writes the ledger, after all earlier writes. */
   function write(key: string, ledger: Ledger): Promise<void> {
     last = last.then(() => writeOrReport(key, JSON.stringify(ledger)))
     return last

@@ -18,7 +18,7 @@ export function decodeReferences(raw: string): string {
   )
 }
 
-/** Returns U+FFFD for a number that is not a character. */
+/** Returns the character of a code point. U+FFFD for a number that is not a character. */
 function characterOf(code: number): string {
   const none = code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)
   return none ? '\ufffd' : String.fromCodePoint(code)

@@ -175,7 +175,7 @@ function flagStart(text: string, first: number, at: number): number {
   return (near - start) % 4 === 0 ? near : near - 2
 }
 
-/** U+1F1E6 to U+1F1FF. */
+/** Whether a regional indicator, U+1F1E6 to U+1F1FF, begins at the position. */
 function isFlagLetter(text: string, at: number): boolean {
   const low = text.charCodeAt(at + 1)
   return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff

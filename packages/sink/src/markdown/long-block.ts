@@ -106,7 +106,7 @@ function isAfterBlankLine(text: string, at: number): boolean {
   return before >= 0 && /\S/.test(text.charAt(at)) && /^[ \t\r]*$/.test(text.slice(before + 1, at - 1))
 }
 
-/** False for an indented line, and for one that may be an underline. */
+/** Whether the line there is not indented. False for one that may be an underline. */
 function isNotIndented(text: string, at: number): boolean {
   return /[^\s=-]/.test(text.charAt(at))
 }

@@ -5,8 +5,8 @@ export interface TextCache<T> {
 }
 
 /**
- * Two-generation cache of at most `mostUnits` UTF-16 units. Entries used since the last swap survive it, so making room
- * takes no search. Texts longer than a quarter of that are not kept.
+ * Creates a cache of at most `mostUnits` UTF-16 units, in two generations. Entries used since the last swap survive it, so
+ * making room takes no search. Texts longer than a quarter of that are not kept.
  */
 export function createTextCache<T>(mostUnits: number): TextCache<T> {
   let young = new Map<string, { readonly made: T }>()

@@ -40,7 +40,7 @@ export function wellFormedPort(port: ChannelPort): ChannelPort {
   }
 }
 
-/** Empty if the port has no `upload`. */
+/** Returns the port's `upload`, which gets well-formed files. Empty if the port has none. */
 function wellFormedUpload({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> {
   return upload ? { upload: (file, options) => upload(wellFormedFile(file), options) } : {}
 }

@@ -51,7 +51,7 @@ export const fakeLimits: Limits = {
   idempotent: false,
 }
 
-/** Adds the mentions as the fake shows them: `@id` for each person, on a line above the text. */
+/** Returns the bubble with its mentions as the fake shows them: `@id` for each person, on a line above the text. */
 export function withMentions(bubble: Bubble): Bubble {
   const { mentions = [], text } = bubble
   return mentions.length === 0

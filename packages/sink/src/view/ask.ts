@@ -221,7 +221,10 @@ function retiredCard(key: string, source: string): AskCard {
   return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
 }
 
-/** Returns everything that a permission shows, with both feet. */
+/**
+ * Returns the head, the details and the summary of a permission, and what stands below them with the buttons: `open` once
+ * all of it is on the screen, and `closed` before that. For an ask that has ended, both say how.
+ */
 function permissionContent(ask: PermissionAsk, state: AskState, options: ViewOptions): AskContent {
   const { texts, uploads, policy } = options
   const documentLength = uploads ? policy.documentLength : undefined
@@ -301,7 +304,7 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): Ask
 /** Maximum length of patterns within a sentence, in UTF-16 units. Longer ones become a block. */
 const sentenceLength = 200
 
-/** Returns what "always" would allow: a sentence, or a block of patterns if they are too long for one. */
+/** Returns a detail with what "always" would allow: a sentence, or a block of patterns if they are too long for one. */
 function alwaysDetail(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }

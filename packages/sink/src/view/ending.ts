@@ -19,7 +19,7 @@ export function isKnownToChat({ outcome, aborting }: Reply, { policy }: Pick<Vie
   return outcome === 'aborted' && aborting === 'requested' && policy.abortNotice === 'elsewhere'
 }
 
-/** Undefined if the answer or the chat already shows the ending. */
+/** Returns a card that says how the reply ended. Undefined if the answer or the chat already shows it. */
 function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
   const { texts } = options
   const ending = endingOf(reply)

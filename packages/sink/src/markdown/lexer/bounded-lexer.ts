@@ -148,7 +148,7 @@ function limitContainers(
     return token
   }
 
-  /** Throws a RangeError beyond the limit, which `readOutermost` catches. */
+  /** Counts units that were read. Throws a RangeError beyond the limit, which `readOutermost` catches. */
   function chargeReads(units: number): void {
     reads += units
     if (reads > mostReads) throw new RangeError(`Reading a text's lists and quotes took more than ${mostReads} units.`)

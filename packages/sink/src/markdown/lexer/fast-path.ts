@@ -196,7 +196,7 @@ function linkToAddress(raw: string): Tokens.Link {
   return { type: 'link', raw, text: raw, href: raw, autolink: true, tokens }
 }
 
-/** Undefined without a definition. */
+/** Returns the link that a label refers to. Undefined without a definition. */
 function linkByLabel(raw: string, labels: Definitions | undefined): Tokens.Link | undefined {
   const text = raw.slice(1, -1)
   const link = labels?.[text.toLowerCase()]

@@ -100,42 +100,42 @@ const directContext = 1
 /** Ids contain the ms since the start of 2015, this time. https://discord.com/developers/docs/reference#snowflakes */
 const epochMs = 1_420_070_400_000
 
-/** The `Chat` of a channel. A thread is a channel with its own id. */
+/** Returns the `Chat` of a channel. A thread is a channel with its own id. */
 export function chatOf(channelId: string, kind: ChatKind | undefined): Chat {
   return { id: channelId, ...(kind && { kind }) }
 }
 
-/** The `Chat` of a channel, whose `kind` and `isThread` follow from the channel's type. */
+/** Returns the `Chat` of a channel, whose `kind` and `isThread` follow from the channel's type. */
 export function chatOfType(channelId: string, type: number | undefined): Chat {
   const chat = chatOf(channelId, kindOfChannel(type))
   return type !== undefined && threads.has(type) ? { ...chat, isThread: true } : chat
 }
 
-/** The kind of a channel. Undefined if the event lacks the type, in which case the channel counts as shared. */
+/** Returns the kind of a channel. Undefined if the event lacks the type, in which case the channel counts as shared. */
 function kindOfChannel(type: number | undefined): ChatKind | undefined {
   return kindFrom(type, directChannel)
 }
 
 /**
- * The kind of an interaction's chat. Returns undefined without a context. The channel type isn't enough, because direct
+ * Returns the kind of an interaction's chat. Undefined without a context. The channel type isn't enough, because direct
  * messages between people have the same.
  */
 export function kindOfContext(context: number | undefined): ChatKind | undefined {
   return kindFrom(context, directContext)
 }
 
-/** Undefined for an undefined value, and shared for every value but `privateValue`. */
+/** Returns `private` for `privateValue`, and `shared` for every other value. Undefined for an undefined one. */
 function kindFrom(value: number | undefined, privateValue: number): ChatKind | undefined {
   if (value === undefined) return undefined
   return value === privateValue ? 'private' : 'shared'
 }
 
-/** A message's ref. `postedAt` is decoded from the id, and absent for ids of another form. */
+/** Returns a message's ref. `postedAt` is decoded from the id, and absent for ids of another form. */
 export function refOf(id: string): MessageRef {
   return /^\d{1,20}$/.test(id) ? { id, postedAt: Number(BigInt(id) >> 22n) + epochMs } : { id }
 }
 
-/** The smallest id of a message posted at that time, in ms since the epoch. */
+/** Returns the smallest id of a message posted at that time, in ms since the epoch. */
 export function snowflakeAt(at: number): bigint {
   return BigInt(Math.max(0, Math.floor(at) - epochMs)) << 22n
 }

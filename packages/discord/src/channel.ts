@@ -87,6 +87,9 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     handleEvent,
   }
 
+  /**
+   * Creates a sink that replies to the inbound's message and lets only its author answer. Options in `more` take precedence.
+   */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<DiscordSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return discordSink({
@@ -101,7 +104,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     })
   }
 
-  /** A webhook that only accepts requests signed with that key. */
+  /** Creates a webhook that only accepts requests signed with that key. */
   function createSignedWebhook(key: KeyObject): Webhook {
     return createWebhook({
       refuse: (head) => refuseUnsigned(head, clock),
@@ -119,7 +122,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     void handleEvent(packet)
   }
 
-  /** Ignores events of other types, and reports unreadable ones. */
+  /** Passes an event on, and waits until the host is done. Ignores events of other types, and reports unreadable ones. */
   async function handleEvent(packet: unknown): Promise<void> {
     const event = toEvent(packet, filter)
     if (!event) {
@@ -139,7 +142,10 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 /** DER prefix of the 32 bytes of an Ed25519 public key. RFC 8410. */
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Refuses all but POST, and requests without a usable and recent signature. Undefined: the body may be read. */
+/**
+ * Returns a refusal for all but POST, and for requests without a usable and recent signature. Undefined if the body may be
+ * read.
+ */
 function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
   if (head.method.toUpperCase() !== 'POST') return { status: 405 }
   const signature = signatureIn(head)
@@ -178,7 +184,7 @@ interface Signature {
   readonly timestamp: string
 }
 
-/** Undefined if a header is missing or malformed. */
+/** Returns the signature and the time in the headers. Undefined if one is missing or malformed. */
 function signatureIn({ headers }: WebhookHead): Signature | undefined {
   const signature = headers[header.signature]
   const timestamp = headers[header.timestamp]
@@ -187,7 +193,7 @@ function signatureIn({ headers }: WebhookHead): Signature | undefined {
   return { signature, timestamp }
 }
 
-/** Needs no constant time, because verification uses only the public key. */
+/** Whether the signature of a body is valid. Needs no constant time, because verification uses only the public key. */
 function isSigned(body: Uint8Array, { signature, timestamp }: Signature, key: KeyObject): boolean {
   return verify(null, Buffer.concat([Buffer.from(timestamp), body]), key, Buffer.from(signature, 'hex'))
 }
@@ -206,7 +212,7 @@ const weakKeys: ReadonlySet<string> = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ])
 
-/** Reads an Ed25519 key of 64 hexadecimal digits. Throws `invalid` for anything else, and for a weak key. */
+/** Returns the Ed25519 key of 64 hexadecimal digits. Throws `invalid` for anything else, and for a weak key. */
 function parsePublicKey(publicKey: string | undefined): KeyObject {
   const form = { pattern: /^[0-9a-f]{64}$/i, description: 'of that form' }
   const fault =
@@ -220,6 +226,7 @@ function parsePublicKey(publicKey: string | undefined): KeyObject {
   throw new DiscordError('invalid', `${needed}. ${fault} ${cure}`)
 }
 
+/** Whether anyone could sign with this key, because it is a point of small order. */
 function isWeak(publicKey = ''): boolean {
   const bytes = Buffer.from(publicKey, 'hex')
   bytes[31] = (bytes[31] ?? 0) & 0x7f

@@ -52,7 +52,7 @@ export const bridgeChannel: BridgeChannel<DiscordConfig> = {
   },
 }
 
-/** Loads the client's package. Makes no call. */
+/** Loads the client's package and creates a client. Rejects if it is not installed. Makes no call. */
 async function createDiscordRest({ token, apiUrl }: DiscordConfig, host: Pick<ChannelHost, 'secret'>): Promise<REST> {
   const { REST } = await loadClient('@discordjs/rest', () => import('@discordjs/rest'))
   return new REST(restOptions(apiUrl)).setToken(host.secret(token))
@@ -62,7 +62,7 @@ function restOptions(apiUrl: string | undefined) {
   return { ...discordRestOptions, ...(apiUrl !== undefined && { api: apiUrl.replace(/\/+$/, '') }) }
 }
 
-/** Undefined with `updates: "http"`. Doesn't log in before `start`. */
+/** Creates the gateway, which doesn't log in before `start`. Undefined with `updates: "http"`. */
 async function createGatewayFor(
   { updates, token, apiUrl }: DiscordConfig,
   host: ChannelHost,

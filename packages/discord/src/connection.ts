@@ -58,6 +58,10 @@ export function gatewayConnection(
     clock,
     onlyFiles: true,
   })
+  /**
+   * Passes on the missed messages of all chats. Reports chats that can't be read, and goes on with the next one. Rejects if
+   * the chats can't be listed.
+   */
   const catchUp = createCatchUp(rest, host, channel.handleEvent)
   let missed = { abort: new AbortController(), ended: Promise.resolve() }
   client?.on('raw', (packet) => {
@@ -122,8 +126,8 @@ export function gatewayConnection(
 }
 
 /**
- * Sets `isForeign` on a press of a note's button, because it belongs to no ask. Other inbounds are unchanged. Notes'
- * buttons have this package's ids, so that a press is acknowledged in time.
+ * Returns a press of a note's button as foreign, because it belongs to no ask. Other inbounds are unchanged. Notes' buttons
+ * have this package's ids, so that a press is acknowledged in time.
  */
 function withForeignPress(inbound: Inbound): Inbound {
   if (inbound.type !== 'press' || isAskToken(inbound.token)) return inbound
@@ -131,7 +135,7 @@ function withForeignPress(inbound: Inbound): Inbound {
 }
 
 /**
- * The URL of a file. Throws `refused` unless it is at Discord's own hosts or at `apiUrl`.
+ * Returns the URL of a file. Throws `refused` unless it is at Discord's own hosts or at `apiUrl`.
  * https://discord.com/developers/docs/reference#signed-attachment-cdn-urls
  */
 function trustedUrl({ ref, name }: InboundFile, apiUrl: string | undefined): string {
@@ -141,7 +145,7 @@ function trustedUrl({ ref, name }: InboundFile, apiUrl: string | undefined): str
   throw new PortError('refused', `file ${name}: its address is not one of Discord's.`)
 }
 
-/** The bot's own account. Rejects with a `DiscordError` if Discord refuses its token. */
+/** Returns the bot's own account. Rejects with a `DiscordError` if Discord refuses its token. */
 export async function readAccount(rest: Pick<DiscordBridgeRest, 'get'>, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform((signal) => rest.get('/users/@me', { signal }), { what: 'users/@me', clock, toPortError })
@@ -187,7 +191,7 @@ export function createCatchUp(
     }
   }
 
-  /** `since` is in ms since the epoch. Passes on at most 500 messages. */
+  /** Passes on the messages of a chat since a time, in ms since the epoch, oldest first. At most 500. */
   async function replayChat(id: string, since: number, signal: AbortSignal): Promise<void> {
     const { type, newest } = channelIn(await getWithRetries(`/channels/${id}`, signal))
     let after = snowflakeAt(since)
@@ -203,7 +207,10 @@ export function createCatchUp(
     }
   }
 
-  /** Retries a call that is rate-limited or unreachable. Rejects with a `PortError`. */
+  /**
+   * Makes a GET request, and resolves with its response. Retries while it is rate-limited or unreachable, at most
+   * `mostTries` times. Rejects with a `PortError`.
+   */
   async function getWithRetries(route: `/${string}`, signal: AbortSignal, query?: URLSearchParams): Promise<unknown> {
     for (let tries = 0; ; tries++) {
       try {

@@ -61,14 +61,14 @@ export const toPortError: ToPortError = createToPortError('Discord', (error) => 
   return { type: 'refused', reason: "the bot's token is missing or was rejected before. Set it again." }
 })
 
-/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
+/** Returns the error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const code = 'code' in error && typeof error.code === 'number' ? error.code : undefined
   return { status: error.status, code, message: error.message }
 }
 
-/** By Discord's code if it has a meaning of its own, else by the HTTP status. */
+/** Returns the error's type: by Discord's code if it has a meaning of its own, else by the HTTP status. */
 function typeOf({ status, code, message }: ErrorResponse): PortErrorType {
   const type = code === undefined ? undefined : codes[code]
   if (type) return type

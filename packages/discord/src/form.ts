@@ -7,23 +7,25 @@ import { oneMessage } from './render.ts'
 /** Prefix of this package's custom ids. The bot may have other components. */
 const prefix = 'reply:'
 
-/** The custom id of a component with that token. */
+/** Returns the custom id of a component with that token. */
 export function customIdOf(token: string): string {
   return `${prefix}${token}`
 }
 
-/** A dialog's token with the id of the message that the dialog is about. A button that opens it later has the same. */
+/**
+ * Returns a dialog's token with the id of the message that the dialog is about. A button that opens it later has the same.
+ */
 export function withMessageId(token: string, messageId: string): string {
   return `${token}@${messageId}`
 }
 
-/** Splits the result of `withMessageId`. `messageId` is undefined for a bare token. */
+/** Returns the two parts that `withMessageId` joined. `messageId` is undefined for a bare token. */
 export function splitToken(token: string): { readonly token: string; readonly messageId: string | undefined } {
   const [, bare = token, messageId] = /^(.*)@(\d{1,20})$/s.exec(token) ?? []
   return { token: bare, messageId }
 }
 
-/** The token in a custom id. Returns undefined if the component isn't this package's. */
+/** Returns the token in a custom id. Undefined if the component isn't this package's. */
 export function tokenIn(customId: string): string | undefined {
   return customId.startsWith(prefix) ? customId.slice(prefix.length) : undefined
 }
@@ -44,7 +46,7 @@ interface QuestionPlan {
 }
 
 /**
- * A modal for a form's questions, with a select or text field for each. Remaining room is used for free-text fields
+ * Returns a modal for a form's questions, with a select or text field for each. Remaining room is used for free-text fields
  * beside selects, then for the full text of long questions. Leaves out questions that don't fit, which the sink asks
  * afterwards.
  */
@@ -77,7 +79,7 @@ export function dialogOf(form: Form): Component {
   return { custom_id: customIdOf(form.token), title: oneLine(form.label, dialog.title), components }
 }
 
-/** The labelled components of one question. `at` is its index in the form, with which their custom ids begin. */
+/** Returns the labelled components of one question. `at` is its index in the form, with which their custom ids begin. */
 function fieldsOf(
   { question, selects }: QuestionPlan,
   at: number,
@@ -128,7 +130,7 @@ function selectsOf({ options }: FormQuestion): readonly FormQuestion['options'][
 }
 
 /**
- * The value of each option: its label, or its number if the label is blank, too long or a duplicate. The sink
+ * Returns the value of each option: its label, or its number if the label is blank, too long or a duplicate. The sink
  * understands both.
  */
 function optionValues({ options }: FormQuestion): readonly string[] {

@@ -27,8 +27,8 @@ type Listener = (packet: unknown) => void
 const logInMs = 60_000
 
 /**
- * `createClient` creates a client with its intents. It is called for each attempt, because a destroyed discord.js client
- * can't log in again.
+ * Creates the gateway, which logs in and reconnects. `createClient` creates a client with its intents. It is called for each
+ * attempt, because a destroyed discord.js client can't log in again.
  */
 export function createGateway(
   createClient: () => Client,
@@ -49,7 +49,7 @@ export function createGateway(
   }
   return { client, start, stop }
 
-  /** Stops and rejects if the first log-in is `unauthorized`. Resolves after any other failure, which is retried. */
+  /** Logs in. Stops and rejects if that is `unauthorized`. Resolves after any other failure, which is retried. */
   async function start(): Promise<void> {
     const error = await logIn(true)
     if (error?.type !== 'unauthorized') return
@@ -103,7 +103,7 @@ export function createGateway(
         resolve(undefined)
       }
 
-      /** Gives up after `logInMs`. */
+      /** Gives the log-in up after `logInMs`. */
       function startTimeout(): void {
         stopTimer = clock.after(logInMs, () => giveUp(reason))
       }
@@ -121,7 +121,8 @@ export function createGateway(
   }
 
   /**
-   * Reconnects, also after a refusal: Discord may refuse a right token for a while, and a person can fix a wrong one.
+   * Reports the error, and logs in again after the monitor's back-off, also after a refusal: Discord may refuse a right
+   * token for a while, and a person can fix a wrong one.
    */
   function reconnect(error: DiscordError): void {
     onError(error)
@@ -129,6 +130,7 @@ export function createGateway(
     stopTimer = clock.after(waitMs, () => void logIn(false))
   }
 
+  /** Destroys the client, and abandons a log-in. Reconnects no more. */
   async function stop(): Promise<void> {
     stopTimer()
     abandonLogIn()
@@ -141,7 +143,10 @@ function noAnswerError(): DiscordError {
   return new DiscordError('updates', 'The gateway of Discord does not answer.')
 }
 
-/** `unauthorized` or `updates`, by discord.js's messages, because its errors have no type. */
+/**
+ * Returns an error of discord.js as a `DiscordError`: `unauthorized` or `updates`, by its message, because its errors have
+ * no type.
+ */
 function toError(reason: unknown): DiscordError {
   const message = reason instanceof Error ? reason.message : String(reason)
   if (/disallowed intents|invalid intents/i.test(message)) {
@@ -152,15 +157,15 @@ function toError(reason: unknown): DiscordError {
   return new DiscordError('updates', `The gateway of Discord failed: ${message}`)
 }
 
-/** The error for a token that Discord refuses. */
+/** Returns the error for a token that Discord refuses. */
 export function refusedTokenError(): DiscordError {
   const cure = "Use the one that the page Bot of Discord's developer portal shows after a reset."
   return new DiscordError('unauthorized', `Discord rejected the bot's token. ${cure}`)
 }
 
 /**
- * Reports and skips frames that discord.js can't read. It reads each in a promise that it doesn't await, so an event
- * that lacks a required field would end the process.
+ * Makes a strategy report and skip frames that discord.js can't read, and returns it. discord.js reads each in a promise
+ * that it doesn't await, so an event that lacks a required field would end the process.
  */
 export function guardFrames(
   strategy: SimpleShardingStrategy,
@@ -174,13 +179,13 @@ export function guardFrames(
   return strategy
 }
 
-/** The strategy's shards, which are private in the types of discord.js. */
+/** Returns the strategy's shards, which are private in the types of discord.js. Empty if there are none. */
 function shardsOf(strategy: SimpleShardingStrategy): readonly object[] {
   const shards: unknown = Reflect.get(strategy, 'shards')
   return shards instanceof Map ? [...shards.values()] : []
 }
 
-/** Wraps the shard's `onMessage`, which its connection calls for each frame. */
+/** Wraps the shard's `onMessage`, which its connection calls for each frame, so that an error is reported. */
 function guardShard(shard: object, onError: (error: DiscordError) => void): void {
   const read: unknown = Reflect.get(shard, 'onMessage')
   if (typeof read !== 'function') return

@@ -141,7 +141,7 @@ export function toEvent(packet: unknown, filter: InboundFilter): Event | undefin
   return read?.type === 'act' ? read : undefined
 }
 
-/** True if the packet has a handled type but unreadable data. */
+/** Whether the packet has a handled type but unreadable data. */
 export function isMalformed(packet: unknown): boolean {
   const { data } = handledPacket.safeParse(packet)
   if (!data) return false
@@ -157,8 +157,8 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
 }
 
 /**
- * Reads a message, with the texts and files that it forwards. Removes mentions of the bot from the text. Returns undefined
- * for messages from bots, webhooks and Discord itself, and for those without text and files.
+ * Returns the text and files of a message, with those that it forwards, and without mentions of the bot. Undefined for
+ * messages from bots, webhooks and Discord itself, and for those without text and files.
  */
 function textIn(posted: z.infer<typeof message>, botId: string | undefined): Received | undefined {
   const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted
@@ -198,7 +198,7 @@ function fileOf({ filename, content_type, size, url }: z.infer<typeof attachment
 }
 
 /**
- * Reads an interaction. Returns undefined for commands that aren't the channel's, for bots, and for interactions other
+ * Returns what an interaction brings. Undefined for commands that aren't the channel's, for bots, and for interactions other
  * than commands, components and dialogs.
  */
 function receivedIn(
@@ -238,14 +238,14 @@ function receivedIn(
   return { ...press, values: valuesIn(data.components ?? []), interaction: ref }
 }
 
-/** Names of the subcommand and its group, and all values, in the order of the command. */
+/** Returns the names of the subcommand and its group, and all values, in the order of the command. */
 function valuesOfOptions(options: readonly z.infer<typeof option>[] = []): readonly string[] {
   return options.flatMap(({ name, value, options: inner }) =>
     value === undefined ? [name, ...valuesOfOptions(inner)] : [String(value)],
   )
 }
 
-/** The picked and written values, without blank ones, by the question's index. Fields are named `question.part`. */
+/** Returns the picked and written values, without blank ones, by the question's index. Fields are named `question.part`. */
 function valuesIn(components: readonly { readonly component?: z.infer<typeof field> | undefined }[]): string[][] {
   const values: string[][] = []
   for (const { component } of components) {
@@ -257,12 +257,12 @@ function valuesIn(components: readonly { readonly component?: z.infer<typeof fie
   return Array.from(values, (ofQuestion) => ofQuestion ?? [])
 }
 
-/** True also for accounts of Discord itself. */
+/** Whether the account is a bot, or one of Discord itself. */
 function isBot({ bot, system }: z.infer<typeof user>): boolean {
   return bot === true || system === true
 }
 
-/** Named as the chat shows them: by nickname, display name or user name. */
+/** Returns the person, named as the chat shows them: by nickname, display name or user name. */
 function actorOf({ id, username, global_name }: z.infer<typeof user>, nick: string | null | undefined): Actor {
   return { id, name: nick || global_name || username }
 }
@@ -272,13 +272,13 @@ const named = z.object({ username: z.string() })
 const ready = z.object({ t: z.literal('READY') })
 const connected = z.object({ t: z.enum(['READY', 'RESUMED']) })
 
-/** The bot's name with an @, from its account. "@unknown" if the account can't be read. */
+/** Returns the bot's name with an @, from its account. "@unknown" if the account can't be read. */
 export function botNameIn(account: unknown): string {
   const { data } = named.safeParse(account)
   return `@${data?.username ?? 'unknown'}`
 }
 
-/** The posted message's id. Throws `ambiguous` without one, because the message may or may not have been posted. */
+/** Returns the posted message's id. Throws `ambiguous` without one, because the message may or may not have been posted. */
 export function idIn(posted: unknown, call: string): string {
   const { data } = schema.safeParse(posted)
   if (data) return data.id
@@ -303,7 +303,7 @@ const snowflake = z
 /** https://docs.discord.com/developers/resources/channel#channel-object */
 const channel = z.object({ type: z.number().optional(), last_message_id: snowflake.nullish() })
 
-/** A channel's type, and the id of its newest message. Throws if the value isn't a channel. */
+/** Returns a channel's type, and the id of its newest message. Throws if the value isn't a channel. */
 export function channelIn(value: unknown): { readonly type: number | undefined; readonly newest: bigint | undefined } {
   const { type, last_message_id: newest } = channel.parse(value)
   return { type, newest: newest ?? undefined }
@@ -311,7 +311,7 @@ export function channelIn(value: unknown): { readonly type: number | undefined; 
 
 const list = z.array(z.looseObject({ id: snowflake }))
 
-/** Messages with their ids, oldest first. Discord lists the newest first. Throws if the value isn't such a list. */
+/** Returns messages with their ids, oldest first. Discord lists the newest first. Throws if the value isn't such a list. */
 export function messagesIn(value: unknown): readonly { readonly id: bigint; readonly message: object }[] {
   const messages = list.parse(value)
   const read = messages.map(({ id, ...message }) => ({ id, message: { ...message, id: String(id) } }))

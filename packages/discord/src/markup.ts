@@ -31,7 +31,7 @@ const inside = '\ue001'
 const close = '\ue002'
 const delimiters = /[\ue000-\ue002]/g
 
-/** Puts content into a mark. It may contain other marks. The result is a string, because a dialect returns strings. */
+/** Returns the content in a mark, as a string, because a dialect returns strings. It may contain other marks. */
 export function mark(kind: Kind, content: string, attribute = ''): string {
   return `${open}${kind} ${replaceDelimiters(attribute)}${inside}${content}${close}`
 }
@@ -48,7 +48,10 @@ export function replaceMark(content: string, from: Kind, to: Kind): string {
 
 const groups = new RegExp(`^(?:${open}group ${inside})*`)
 
-/** Unwraps the first element if it has that kind, also inside leading groups. */
+/**
+ * Returns the content with its first element unwrapped if that has the kind, also inside leading groups. Otherwise
+ * unchanged.
+ */
 export function unmarkFirst(content: string, kind: Kind): string {
   if (!content.startsWith(open)) return content
   const lead = groups.exec(content)?.[0] ?? ''
@@ -63,7 +66,7 @@ const insideCode = inside.charCodeAt(0)
 const closeCode = close.charCodeAt(0)
 const lineFeed = '\n'.charCodeAt(0)
 
-/** The lines of marked text, each with the line feeds on both sides. A line feed inside a mark ends no line. */
+/** Returns the lines of marked text, each with the line feeds on both sides. A line feed inside a mark ends no line. */
 export function linesOf(marked: string): readonly string[] {
   const lines: string[] = []
   let depth = 0
@@ -109,7 +112,7 @@ export function nodesOf(marked: string): readonly Node[] {
   return root
 }
 
-/** The index of the next delimiter, or the length. */
+/** Returns the index of the next delimiter, or the length. */
 function textEnd(marked: string, start: number): number {
   let at = start
   while (at < marked.length && !isDelimiter(marked.charCodeAt(at))) at++
@@ -213,7 +216,7 @@ function needsEscape(
   }
 }
 
-/** True for an @ that, with the text around it, is a mention. */
+/** Whether the @ there begins a mention, by the text around it. False for other characters. */
 function beginsMention(source: string, at: number): boolean {
   if (source.charAt(at) !== '@') return false
   return source.charAt(at - 1) === '<' || /^@(?:$|everyone|here)/.test(source.slice(at, at + 9))

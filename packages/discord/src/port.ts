@@ -37,12 +37,13 @@ export interface DiscordPortOptions {
 
 const emoji = { seen: '👀', done: '✅' } as const
 
-/** Platform adapter for one Discord channel. Never retries a call: the sink does. */
+/** Creates the platform adapter for one Discord channel. It never retries a call: the sink does. */
 export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   const { rest, channelId, thread, timeoutMs, clock = systemClock } = options
   const targetId = createTarget(rest, channelId, thread)
   return { limits: discordLimits, post, edit, remove, typing, upload, react }
 
+  /** Posts a message, with a nonce of its key, by which Discord drops a repeat. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     return await call('post', posting, async (signal) => {
       const target = await targetId(signal)
@@ -51,7 +52,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** A bubble without buttons removes the message's buttons. */
+  /** Edits a message. A bubble without buttons removes the message's buttons. */
   async function edit({ id }: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     await call('edit', editing, async (signal) => {
       const target = await targetId(signal)
@@ -59,7 +60,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
-  /** Succeeds if the message is already gone. */
+  /** Removes a message. Succeeds if it is already gone. */
   async function remove({ id }: MessageRef, removing: EditOptions): Promise<void> {
     await ignoreGone(
       call('remove', removing, async (signal) => {
@@ -69,7 +70,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     )
   }
 
-  /** Can't hide the notice: Discord does so after 10 s, and with the next message. */
+  /** Shows the typing notice. Can't hide it: Discord does so after 10 s, and with the next message. */
   async function typing(on: boolean, options: TypingOptions): Promise<void> {
     if (!on) return
     await call('typing', options, async (signal) => {
@@ -78,6 +79,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     })
   }
 
+  /** Posts a file below its caption, which is cut to one message. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const content = oneMessage(caption)
     const files = [{ name, data: new TextEncoder().encode(text), contentType: 'text/plain' }]
@@ -90,7 +92,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 
   /**
-   * Adds the new reaction before removing the others. The message is a person's, so it is in the channel, not in the
+   * Adds the new reaction, and then removes the others. The message is a person's, so it is in the channel, not in the
    * thread.
    */
   async function react({ id }: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
@@ -103,7 +105,10 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
     }
   }
 
-  /** The timeout also covers the client's own wait before a retry. An aborted call is not sent again. */
+  /**
+   * Makes a call. Rejects with a `PortError`. The timeout also covers the client's own wait before a retry. An aborted call
+   * is not sent again.
+   */
   async function call<T>(
     verb: string,
     { signal }: Pick<EditOptions, 'signal'>,
@@ -113,12 +118,15 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   }
 }
 
-/** Drops a reply to the thread's parent message. It has the thread's id but is outside of it, so it can't be replied to. */
+/**
+ * Returns the post's options without a reply to the thread's parent message. That has the thread's id but is outside of it,
+ * so it can't be replied to.
+ */
 function withoutParentReply(posting: PostOptions, channelId: string): PostOptions {
   return posting.replyTo?.id === channelId ? { ...posting, replyTo: undefined } : posting
 }
 
-/** The key, or its hash if the key is longer than Discord allows. */
+/** Returns the key, or its hash if the key is longer than Discord allows. */
 function nonceOf(key: string): string {
   return key.length <= nonceLength ? key : createHash('sha256').update(key).digest('base64url').slice(0, nonceLength)
 }
@@ -126,7 +134,9 @@ function nonceOf(key: string): string {
 /** A model's text mentions no one. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
 const noMentions = { allowed_mentions: { parse: [] } } as const
 
-/** The content of a message, with its mentions on the first line. An empty list of components removes old buttons. */
+/**
+ * Returns the content of a message, with its mentions on the first line. An empty list of components removes old buttons.
+ */
 function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
   const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))
   const lead = people.length === 0 ? '' : `${people.map((id) => `<@${id}>`).join(' ')}\n`
@@ -139,8 +149,8 @@ function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body
 }
 
 /**
- * The fields of a post besides its content: without mentions and link previews. It is posted even if the message that it
- * replies to was deleted.
+ * Returns the fields of a post besides its content: without mentions and link previews. It is posted even if the message
+ * that it replies to was deleted.
  */
 export function postFields({ silent, replyTo }: Pick<PostOptions, 'silent' | 'replyTo'>, nonce: string): Body {
   return {
@@ -152,7 +162,7 @@ export function postFields({ silent, replyTo }: Pick<PostOptions, 'silent' | 're
   }
 }
 
-/** A message that only the person sees, without link previews, with an optional button that opens a dialog. */
+/** Returns a message that only the person sees, without link previews, with an optional button that opens a dialog. */
 export function noticeBody(text: string, opener?: Button): Body {
   const components = opener ? { components: [buttonRow([opener], buttonStyle.primary)] } : {}
   return {
@@ -236,7 +246,7 @@ function createTarget(
   }
 }
 
-/** A name on one line, cut to Discord's length, but never inside a surrogate pair, which Discord would refuse. */
+/** Returns a name on one line, cut to Discord's length, but never inside a surrogate pair, which Discord would refuse. */
 function threadName(name: string): string {
   const line = escapeInvisible(name.replace(/\s+/g, ' ').trim())
   return line.length <= threadNameLength ? line : withoutHalf(line.slice(0, threadNameLength))

@@ -24,6 +24,7 @@ export interface Receiver {
 
 type SendBody = (body: Body) => Promise<void>
 
+/** Passes each event to the host once, with a function that answers it. Acknowledges interactions in time. */
 export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions): Receiver {
   const { onInbound, clock, timeoutMs } = inboundOptions
   const receiver = createInboundReceiver({
@@ -43,7 +44,10 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
   const pace = createPacer({ clock }).chat({ id: 'interactions' }, { ...discordLimits, perClient: undefined })
   return { receive, settled: receiver.settled }
 
-  /** The time limit for an acknowledgement starts on arrival, before the store is read, and is cancelled for a repeat. */
+  /**
+   * Passes an event on. Undefined for a repeat. The time limit for an acknowledgement starts on arrival, before the store is
+   * read, and is cancelled for a repeat.
+   */
   function receive({ id, received }: Event, sendFirst?: SendBody): ReturnType<Receiver['receive']> {
     const responder = received && responderFor(received, sendFirst)
     const handled = receiver.receive(id, () => received && inboundOf(received, responder))
@@ -52,7 +56,7 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     return handled
   }
 
-  /** Returns undefined for a message. */
+  /** Creates the responder of an interaction, and keeps its token out of errors. Undefined for a message. */
   function responderFor(received: Received, sendFirst: SendBody | undefined): Responder | undefined {
     const { interaction } = received
     if (!interaction) return undefined
@@ -70,7 +74,7 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     }
   }
 
-  /** Interactions are answered through the responder, and messages with a reply. */
+  /** Returns the inbound with its `answer`. Interactions are answered through the responder, and messages with a reply. */
   function inboundOf(received: Received, responder: Responder | undefined): Inbound {
     const { interaction: _, ...inbound } = received
     if (inbound.type === 'press') {
@@ -92,7 +96,7 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     return { ...text, answer: receiver.answerFor(text, { send, isMessage: true }) }
   }
 
-  /** A responder whose calls keep to the rate limits of interactions and stop at their deadlines. */
+  /** Creates a responder whose calls keep to the rate limits of interactions and stop at their deadlines. */
   function createPacedResponder(
     about: Pick<Received, 'type' | 'chat' | 'messageRef'>,
     interaction: InteractionRef,
@@ -125,7 +129,10 @@ interface Responder {
   readonly cancel: () => void
 }
 
-/** Creates the responder with the first answer. Nothing acknowledges a foreign press before your program answers it. */
+/**
+ * Returns a responder that is only created with the first answer. Nothing acknowledges a foreign press before your program
+ * answers it.
+ */
 function createLazyResponder(create: () => Responder): Responder {
   let created: Responder | undefined
   const get = (): Responder => {
@@ -152,8 +159,8 @@ interface ResponseRoutes {
 }
 
 /**
- * Acknowledges the interaction after `deferMs` without an answer, so that the answer may follow later. Dialogs are about
- * the message `messageId`, which was pressed.
+ * Creates the responder of an interaction. Acknowledges the interaction after `deferMs` without an answer, so that the
+ * answer may follow later. Dialogs are about the message `messageId`, which was pressed.
  */
 function createResponder(
   interaction: InteractionRef,
@@ -170,6 +177,7 @@ function createResponder(
     cancel: stopTimer,
   }
 
+  /** Stops the acknowledgement's timer and responds, the first time. A failure is reported. */
   async function respondOnce(respond: () => Promise<void>): Promise<void> {
     if (isAnswered) return
     isAnswered = true
@@ -177,7 +185,7 @@ function createResponder(
     await reportingFailure(respond)
   }
 
-  /** Never rejects. */
+  /** Responds, and reports a failure. Never rejects. */
   async function reportingFailure(respond: () => Promise<void>): Promise<void> {
     try {
       await respond()
@@ -186,13 +194,16 @@ function createResponder(
     }
   }
 
-  /** Without it, the person would see the interaction fail. */
+  /** Sends an empty response once, or the person would see the interaction fail. */
   async function acknowledge(): Promise<void> {
     acknowledged ??= sendFirst(emptyResponse(interaction))
     await acknowledged
   }
 
-  /** Follows up if the interaction was acknowledged, and then sends nothing without a text. */
+  /**
+   * Responds with a text, or with nothing if there is none. Follows up if the interaction was acknowledged, and then sends
+   * nothing without a text.
+   */
   async function sendText(text: string | undefined): Promise<void> {
     if (!acknowledged)
       return await sendFirst(text ? { type: responseType.message, data: noticeBody(text) } : emptyResponse(interaction))
@@ -200,7 +211,7 @@ function createResponder(
     if (text) await sendFollowUp(noticeBody(text))
   }
 
-  /** A dialog must be the first response, so an acknowledged interaction gets a button that opens it. */
+  /** Opens a dialog. It must be the first response, so an acknowledged interaction gets a button that opens it. */
   async function openDialog(form: Form): Promise<void> {
     const token = withMessageId(form.token, messageId)
     if (!acknowledged) return await sendFirst({ type: responseType.modal, data: dialogOf({ ...form, token }) })
@@ -209,7 +220,7 @@ function createResponder(
   }
 }
 
-/** A response without a text. A command has no message to leave unchanged, so it needs a visible confirmation. */
+/** Returns a response without a text. A command has no message to leave unchanged, so it needs a visible confirmation. */
 export function emptyResponse({ isOnMessage }: Pick<InteractionRef, 'isOnMessage'>): Body {
   return isOnMessage ? { type: responseType.deferUpdate } : { type: responseType.message, data: noticeBody('✅') }
 }

@@ -74,16 +74,13 @@ export function oneMessage(source: string): string {
 /** Placeholders of the tags, which `withSmall` resolves. */
 const smallTags = { open: mark('raw', '', 'small'), close: mark('raw', '', '/small') } as const
 
-/** Keeps all other tags as text. */
+/** Marks a `<small>` tag. All other tags stay text. */
 function markSmallTag(tag: string): string {
   if (/^<small>$/i.test(tag)) return smallTags.open
   return /^<\/small>$/i.test(tag) ? smallTags.close : replaceDelimiters(tag)
 }
 
-/**
- * Marks lines that are entirely inside `<small>`. Unpaired tags, and those in the middle of a line, are shown
- * literally.
- */
+/** Marks lines that are entirely inside `<small>`. Unpaired tags, and those in the middle of a line, are shown literally. */
 function withSmall(marked: string): string {
   if (!marked.includes(smallTags.open) && !marked.includes(smallTags.close)) return marked
   const lines = marked.split('\n').map((line) => {
@@ -131,7 +128,7 @@ function writeLines(marked: string): readonly Written[] {
   return linesOf(marked).map(writeLine)
 }
 
-/** Joins lines of `linesOf`, whose line feeds are in the lines on both of their sides. */
+/** Joins lines of `linesOf`, without the second of the line feeds that two lines share. */
 function joinLines(lines: readonly string[]): string {
   let all = ''
   for (const [index, line] of lines.entries()) all += index === 0 ? line : line.slice(1)
@@ -145,7 +142,9 @@ const writers = {
   both: lineWriter({ hasBrackets: true, hasUnderscores: true }),
 }
 
-/** A writer that caches its lines, because a growing text is written again for each word with most lines unchanged. */
+/**
+ * Returns a writer that caches its lines, because a growing text is written again for each word with most lines unchanged.
+ */
 function lineWriter(around: Surroundings): (line: string) => Written {
   return cachedRender((line) => {
     const { text, plain } = writeNodes(nodesOf(line), { before: '', next: '', inside: [], ...around })
@@ -154,7 +153,7 @@ function lineWriter(around: Surroundings): (line: string) => Written {
   })
 }
 
-/** Keeps neighboring marks apart, which would otherwise form another mark. */
+/** Writes nodes one after the other. Keeps neighboring marks apart, which would otherwise form another mark. */
 function writeNodes(nodes: readonly Node[], place: Place): Written {
   let text = ''
   let plain = ''
@@ -175,12 +174,12 @@ function writeNodes(nodes: readonly Node[], place: Place): Written {
   return { text: isBullet(nodes.at(-1)) ? withLiteralBullet(text) : text, plain }
 }
 
-/** True for the bullet of a list item. */
+/** Whether the node is the bullet of a list item. */
 function isBullet(node: Node | undefined): boolean {
   return node !== undefined && typeof node !== 'string' && node.kind === 'raw' && node.attribute === '- '
 }
 
-/** "- " is a bullet only with text after it, so a lone one is written as a literal bullet. */
+/** Returns the text with a literal bullet for a "- " at its end, which is a bullet only with text after it. */
 function withLiteralBullet(text: string): string {
   return text.replace(/- $/, '• ')
 }
@@ -217,7 +216,10 @@ function writeElement(element: Element, place: Place): Written {
   }
 }
 
-/** Moves white space at the ends outside of the marks, which must touch text. */
+/**
+ * Writes marks around a text, or only the text where Discord would not read them. White space at its ends goes outside of
+ * the marks, which must touch text.
+ */
 function writeMark({ nodes }: Element, kind: keyof typeof marks, place: Place): Written {
   const inner = writeNodes(nodes, { ...place, inside: [...place.inside, kind] })
   const core = { text: inner.text.trim(), plain: inner.plain.trim() }
@@ -228,7 +230,10 @@ function writeMark({ nodes }: Element, kind: keyof typeof marks, place: Place): 
   return { text: start + text + end, plain: start + core.plain + end }
 }
 
-/** Separates backticks in it. Becomes literal text if it is blank or Discord would not read it as code. */
+/**
+ * Writes inline code, with separated backticks in it. Writes literal text if it is blank or Discord would not read it as
+ * code.
+ */
 function writeCodespan(source: string, place: Place): Written {
   const plain = source.replace(/`{2,}/g, (run) => [...run].join(gap))
   const fence = plain.includes('`') ? '``' : '`'
@@ -238,7 +243,7 @@ function writeCodespan(source: string, place: Place): Written {
     : writeLiteral(source, isLineStart(place.before), place)
 }
 
-/** Starts the block on its own line. Drops blank code, and separates backticks that would end the block. */
+/** Writes a block of code on lines of its own, and separates backticks that would end it. Writes nothing for blank code. */
 function writeCodeBlock(source: string, lang: string, { before }: Place): Written {
   const plain = source.replace(/^\n+/, '').replace(/`{3,}/g, (run) => [...run].join(gap))
   if (plain.trim() === '') return nothing
@@ -246,7 +251,7 @@ function writeCodeBlock(source: string, lang: string, { before }: Place): Writte
   return { text: `${start}\`\`\`${lang}\n${plain}\n\`\`\``, plain: start + plain }
 }
 
-/** Headings deeper than 3, and those that Discord would not read as headings, become bold. */
+/** Writes a heading. One deeper than 3, or that Discord would not read as a heading, becomes bold. */
 function writeHeading(element: Element, place: Place): Written {
   const depth = Number(element.attribute)
   const inner = writeNodes(element.nodes, { ...place, before: '# ' })
@@ -256,13 +261,16 @@ function writeHeading(element: Element, place: Place): Written {
   return isHeading ? { text, plain: inner.plain } : writeMark(element, 'strong', place)
 }
 
-/** Only at a line's start. Elsewhere, writes the content without a quote. */
+/** Writes a quote at a line's start. Elsewhere, writes the content without a quote. */
 function writeQuote(inner: Written, { before }: Place): Written {
   if (inner.text.trim() === '' || currentLine(before) !== '') return inner
   return { text: inner.text.trim().replace(/^/gm, '> '), plain: inner.plain.trim() }
 }
 
-/** The address is in parentheses where Discord would not make a link, and left out unless it is http, https or mailto. */
+/**
+ * Writes a link, or its text with the address in parentheses where Discord would not make a link. Leaves out an address that
+ * is not http, https or mailto.
+ */
 function writeLink({ nodes, attribute: href }: Element, place: Place): Written {
   const inner = writeNodes(nodes, { ...place, inside: [...place.inside, 'link'] })
   if (/^mailto:/i.test(href)) {
@@ -283,12 +291,15 @@ function writeLink({ nodes, attribute: href }: Element, place: Place): Written {
   return written ? { text: written, plain: inner.plain } : withAddress(inner, whole)
 }
 
-/** The label with its address in parentheses. */
+/** Returns the label with its address in parentheses. */
 function withAddress(label: Written, address: Written): Written {
   return { text: `${label.text} (${address.text})`, plain: `${label.plain} (${address.plain})` }
 }
 
-/** Escapes an address. Undefined for addresses other than http and https, and for those with invisible characters. */
+/**
+ * Returns an address with escapes. Undefined for addresses other than http and https, and for those with invisible
+ * characters.
+ */
 function escapedAddress(href: string): string | undefined {
   if (!/^https?:\/\/[^\s/]/i.test(href) || /\p{C}/u.test(href)) return undefined
   return href.replace(/[\s\\<>"]|@(?=everyone|here)/g, (letter) =>
@@ -307,7 +318,7 @@ function isReadWhole(kind: keyof typeof clientPatterns, text: string): boolean {
   return clientPatterns[kind].exec(text)?.[0] === text
 }
 
-/** True if code or an address in it has an underscore at the end of a word. Neither can be escaped. */
+/** Whether code or an address in the node has an underscore at the end of a word. Neither can be escaped. */
 function hasWordEndingInUnderscore(node: Node): boolean {
   if (typeof node === 'string') return false
   const { kind, attribute, nodes } = node
@@ -319,7 +330,7 @@ function plainTextOf(nodes: readonly Node[]): string {
   return nodes.map((node) => (typeof node === 'string' ? node : plainTextOf(node.nodes))).join('')
 }
 
-/** "*" for an element, because a mark isn't a letter. Undefined for no node. */
+/** Returns the first character of a text. "*" for an element, because a mark isn't a letter. Undefined for no node. */
 function firstCharacterOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined
   return typeof node === 'string' ? node.charAt(0) : '*'
@@ -334,7 +345,7 @@ function wouldMerge(before: string, after: string): boolean {
 /** A longer line can't be the start of a mark, so a single letter replaces it. */
 const longestStart = 80
 
-/** The unfinished last line of the text, or a placeholder if the line is longer than any mark. */
+/** Returns the unfinished last line of the text, or a placeholder if the line is longer than any mark. */
 function lastLineOf(before: string, text: string): string {
   const tail = text.slice(-longestStart)
   const isLine = text.length <= longestStart && !text.includes('\n')
@@ -343,12 +354,12 @@ function lastLineOf(before: string, text: string): string {
   return end.length > longestStart ? 'x' : end
 }
 
-/** The last line, trimmed. */
+/** Returns the last line, trimmed. */
 function currentLine(before: string): string {
   return before.slice(before.lastIndexOf('\n') + 1).trim()
 }
 
-/** True where Discord reads line marks: at a line's start, and after a list bullet. */
+/** Whether Discord reads line marks there: at a line's start, and after a list bullet. */
 function isLineStart(before: string): boolean {
   return /^(?:(?:-|\d+\.)$)?$/.test(currentLine(before))
 }

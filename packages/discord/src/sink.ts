@@ -77,7 +77,8 @@ export function discordSink(options: DiscordSinkOptions): Sink {
   }
 
   /**
-   * Maps input from the channel to this sink where threads are impossible. This includes presses before that is known.
+   * Returns input from the channel as input of this sink where threads are impossible. This includes presses before that is
+   * known. Other input is unchanged.
    */
   function toOwnChat(input: AskInput): AskInput {
     const isHere = target === channelId || (target === undefined && 'token' in input)
@@ -91,8 +92,8 @@ const marginMs = 60
 const followedClients = new WeakSet<DiscordRest>()
 
 /**
- * Follows the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the bucket
- * resets. Registers one listener per client.
+ * Makes the pacer follow the rate-limit headers: once the bucket of posts or of edits is empty, pauses the channel until the
+ * bucket resets. Registers one listener per client.
  */
 function followHeaders(rest: DiscordRest, pacer: Pacer): void {
   if (followedClients.has(rest)) return
@@ -105,7 +106,7 @@ function followHeaders(rest: DiscordRest, pacer: Pacer): void {
 }
 
 /**
- * How long a bucket stays empty, in ms. 0 while calls remain. The header has seconds, with fractions.
+ * Returns how long a bucket stays empty, in ms. 0 while calls remain. The header has seconds, with fractions.
  * https://discord.com/developers/docs/topics/rate-limits#header-format
  */
 function emptyForMs(headers: DiscordResponse['headers']): number {

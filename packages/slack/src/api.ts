@@ -73,8 +73,8 @@ interface CallTarget {
 }
 
 /**
- * Creates the function that makes calls. The client can't abort a call, so a timeout or an abort only stops waiting for
- * it.
+ * Returns the function that makes calls. It rejects with a `PortError`. The client can't abort a call, so a timeout or an
+ * abort only stops waiting for it.
  */
 export function createCall({ api, channelId, timeoutMs, clock }: CallTarget): Call {
   return async (method, options, { verb, scope = 'client', signal }) => {
@@ -83,13 +83,13 @@ export function createCall({ api, channelId, timeoutMs, clock }: CallTarget): Ca
   }
 }
 
-/** Slack's error code in a failed call. */
+/** Returns Slack's error code in a failed call. Undefined for other errors. */
 export function errorCodeOf(error: unknown): string | undefined {
   return error instanceof PortError ? codeIn(error.cause) : undefined
 }
 
 /**
- * The `Chat` of a channel or thread, for inbounds and sinks. Ids of direct messages begin with D.
+ * Returns the `Chat` of a channel or thread, for inbounds and sinks. Ids of direct messages begin with D.
  * https://docs.slack.dev/reference/objects/conversation-object
  */
 export function chatOf(channel: string, thread: string | undefined): Chat {
@@ -103,8 +103,8 @@ export function isTs(id: string): boolean {
 }
 
 /**
- * A `ts` is the message's Unix time in seconds, with a counter after the point. `postedAt` is absent for other ids,
- * such as file ids.
+ * Returns the ref of a message. A `ts` is the message's Unix time in seconds, with a counter after the point. `postedAt` is
+ * absent for other ids, such as file ids.
  */
 export function refOf(ts: string): MessageRef {
   return { id: ts, ...(isTs(ts) && { postedAt: Math.floor(Number(ts) * 1000) }) }
@@ -139,7 +139,7 @@ const mostStreams = 1000
 
 const features = new WeakMap<SlackApi, Features>()
 
-/** What the workspace supports, shared by all users of the client. Assumes everything at first. */
+/** Returns what the workspace supports, shared by all users of the client. Assumes everything at first. */
 export function featuresOf(api: SlackApi): Features {
   const known = features.get(api) ?? {
     streams: true,

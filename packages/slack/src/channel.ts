@@ -99,7 +99,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   const isOwnCommand = (name: string): boolean => commands === 'all' || commands.includes(name)
   const texts = { ...defaultTexts, ...options.texts }
   const { receive, settled } = createReceiver({ api, texts, threads, receivesAll, isOwnCommand, ...inbound })
-  /** Resolves when the event may be acknowledged. */
+  /** Passes an event on. Resolves when it may be acknowledged, with false if it must not be. */
   const receiveBody = async (body: unknown): Promise<boolean> => {
     const isTaken = receive(body)
     return waitsForHost ? await isTaken : true
@@ -126,7 +126,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
     handleEvent: async (body) => void (await receive(body)),
   }
 
-  /** Joins the thread, and lets only the inbound's author answer. Options in `more` take precedence. */
+  /** Creates a sink that joins the thread and lets only the inbound's author answer. Options in `more` take precedence. */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<SlackSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     threads.join(chat)
@@ -152,7 +152,7 @@ function requireSecret(signingSecret: string | undefined): void {
   throw new SlackError('invalid', `A webhook needs a signingSecret: the Signing Secret on the app's page. ${fault}`)
 }
 
-/** Throws `invalid` without a socket. */
+/** Returns the socket. Throws `invalid` without one. */
 function requireSocket(socket: SlackSocket | undefined): SlackSocket {
   if (socket) return socket
   throw new SlackError(
@@ -179,8 +179,8 @@ const timeHeader = 'x-slack-request-timestamp'
 const checkBytes = 200
 
 /**
- * Responds after `receive`, within Slack's limit of three seconds. Responds with an error if `receive` resolves with
- * false.
+ * Creates the webhook. It responds after `receive`, within Slack's limit of three seconds, and with an error if `receive`
+ * resolves with false.
  */
 function slackWebhook(
   signingSecret: string,
@@ -189,7 +189,7 @@ function slackWebhook(
 ): Webhook {
   return createWebhook({ refuse, take: answerRequest, maxBytes, clock })
 
-  /** Refuses unsigned, old and future-dated requests without reading their body. */
+  /** Returns a refusal for unsigned, old and future-dated requests, whose body is then not read. Undefined otherwise. */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }
     if (isUnsignedForm(headers)) return undefined
@@ -200,7 +200,10 @@ function slackWebhook(
     return Math.abs(wallTime(clock) / 1000 - Number(time)) > requestAgeS ? { status: 401 } : undefined
   }
 
-  /** Checks the signature. Then answers a challenge or a certificate check, or passes the body on. */
+  /**
+   * Checks the signature. Then answers a challenge or a certificate check, or passes the body on. Resolves with 401 for a
+   * wrong signature, and 503 if the host did not take the body.
+   */
   async function answerRequest({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {
     if (isUnsignedForm(headers)) {
       const isCheck = body.length <= checkBytes && readRequest(body)?.type === 'check'
@@ -228,7 +231,10 @@ function slackWebhook(
   }
 }
 
-/** Certificate checks may arrive unsigned. They have no effect. Bolt's `verifySlackRequest` accepts them, too. */
+/**
+ * Whether a request may be a certificate check, which may arrive unsigned. It has no effect. Bolt's `verifySlackRequest`
+ * accepts those, too.
+ */
 function isUnsignedForm(headers: WebhookHead['headers']): boolean {
   const length = Number(headers['content-length'] ?? Number.NaN)
   const isForm = String(headers['content-type']).startsWith('application/x-www-form-urlencoded')

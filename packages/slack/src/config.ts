@@ -56,7 +56,10 @@ export const bridgeChannel: BridgeChannel<SlackConfig> = {
   },
 }
 
-/** Turns the client's retries off, because the channel retries idempotent calls itself. */
+/**
+ * Creates a client without retries of its own, because the channel retries idempotent calls itself. Rejects if its package
+ * is not installed.
+ */
 async function createApi({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<SlackBridgeApi> {
   const { LogLevel, WebClient } = await loadClient('@slack/web-api', () => import('@slack/web-api'))
   return new WebClient(host.secret(token), {
@@ -67,7 +70,7 @@ async function createApi({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost,
   })
 }
 
-/** Checks the app's token by requesting a socket's address, without opening it. */
+/** Checks the app's token by requesting a socket's address, without opening it. Rejects with a `SlackError`. */
 async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
   if (!appToken) return
   const api = await createApi({ type: 'slack', token: appToken, apiUrl }, host)
@@ -78,7 +81,7 @@ async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<Channel
   }
 }
 
-/** A client that is not connected, and that reports frames it can't read. */
+/** Creates a client that is not connected, and that reports frames it can't read. */
 async function createSocketClient({ appToken, apiUrl }: SlackConfig, host: ChannelHost): Promise<SlackSocket> {
   const { LogLevel, SocketModeClient } = await loadClient('@slack/socket-mode', () => import('@slack/socket-mode'))
   const ignore = (): void => {}

@@ -73,7 +73,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
   }
 }
 
-/** The app's own account. Rejects with a `SlackError` if Slack refuses its token. */
+/** Returns the app's own account. Rejects with a `SlackError` if Slack refuses its token. */
 export async function fetchAccount(api: SlackApi, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform(() => api.apiCall('auth.test'), {
@@ -99,7 +99,10 @@ interface SlackDownload extends DownloadLimits {
 
 const cure = "Does the app have the scope files:read, and is it in the file's channel?"
 
-/** Reads a file with the bot's token. https://docs.slack.dev/reference/objects/file-object */
+/**
+ * Reads a file with the bot's token. Throws `too-long` above `maxBytes`, and `refused` for a file elsewhere.
+ * https://docs.slack.dev/reference/objects/file-object
+ */
 async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
   const { api, token, apiUrl, clock, maxBytes, signal } = options
   const what = `file ${file.name}`
@@ -110,6 +113,7 @@ async function download(file: InboundFile, options: SlackDownload): Promise<Uint
   const headers = { authorization: `Bearer ${token}` }
   return await downloadFile({ url, headers, maxBytes, signal, what, platform: 'Slack', cure, clock })
 
+  /** Asks Slack for the file's address. Throws `refused` without one. */
   async function lookUpUrl(): Promise<string> {
     const call = { what, clock, toPortError: toPortError.client }
     const url = downloadUrlOf(await callPlatform(() => api.apiCall('files.info', { file: file.ref }), call))

@@ -57,6 +57,7 @@ export const toPortError: Readonly<Record<'chat' | 'client', ToPortError>> = {
   client: createMapping('client'),
 }
 
+/** Creates the mapping of failed calls to `PortError`. A rate limit pauses the given scope. */
 function createMapping(scope: 'chat' | 'client'): ToPortError {
   return createToPortError('Slack', (error) => {
     const response = responseOf(error)
@@ -74,7 +75,7 @@ function createMapping(scope: 'chat' | 'client'): ToPortError {
   })
 }
 
-/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
+/** Returns the error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
@@ -89,13 +90,13 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   return { type: 'refused', error: data.error, details: detailsIn(data) }
 }
 
-/** Slack's error code. Undefined for other errors. */
+/** Returns Slack's error code. Undefined for other errors. */
 export function codeIn(error: unknown): string | undefined {
   const response = responseOf(error)
   return response?.type === 'refused' ? response.error : undefined
 }
 
-/** Slack's details, for example the fault of a block. */
+/** Returns Slack's details, for example the fault of a block. At most three. */
 function detailsIn(data: object): readonly string[] {
   if (!('response_metadata' in data) || !isObject(data.response_metadata)) return []
   const { response_metadata: more } = data

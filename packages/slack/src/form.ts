@@ -22,7 +22,7 @@ export function encodeForm(form: Form): string {
   return encodings.find((encoding) => encoding.length <= valueLength) ?? JSON.stringify({ t: token })
 }
 
-/** With one-letter keys, and without empty descriptions and false flags. */
+/** Returns the form with one-letter keys, and without empty descriptions and false flags. */
 function compactForm({ token, label, questions }: Form): object {
   return {
     t: token,
@@ -44,7 +44,7 @@ export interface FormPlace {
   readonly message: string
 }
 
-/** A modal with all questions of a form. Its metadata holds the form and where it was opened. */
+/** Returns a modal with all questions of a form. Its metadata holds the form and where it was opened. */
 export function modalOf(
   form: Form,
   { place, texts }: { readonly place: FormPlace; readonly texts: Texts },
@@ -75,7 +75,7 @@ export const fields = {
   written: (index: number): string => `q${index}.written`,
 } as const
 
-/** A picker of options, a text field, or both. */
+/** Returns a picker of options, a text field, or both. */
 function questionFields(
   question: FormQuestion,
   { index, texts }: { readonly index: number; readonly texts: Texts },
@@ -95,7 +95,7 @@ function questionFields(
   return [...(isFree ? [] : [picking]), ...(custom || isFree ? [writing] : [])]
 }
 
-/** Boxes for up to `mostBoxes` options, or else a select. Options past the 100th can only be written as text. */
+/** Returns boxes for up to `mostBoxes` options, or else a select. Options past the 100th can only be written as text. */
 function picker({ options, multiple }: FormQuestion): SlackFields {
   const isShort = options.length <= mostBoxes
   const type = multiple ? (isShort ? 'checkboxes' : 'multi_static_select') : isShort ? 'radio_buttons' : 'static_select'
@@ -113,7 +113,7 @@ export interface FormState {
   written(index: number): string
 }
 
-/** The answers to each question. With a single choice, written text replaces the picked option. */
+/** Returns the answers to each question. With a single choice, written text replaces the picked option. */
 export function answersOf({ questions }: Form, state: FormState): readonly (readonly string[])[] {
   return questions.map(({ options, multiple }, index) => {
     const written = state.written(index).trim()

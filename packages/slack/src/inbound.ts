@@ -39,7 +39,7 @@ export function readBody(body: unknown, isOwnCommand: (name: string) => boolean 
   return type === 'event_callback' ? readEvent(body) : readAction(body)
 }
 
-/** The id of the app that a body is for. Empty if it has none. */
+/** Returns the id of the app that a body is for. Empty if it has none. */
 export function appIdOf(body: unknown): string {
   return ofApp.safeParse(body).data?.api_app_id ?? ''
 }
@@ -53,8 +53,8 @@ export type RequestBody =
 const challenge = z.object({ type: z.literal('url_verification'), challenge: z.string() })
 
 /**
- * Events come as JSON, interactions as JSON in a form field, slash commands as a form. Returns undefined for anything
- * else.
+ * Parses the body of a request: events are JSON, interactions JSON in a form field, slash commands a form. Undefined for
+ * anything else.
  */
 export function readRequest(bytes: Uint8Array): RequestBody | undefined {
   const text = utf8Of(bytes) ?? ''
@@ -69,8 +69,8 @@ export function readRequest(bytes: Uint8Array): RequestBody | undefined {
 }
 
 /**
- * Slack checks the certificate of a command's URL with a POST that only needs a 200.
- * https://docs.slack.dev/interactivity/implementing-slash-commands
+ * Whether the form is a certificate check. Slack checks the certificate of a command's URL with a POST that only needs a
+ * 200. https://docs.slack.dev/interactivity/implementing-slash-commands
  */
 function isCheck(form: URLSearchParams): boolean {
   return form.get('ssl_check') === '1' && !form.has('command') && !form.has('payload')
@@ -163,7 +163,10 @@ function readEvent(value: unknown): ParsedBody | undefined {
   }
 }
 
-/** Undefined for bots' messages, edits and joins, and for a message with nothing but a mention. */
+/**
+ * Returns the text of a message. Undefined for bots' messages, edits and joins, and for a message with nothing but a
+ * mention.
+ */
 function receivedIn(
   posted: z.infer<typeof message>,
   { bot, team, type }: { readonly bot: string | undefined; readonly team: string | undefined; readonly type: string },
@@ -250,8 +253,8 @@ function isCommand(body: unknown): boolean {
 }
 
 /**
- * Reads a slash command as a text, for example "/ask Why?". Commands for which `isOwn` returns false are left to the
- * host.
+ * Reads a slash command as a text, for example "/ask Why?". One for which `isOwn` returns false is left to the host, so it
+ * has nothing received.
  */
 function readCommand(body: unknown, isOwn: (name: string) => boolean): ParsedBody | undefined {
   const { data } = slashCommand.safeParse(body)
@@ -278,7 +281,7 @@ const info = z.object({
   file: z.object({ url_private: z.string().optional(), url_private_download: z.string().optional() }),
 })
 
-/** The address of a file in a response of `files.info`. */
+/** Returns the address of a file in a response of `files.info`. Undefined without one. */
 export function downloadUrlOf(response: unknown): string | undefined {
   const { file } = info.safeParse(response).data ?? {}
   return file?.url_private_download ?? file?.url_private
@@ -286,7 +289,7 @@ export function downloadUrlOf(response: unknown): string | undefined {
 
 const named = z.object({ user: z.string() })
 
-/** The bot's name in a response of `auth.test`. */
+/** Returns the bot's name in a response of `auth.test`. */
 export function accountNameOf(response: unknown): string {
   const { data } = named.safeParse(response)
   return `@${data?.user ?? 'unknown'}`
@@ -354,7 +357,7 @@ function readAction(value: unknown): ParsedBody | undefined {
   return { id: hashTrigger(trigger_id), received: pressOf(actions[0], { ...place, trigger: trigger_id }) }
 }
 
-/** Hashes a trigger, because ids are stored and a trigger can open a dialog for 3 s. */
+/** Returns the hash of a trigger, because ids are stored and a trigger can open a dialog for 3 s. */
 function hashTrigger(trigger: string): string {
   return createHash('sha256').update(trigger).digest('base64url')
 }
@@ -363,7 +366,10 @@ type PressPlace = Pick<Extract<Inbound, { type: 'press' }>, 'chat' | 'actor' | '
   readonly trigger: string
 }
 
-/** A press of a form's button opens its dialog. A press of the host's control is foreign. Undefined if unreadable. */
+/**
+ * Returns a press, or for a form's button that its dialog is to open. A press of the host's control is foreign. Undefined if
+ * unreadable.
+ */
 function pressOf(rawAction: unknown, { trigger, ...press }: PressPlace): ParsedBody['received'] {
   const control = readControl(rawAction)
   if (control && !isOwnControl(control.id)) {
@@ -390,7 +396,7 @@ function isOwnControl(id: string): boolean {
 /** Any dialog. The host's dialogs may have other fields. */
 const anyDialog = z.object({ view: z.object({ id: z.string(), callback_id: z.unknown().optional() }) })
 
-/** Reads a form's dialog. The host's own dialogs are ignored. */
+/** Reads the submission of a form's dialog. The host's own dialogs have nothing received. */
 function readSubmission(value: unknown): ParsedBody | undefined {
   const dialog = anyDialog.safeParse(value).data?.view
   if (dialog && dialog.callback_id !== ids.form) return { id: dialog.id, received: undefined }
@@ -444,7 +450,7 @@ interface Control {
   readonly values: readonly string[]
 }
 
-/** Returns undefined if the value isn't a control's action. */
+/** Returns the id and the values of a control. Undefined if the value isn't a control's action. */
 function readControl(value: unknown): Control | undefined {
   const { data } = control.safeParse(value)
   if (!data) return undefined
@@ -476,7 +482,7 @@ interface ReadForm {
   readonly form: Form | undefined
 }
 
-/** Returns undefined if `writeForm` did not write the value. */
+/** Decodes a button's form. Undefined if `encodeForm` did not write the value. */
 export function readForm(value: string): ReadForm | undefined {
   const { data } = formSchema.safeParse(jsonOf(value))
   if (!data) return undefined
@@ -490,13 +496,14 @@ export function readForm(value: string): ReadForm | undefined {
   return { token: data.t, form: questions && { token: data.t, label: data.l ?? '', questions } }
 }
 
-/** Reads a dialog's `private_metadata`. */
+/** Decodes a dialog's `private_metadata`. Undefined if it has none of a form. */
 export function readMetadata(value: string): (ReadForm & { readonly place: FormPlace }) | undefined {
   const { data } = metadata.safeParse(jsonOf(value))
   const read = data && readForm(data.f)
   return read && { ...read, place: { ...data.p, thread: data.p.thread } }
 }
 
+/** Returns access to the picked and written values of a dialog, by the question's index. */
 function formStateOf({ values }: z.infer<typeof stateSchema>): FormState {
   return {
     picked: (index) => {

@@ -105,7 +105,7 @@ export const slackLimits: Limits = {
   idempotent: false,
 }
 
-/** UTF-8 bytes, the unit of Slack's stream limit. */
+/** Returns the length in UTF-8 bytes, the unit of Slack's stream limit. */
 export function bytesOf(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }

@@ -61,7 +61,7 @@ export interface SlackPortOptions {
 
 const reactions = { seen: 'eyes', done: 'white_check_mark' } as const
 
-/** Platform adapter for one Slack channel or thread. Never retries a call: the sink does. */
+/** Creates the platform adapter for one Slack channel or thread. It never retries a call: the sink does. */
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
@@ -87,7 +87,9 @@ export function createSlackPort(
     },
   }
 
-  /** `typingHasStatus` is a getter, because only setting a status shows whether the workspace has them. */
+  /**
+   * Returns the limits. `typingHasStatus` is a getter, because only setting a status shows whether the workspace has them.
+   */
   function currentLimits(): ChannelPort['limits'] {
     return {
       ...slackLimits,
@@ -97,7 +99,7 @@ export function createSlackPort(
     }
   }
 
-  /** Undefined in a channel without a recipient. */
+  /** Creates the stream of a thread. Undefined in a channel without a recipient. */
   function createThreadStream(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
@@ -108,7 +110,7 @@ export function createSlackPort(
     return createStream({ ...who, features, isWorking, onMisplaced })
   }
 
-  /** Puts the key into the message's metadata, by which `lookUp` finds it. */
+  /** Posts a message. Puts the key into the message's metadata, by which `lookUp` finds it. */
   async function post(bubble: Bubble, { replyTo, key, signal }: PostOptions): Promise<MessageRef> {
     const fields = {
       channel,
@@ -122,8 +124,8 @@ export function createSlackPort(
   }
 
   /**
-   * Omitting the blocks of buttons removes the buttons. Slack creates link previews only for posts, not for edits and
-   * streams. Measured by others: https://github.com/NousResearch/hermes-agent/pull/97957
+   * Edits a message. Omitting the blocks of buttons removes the buttons. Slack creates link previews only for posts, not for
+   * edits and streams. Measured by others: https://github.com/NousResearch/hermes-agent/pull/97957
    */
   async function edit({ id }: MessageRef, bubble: Bubble, { signal }: EditOptions): Promise<void> {
     const { parse, link_names } = noMentionsOrPreviews
@@ -134,7 +136,7 @@ export function createSlackPort(
     )
   }
 
-  /** Succeeds for a message that is already gone. */
+  /** Removes a message. Succeeds for one that is already gone. */
   async function remove({ id }: MessageRef, { signal }: EditOptions): Promise<void> {
     await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
@@ -160,21 +162,27 @@ export function createSlackPort(
     if (!sign) shownSigns.delete(id)
   }
 
-  /** Keeps the bubble's form, because a button may not hold all of it. Throws `too-long`. */
+  /**
+   * Returns the fields of a message. Remembers the bubble's form, because a button may not hold all of it. Throws `too-
+   * long`.
+   */
   function prepareContent(bubble: Bubble): SlackFields {
     requireLength(bubble.text, textLength)
     if (bubble.form) features.forms.set(bubble.form.token, bubble.form)
     return messageContent(bubble)
   }
 
-  /** In a thread, replies stay there. Outside, a reply starts a thread under the message that it answers. */
+  /**
+   * Returns the field for the thread to post in. In a thread, replies stay there. Outside, a reply starts a thread under the
+   * message that it answers.
+   */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
     const thread = threadTs ?? (startsThreads ? replyTo?.id : undefined)
     return thread === undefined ? {} : { thread_ts: thread }
   }
 }
 
-/** Treats Slack's refusal with this code as success. */
+/** Resolves when the call ends, also if Slack refuses it with this code. */
 async function ignoreCode(code: string, called: Promise<unknown>): Promise<void> {
   try {
     await called
@@ -196,7 +204,10 @@ interface UploadTarget {
 const lookUps = 4
 const lookUpMs = 500
 
-/** Slack's external upload: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three. */
+/**
+ * Uploads a file and returns its message, or the file's id if the message is not found. Slack's external upload takes three
+ * steps: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three.
+ */
 async function upload(
   { name, text, caption }: Attachment,
   { call, channelId, clock, thread, signal }: UploadTarget,
@@ -221,14 +232,14 @@ async function upload(
   return { id: file }
 }
 
-/** Breaks the addresses of a comment, because this call can't turn link previews off. */
+/** Returns a comment with its addresses broken, because this call can't turn link previews off. */
 function unlinked(text: string): string {
   return text.replace(/:(?=\/\/)|\bwww(?=\.)/gi, '$&\u2060')
 }
 
 /**
- * Finds the file's message. Returns undefined if the lookup fails, for example without its scope. The file id then
- * serves as the ref.
+ * Finds the file's message. Undefined if the lookup fails, for example without its scope. The file id then serves as the
+ * ref.
  */
 async function findFileMessage(
   file: string,
@@ -246,6 +257,7 @@ async function findFileMessage(
   }
 }
 
+/** Returns the file's id in a response of `files.uploadV2`. Undefined without one. */
 function uploadedFileId(files: unknown): string | undefined {
   const [completed] = asList(files)
   const [file] = asList(asFields(completed).files)
@@ -262,7 +274,7 @@ function asList(value: unknown): readonly unknown[] {
 }
 
 /**
- * A message's blocks, and the fallback text for notifications. Throws `too-long` if the blocks exceed Slack's limit.
+ * Returns a message's blocks, and the fallback text for notifications. Throws `too-long` if the blocks exceed Slack's limit.
  */
 export function messageContent(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
@@ -289,25 +301,31 @@ export function messageContent(bubble: Bubble): SlackFields {
   return { text: lead === '' ? fallback : `${lead} ${fallback}`, blocks }
 }
 
-/** The length of all texts in a message's blocks, with Slack's overhead for each but the first, which has the text. */
+/**
+ * Returns the length of all texts in a message's blocks, with Slack's overhead for each but the first, which has the text.
+ */
 function totalLength(blocks: readonly SlackFields[]): number {
   return blocks.reduce((sum, block) => sum + blockOverhead + countCharacters(block), -blockOverhead)
 }
 
+/** Counts the characters of all strings in a value. */
 function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce((sum: number, inner) => sum + countCharacters(inner), 0)
 }
 
-/** Text that Slack doesn't format, below the mentioned people. */
+/** Returns a block with text that Slack doesn't format, below the mentioned people. */
 function unformattedBlock(text: string, people: readonly string[]): SlackFields {
   const users = people.map((id) => ({ type: 'user', user_id: id }))
   const content = { type: 'text', text: people.length === 0 ? text : `\n${text}` }
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [...users, content] }] }
 }
 
-/** A single question that only has options becomes a select. Every other form becomes a button that opens a dialog. */
+/**
+ * Returns the control of a form. A single question that only has options becomes a select. Every other form becomes a button
+ * that opens a dialog.
+ */
 function formBlock(form: Form): SlackFields {
   const options = selectLabels(form)
   if (options) {
@@ -324,7 +342,10 @@ function formBlock(form: Form): SlackFields {
   return { type: 'actions', block_id: ids.form, elements: [button] }
 }
 
-/** Returns the labels if they can be the options' values: few, unique and short enough. */
+/**
+ * Returns the labels of a single question if they can be the options' values: few, unique and short enough. Undefined
+ * otherwise.
+ */
 function selectLabels({ questions }: Form): readonly string[] | undefined {
   const [question, ...more] = questions
   if (!question || more.length > 0 || question.multiple || question.custom) return undefined
@@ -353,7 +374,7 @@ const pageSize = 100
 /** How far Slack's clock and ours may differ, in ms. */
 const skewMs = 60_000
 
-/** Metadata by which `lookUp` finds a post. Invisible to people. */
+/** Returns metadata by which `lookUp` finds a post. Invisible to people. */
 function postMetadata(key: string): SlackFields {
   return { event_type: eventType, event_payload: { key } }
 }
@@ -426,6 +447,7 @@ async function claimOpenStream(
   return { type: found.length === 0 && wallTime(clock) < since + streamMs ? 'absent' : 'unknown' }
 }
 
+/** Returns the key that `post` put into a message's metadata. Undefined for other messages. */
 function postKeyOf({ metadata }: SlackFields): unknown {
   const { event_type, event_payload } = asFields(metadata)
   return event_type === eventType ? asFields(event_payload).key : undefined

@@ -61,7 +61,10 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   })
   return { receive: receiveBody, settled }
 
-  /** Ignored events count as taken. An unreadable one is reported. */
+  /**
+   * Passes an event on. Resolves with false if the host did not take it. Ignored events count as taken. An unreadable one is
+   * reported.
+   */
   async function receiveBody(body: unknown): Promise<boolean> {
     const read = readBody(body, isOwnCommand)
     if (!read) onError(new SlackError('malformed', 'Skipped a Slack payload that is not an event.'))
@@ -72,8 +75,8 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   }
 
   /**
-   * In a channel, accepts only mentions and then every message in that thread, unless the host wants all messages.
-   * Records the thread of an accepted text, and its author.
+   * Whether the host gets the inbound. In a channel, accepts only mentions and then every message in that thread, unless the
+   * host wants all messages. Records the thread of an accepted text, and its author.
    */
   function acceptAndRecord(received: Received): boolean {
     if (received.type !== 'text') return true
@@ -84,7 +87,10 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     return true
   }
 
-  /** Adds `answer`. The host doesn't get presses that open a dialog, and those of a form that is lost. */
+  /**
+   * Returns the inbound with its `answer`. Undefined for presses that open a dialog, which this opens, and for those of a
+   * form that is lost.
+   */
   async function withAnswer(received: Received): Promise<Inbound | undefined> {
     if (received.type === 'stop') return received
     const { chat, actor } = received
@@ -124,7 +130,10 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     return { ...press, type: 'press', values: answersOf(form, state), answer }
   }
 
-  /** Opens the dialog. Slack requires it within 3 s of the press, so `mayAnswer` is only checked on submission. */
+  /**
+   * Opens the dialog, and reports a failure. Slack requires it within 3 s of the press, so `mayAnswer` is only checked on
+   * submission.
+   */
   async function openDialog({ chat, trigger }: Opening, view: SlackFields): Promise<void> {
     const about = { type: 'press', chat }
     const pace = pacerOf(api, clock).chat(chat, slackLimits)
@@ -134,6 +143,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   }
 }
 
+/** Returns the fields to post in the chat's thread, or else below the message. */
 function threadFields({ id, thread }: Chat, messageId: string | undefined): SlackFields {
   const at = thread ?? messageId
   return { channel: id, ...(at !== undefined && { thread_ts: at }) }
@@ -156,6 +166,7 @@ interface Threads {
 /** How many threads to keep. The oldest are dropped. */
 const mostThreads = 1000
 
+/** Remembers the newest threads that the app takes part in, with their authors. */
 export function createThreads(): Threads {
   const joined = createRecent<SlackRecipient | undefined>(mostThreads)
   return {

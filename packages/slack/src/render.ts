@@ -77,7 +77,7 @@ export function disableMentions(source: string): string {
 
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
-/** Replaces links that can't be opened or mislead. */
+/** Returns the source with links that can't be opened or mislead replaced by text. */
 function replaceClosedLinks(source: string): string {
   if (!mayHaveClosedLink(source)) return source
   const closed = closedLinks(lex(source))
@@ -96,7 +96,10 @@ function replaceClosedLinks(source: string): string {
   return isOpen ? text : source.replace(ANY_LINK, `$&${joiner}`)
 }
 
-/** Checks quickly, without parsing the Markdown. A bare address may be closed for its scheme, or for an @ in it. */
+/**
+ * Whether a text may have a closed link: a quick check, without parsing the Markdown. A bare address may be closed for its
+ * scheme, or for an @ in it.
+ */
 function mayHaveClosedLink(source: string): boolean {
   return MAY_HAVE_LINKS.test(source) || (/[@&]/.test(source) && /:\/\/|www\./i.test(source))
 }
@@ -105,7 +108,7 @@ const MAY_HAVE_LINKS = /\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:|\bftp:\/\//i
 
 const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
 
-/** The label as it was written. `[label](address)` also shows the address. */
+/** Returns a link's label as it was written. `[label](address)` also shows the address. */
 function labelAndAddress(token: LinkToken): string {
   const label =
     token.type === 'image'
@@ -117,7 +120,7 @@ function labelAndAddress(token: LinkToken): string {
   return token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
 }
 
-/** The source of a link, with invisible characters that keep Slack from reading it as one. */
+/** Returns the source of a link, with invisible characters that keep Slack from reading it as one. */
 function disabledSource({ raw }: LinkToken): string {
   const text = raw.replaceAll('](', `]${joiner}(`)
   const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text
@@ -125,14 +128,14 @@ function disabledSource({ raw }: LinkToken): string {
   return bare.endsWith(']') ? bare.replace(/(?<!\\)\]/g, `${joiner}]`) : bare
 }
 
-/** In order, the links that can't be opened or whose text names another address. */
+/** Returns the links that can't be opened or whose text names another address, in order. */
 function closedLinks(tokens: readonly Token[]): readonly LinkToken[] {
   const found: LinkToken[] = []
   collectClosedLinks(tokens, found)
   return found
 }
 
-/** Collects into one list, because a text may have thousands of links. */
+/** Adds the closed links to `found`: one list, because a text may have thousands of links. */
 function collectClosedLinks(tokens: readonly Token[], found: LinkToken[]): void {
   for (const token of tokens) {
     if (token.type === 'text' && !token.tokens) continue
@@ -146,13 +149,13 @@ function collectClosedLinks(tokens: readonly Token[], found: LinkToken[]): void 
   }
 }
 
-/** Whether it can't be opened, or its text names another address. */
+/** Whether a link can't be opened, or its text names another address. */
 function isClosedLink(token: LinkToken): boolean {
   const href = addressOf(token)
   return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(visibleText(token.tokens), href))
 }
 
-/** The text of a link without formats. */
+/** Returns the text of a link without formats. */
 function visibleText(tokens: Parameters<typeof knownTokens>[0]): string {
   return knownTokens(tokens)
     .map((token) => {
@@ -162,13 +165,13 @@ function visibleText(tokens: Parameters<typeof knownTokens>[0]): string {
     .join('')
 }
 
-/** A text object that Slack doesn't format. */
+/** Returns a text object that Slack doesn't format. */
 export function plainText(text: string): SlackFields {
   return { type: 'plain_text', text, emoji: false }
 }
 
 /**
- * A `plainText` with hidden characters made visible, cut to `most` UTF-16 units. Never blank, because Slack refuses
+ * Returns a `plainText` with hidden characters made visible, cut to `most` UTF-16 units. Never blank, because Slack refuses
  * that.
  */
 export function plainLabel(text: string, most: number): SlackFields {

@@ -49,7 +49,7 @@ export function slackSink(options: SlackSinkOptions): Sink {
   })
 }
 
-/** Throws early, because Slack would refuse every call without a token. */
+/** Throws `invalid` if the client has an unusable token, because Slack would refuse every call. */
 export function requireToken(api: SlackApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

@@ -38,6 +38,7 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
   let stopTimer = (): void => {}
   return { start, stop }
 
+  /** Begins to listen and connects. Does nothing if it has started. */
   function start(): void {
     if (isStarted) return
     isStarted = true
@@ -46,6 +47,7 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
     connect()
   }
 
+  /** Stops listening, and disconnects. Connects no more. */
   async function stop(): Promise<void> {
     if (!isStarted) return
     isStarted = false
@@ -55,7 +57,7 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
     await disconnect()
   }
 
-  /** Reports a failure. */
+  /** Disconnects the socket. A failure is reported. */
   async function disconnect(): Promise<void> {
     try {
       await socket.disconnect()
@@ -94,12 +96,15 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
     )
   }
 
-  /** Slack ends each connection after some hours, and delivers missed events later. */
+  /** Reconnects. Slack ends each connection after some hours, and delivers missed events later. */
   function onDisconnected(): void {
     reconnect(new SlackError('updates', 'The socket to Slack ended.'))
   }
 
-  /** Reconnects, also after a refusal: Slack may refuse a right token for a while, and a person can fix a wrong one. */
+  /**
+   * Connects again after the monitor's back-off, also after a refusal: Slack may refuse a right token for a while, and a
+   * person can fix a wrong one. Does nothing while that is waiting, or after the stop.
+   */
   function reconnect(error: SlackError): void {
     if (!isStarted || isWaiting) return
     isWaiting = true
@@ -107,7 +112,7 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
     stopTimer = clock.after(waitMs, connect)
   }
 
-  /** Acknowledges the envelope unless its body was not taken. */
+  /** Passes the body on, and acknowledges the envelope unless the body was not taken. */
   function onEnvelope({ ack, body }: SlackEnvelope): void {
     // Slack resends an unacknowledged event, which is then dropped as a duplicate.
     const acknowledged = receiveBody(body).then((isTaken) => (isTaken ? ack() : undefined))
@@ -115,7 +120,7 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
   }
 }
 
-/** Converts a failure to open the socket. */
+/** Returns a failure to open the socket as a `SlackError`: `unauthorized` for a rejected token, otherwise `updates`. */
 export function toSocketError(error: unknown): SlackError {
   const response = responseOf(error)
   const code = response?.type === 'refused' ? response.error : undefined

@@ -45,7 +45,10 @@ const taskTitleLength = 120
 
 const statuses = { pending: 'pending', running: 'in_progress', done: 'complete', failed: 'error' } as const
 
-/** Slack's native streams. Sends only chunks, because a stream that began with chunks can't continue as text. */
+/**
+ * Creates Slack's native stream of a thread. Sends only chunks, because a stream that began with chunks can't continue as
+ * text.
+ */
 export function createStream(options: StreamTarget): AppendStream {
   const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced } = options
   /** Open streams, by message id. */
@@ -60,6 +63,7 @@ export function createStream(options: StreamTarget): AppendStream {
     close: closeStream,
   }
 
+  /** Opens a stream with the piece, and returns its message. */
   async function openStream(piece: StreamPiece, { signal }: EditOptions): Promise<MessageRef> {
     const sent: SentTasks = { tasks: new Set(), bytes: 0 }
     const chunks = buildChunks(piece, sent)
@@ -74,7 +78,7 @@ export function createStream(options: StreamTarget): AppendStream {
     return ref
   }
 
-  /** Makes no call if the piece has nothing new. */
+  /** Appends what is new in the piece. Makes no call if nothing is. */
   async function append(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = buildChunks(piece, openStreams.get(ref.id))
     if (chunks.length === 0) return
@@ -82,7 +86,7 @@ export function createStream(options: StreamTarget): AppendStream {
     await requireStreams(call('chat.appendStream', { channel, ts: ref.id, chunks }, { verb: 'append', signal }))
   }
 
-  /** Sends the rest, and tells Slack whether the reply continues. */
+  /** Sends the rest and closes the stream, and tells Slack whether the reply continues. */
   async function closeStream(ref: MessageRef, piece: StreamPiece, { signal }: EditOptions): Promise<void> {
     const chunks = buildChunks(piece, openStreams.get(ref.id))
     const more = { ...(chunks.length > 0 && { chunks }), session_status: isWorking() ? 'processing' : 'active' }
@@ -91,7 +95,10 @@ export function createStream(options: StreamTarget): AppendStream {
     openStreams.delete(ref.id)
   }
 
-  /** Disables streams if the workspace or channel has none. The sink then edits messages instead. */
+  /**
+   * Resolves as the call does. If the workspace or channel has no streams, disables them and rejects with `unreachable`. The
+   * sink then edits messages instead.
+   */
   async function requireStreams<T>(called: Promise<T>): Promise<T> {
     try {
       return await called
@@ -105,7 +112,7 @@ export function createStream(options: StreamTarget): AppendStream {
   }
 }
 
-/** Records the piece's tasks in `sent`, and leaves out those that exceed the budget. */
+/** Returns the chunks of a piece. Records its tasks in `sent`, and leaves out those that exceed the budget. */
 function buildChunks(
   { text, tasks, plan }: StreamPiece,
   sent: SentTasks = { tasks: new Set(), bytes: 0 },
@@ -125,12 +132,15 @@ function buildChunks(
   ]
 }
 
-/** Titles come from the model, so their mentions are disabled like the text's. */
+/** Returns a title without mentions, cut to Slack's length. Titles come from the model, so they are treated like text. */
 function safeTitle(title: string): string {
   return clipWellFormed(disableMentions(title), taskTitleLength)
 }
 
-/** The reason that a task failed, shown below its title. Left out once the budget is used up. Slack counts it twice. */
+/**
+ * Returns the reason that a task failed, shown below its title, and counts it in `sent`. Empty once the budget is used up.
+ * Slack counts it twice.
+ */
 function reserveOutput(reason: string | undefined, sent: SentTasks): { readonly output?: string } {
   if (reason === undefined) return {}
   const output = safeTitle(reason)
@@ -140,7 +150,10 @@ function reserveOutput(reason: string | undefined, sent: SentTasks): { readonly 
   return { output }
 }
 
-/** Returns false for a new task once the budget is used up. A task that was sent before always gets its updates. */
+/**
+ * Whether the task may be sent, which counts it in `sent`. False for a new task once the budget is used up. A task that was
+ * sent before always gets its updates.
+ */
 function reserveTask({ id, title }: Task, sent: SentTasks): boolean {
   if (sent.tasks.has(id)) return true
   const length = sent.bytes + bytesOf(safeTitle(title))
@@ -170,7 +183,10 @@ interface Status {
 /** Characters of a status. Slack documents no limit, but a longer one is unreadable. */
 const statusLength = 100
 
-/** Uses two methods together: the session status, which has the Stop button, and the older status text. */
+/**
+ * Creates the status of a thread. Uses two methods together: the session status, which has the Stop button, and the older
+ * status text.
+ */
 export function createStatus(options: StatusTarget): Status {
   const { call, channelId: channel_id, threadTs: thread_ts, features, clock } = options
   let isOn = false
@@ -183,7 +199,7 @@ export function createStatus(options: StatusTarget): Status {
     },
   }
 
-  /** Sends in order. Skips the text if a newer call follows. */
+  /** Sends the status after earlier ones. Skips the text if a newer call follows. */
   async function set(on: boolean, { doing, signal }: Activity): Promise<void> {
     const isNew = on !== isOn
     isOn = on
@@ -203,8 +219,8 @@ export function createStatus(options: StatusTarget): Status {
   }
 
   /**
-   * Sends the current state. Retries the end, because a missed one would leave the session shown as processing for an
-   * hour.
+   * Sends the current state of the session. Sends the end again after a rate limit, because a missed one would leave the
+   * session shown as processing for an hour.
    */
   async function sendSession(signal?: AbortSignal): Promise<void> {
     const waitMs = await sendIfSupported('sessions', { status: isOn ? 'processing' : 'active' }, signal)
@@ -212,8 +228,8 @@ export function createStatus(options: StatusTarget): Status {
   }
 
   /**
-   * Skips a missing or rate-limited feature. Returns how long to wait, in ms, if the call was skipped or refused for
-   * its rate.
+   * Sends a status, unless the feature is missing or rate-limited. Ignores failures. Returns how long to wait, in ms, if the
+   * call was skipped or refused for its rate.
    */
   async function sendIfSupported(
     feature: 'sessions' | 'statuses',

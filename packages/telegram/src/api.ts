@@ -132,12 +132,12 @@ export interface TelegramMove {
 /** Turns link previews off, so that Telegram doesn't load an address that a model wrote. Rich messages have none. */
 export const noPreview: TelegramFields = { link_preview_options: { is_disabled: true } }
 
-/** Converts an id to a number, because some methods only accept numbers. Usernames stay strings. */
+/** Returns an id as a number, because some methods only accept numbers. Usernames stay strings. */
 export function toChatId(id: number | string): number | string {
   return typeof id === 'string' && /^-?\d+$/.test(id) ? Number(id) : id
 }
 
-/** The reference of a message. Dates are in seconds. 0 marks an inaccessible message. */
+/** Returns the reference of a message. Dates are in seconds. 0 marks an inaccessible message, whose ref has no time. */
 export function refOf({ message_id, date }: TelegramPosted): MessageRef {
   return { id: String(message_id), ...(date && { postedAt: date * 1000 }) }
 }
@@ -146,8 +146,8 @@ const botsByOptions = new WeakMap<object, Map<string, object>>()
 const botsByToken = new Map<string, object>()
 
 /**
- * One object per bot, shared by its clients. grammY creates a new `Api` for each update (`ctx.api`), with the token and
- * the client options of `bot.api`. Any other client is its own bot.
+ * Returns the object that all clients of one bot share. grammY creates a new `Api` for each update (`ctx.api`), with the
+ * token and the client options of `bot.api`. Any other client is its own bot.
  */
 export function botOf(api: object): object {
   if (!('token' in api) || typeof api.token !== 'string') return api
@@ -158,7 +158,7 @@ export function botOf(api: object): object {
   return bot
 }
 
-/** The bots that were created with these client options, by token. */
+/** Returns the bots that were created with these client options, by token. Remembers an empty map for new options. */
 function botsOfOptions(options: object): Map<string, object> {
   const bots = botsByOptions.get(options) ?? new Map<string, object>()
   botsByOptions.set(options, bots)
@@ -193,7 +193,7 @@ const mostChats = 1000
 
 const features = new WeakMap<object, Features>()
 
-/** What the bot's server supports, shared by the bot's clients. Assumes everything at first. */
+/** Returns what the bot's server supports, shared by the bot's clients. Assumes everything at first. */
 export function featuresOf(api: TelegramApi): Features {
   const bot = botOf(api)
   const known = features.get(bot) ?? newFeatures()
@@ -205,7 +205,7 @@ function newFeatures(): Features {
   return { rich: newFeature(), drafts: newFeature(), draftless: createRecent(mostChats), moved: new Map() }
 }
 
-/** A method that counts as known until `mostRefusals` calls in a row were refused. */
+/** Creates a feature that counts as known until `mostRefusals` calls in a row were refused. */
 function newFeature(): Feature {
   let refusals = 0
   return {

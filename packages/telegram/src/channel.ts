@@ -84,7 +84,9 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     handleUpdate,
   }
 
-  /** Replies to the inbound's message, and lets only its author answer. Options in `more` take precedence. */
+  /**
+   * Creates a sink that replies to the inbound's message and lets only its author answer. Options in `more` take precedence.
+   */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<TelegramSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return telegramSink({
@@ -99,13 +101,14 @@ export function telegramChannel(options: TelegramChannelOptions): TelegramChanne
     })
   }
 
-  /** Waits until the host is done. Reports a value that isn't an update. */
+  /** Passes an update on, and waits until the host is done. Reports a value that isn't an update. */
   async function handleUpdate(value: unknown): Promise<void> {
     const update = receiver.read(value)
     if (update) return void (await receiver.receive(update))
     onError(new TelegramError('malformed', 'The value passed to handleUpdate is not a Telegram update.'))
   }
 
+  /** Creates the webhook, which only accepts requests with the secret. */
   function createWebhookFor(secret: string): Webhook {
     const isSecret = secretComparer(secret)
     return createWebhook({
@@ -129,14 +132,17 @@ function requireSecret(secretToken: string | undefined): void {
 /** The header with the `secret_token` of `setWebhook`. https://core.telegram.org/bots/api#setwebhook */
 const secretHeader = 'x-telegram-bot-api-secret-token'
 
-/** 405 unless it is a POST, and 401 without the right secret. Undefined if the request is accepted. */
+/** Returns 405 unless the request is a POST, and 401 without the right secret. Undefined if it is accepted. */
 function refusalOf(isSecret: (sent: string) => boolean, { method, headers }: WebhookHead): WebhookAnswer | undefined {
   if (method.toUpperCase() !== 'POST') return { status: 405 }
   const sent = headers[secretHeader]
   return typeof sent === 'string' && isSecret(sent) ? undefined : { status: 401 }
 }
 
-/** 200 once the host took the update, or if it can't be read. 503 if it wasn't taken, and 400 without an id. */
+/**
+ * Passes the update of a request on. Resolves with 200 once the host took it, or if it can't be read, which is reported.
+ * Resolves with 503 if it wasn't taken, and 400 without an id.
+ */
 async function answerWebhook(
   { body }: WebhookRequest,
   { read, receive }: Receiver,

@@ -47,6 +47,7 @@ export const bridgeChannel: BridgeChannel<TelegramConfig> = {
   },
 }
 
+/** Loads grammY and creates a client. Rejects if grammY is not installed. Makes no call. */
 async function createApi({ token, apiRoot }: TelegramConfig, host: Pick<ChannelHost, 'secret'>): Promise<Api> {
   const { Api } = await loadClient('grammy', () => import('grammy'))
   return new Api(host.secret(token), { apiRoot: apiRootOf(apiRoot) })

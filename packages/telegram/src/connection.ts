@@ -80,7 +80,7 @@ export function telegramConnection(
   }
 }
 
-/** The bot itself. Rejects with a `TelegramError` if Telegram refuses its token. */
+/** Returns the bot itself. Rejects with a `TelegramError` if Telegram refuses its token. */
 export async function fetchBot(
   api: Pick<TelegramBridgeApi, 'getMe'>,
   clock: Clock,
@@ -95,8 +95,8 @@ export async function fetchBot(
 }
 
 /**
- * Throws `too-long` above 20 MB, the most that bots can download, and `refused` for a path on the server's disk.
- * https://core.telegram.org/bots/api#getfile
+ * Returns a file's path on the server. Throws `too-long` above 20 MB, the most that bots can download, and `refused` for a
+ * path on the server's disk. https://core.telegram.org/bots/api#getfile
  */
 async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile, clock: Clock): Promise<string> {
   try {
@@ -116,7 +116,7 @@ async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile
   )
 }
 
-/** The Bot API's address, without a trailing slash. */
+/** Returns the Bot API's address, without a trailing slash. */
 export function apiRootOf(apiRoot: string = publicRoot): string {
   return apiRoot.replace(/\/+$/, '')
 }

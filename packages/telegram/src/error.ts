@@ -14,12 +14,12 @@ export class TelegramError extends ChannelError<TelegramErrorType> {
   override readonly name = 'TelegramError'
 }
 
-/** The error for an update that can't be read. */
+/** Returns the error for an update that can't be read. */
 export function unreadableUpdateError(id: number | undefined): TelegramError {
   return new TelegramError('malformed', `Skipped update ${id ?? 'without an id'}, which can't be read.`)
 }
 
-/** The error for a token that Telegram rejects with that status. */
+/** Returns the error for a token that Telegram rejects with that status. */
 export function rejectedTokenError(code: number, cause?: unknown): TelegramError {
   const message = `Telegram rejected the bot's token (${code}). Use the one that @BotFather shows now.`
   return new TelegramError('unauthorized', message, { cause })
@@ -54,7 +54,7 @@ export const toPortError: ToPortError = createToPortError('Telegram', (error) =>
   return { type: errorTypeOf(response), reason: `${code} ${description}`, cause: error, retryAfterMs, scope: 'unknown' }
 })
 
-/** The error response of a failed call. Undefined without a response, or with an unreadable one. */
+/** Returns the error response of a failed call. Undefined without a response, or with an unreadable one. */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error) || !('error_code' in error) || typeof error.error_code !== 'number') return undefined
   const description = 'description' in error ? String(error.description) : ''
@@ -64,12 +64,12 @@ export function responseOf(error: unknown): ErrorResponse | undefined {
   return { code: error.error_code, description, retryAfterS, movedTo }
 }
 
-/** The new id of the chat, if a call failed because its group became a supergroup. */
+/** Returns the new id of the chat, if a call failed because its group became a supergroup. Undefined otherwise. */
 export function movedToIn(error: unknown): number | undefined {
   return error instanceof PortError ? responseOf(error.cause)?.movedTo : undefined
 }
 
-/** Telegram answers 401 to a wrong token, and 404 to one that isn't even formed like a token. */
+/** Whether Telegram rejects the token: 401 for a wrong one, and 404 for one that isn't even formed like a token. */
 export function isTokenRejection(code: number): boolean {
   return code === 401 || code === 404
 }
@@ -79,6 +79,7 @@ function numberField(fields: object, name: string): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
+/** Returns the error's type, by the description for a 400 and else by the code. */
 function errorTypeOf({ code, description }: ErrorResponse): PortErrorType {
   if (code !== 400) return typeOfStatus(code)
   return badRequests.find(([, pattern]) => pattern.test(description))?.[0] ?? 'refused'
@@ -88,12 +89,15 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`, so the text is empty. */
+/**
+ * Whether the server lacks the method. Older servers answer 404 for an unknown method, and ignore an unknown `rich_message`,
+ * so the text is empty.
+ */
 export function isUnknownMethod({ code, description }: ErrorResponse): boolean {
   return code === 404 || (code === 400 && /message text is empty/i.test(description))
 }
 
-/** Treats the refusal of an edit without changes as success. */
+/** Resolves as the edit does, but with undefined if Telegram refuses it because it changes nothing. */
 export async function ignoreUnchanged(edited: Promise<unknown>): Promise<unknown> {
   try {
     return await edited

@@ -120,12 +120,12 @@ export function toUpdate(value: unknown, botID?: string): Update | undefined {
 
 const numbered = z.object({ update_id: z.number() })
 
-/** Reads the id alone, because the next poll's `offset` must also pass an unreadable update. */
+/** Returns the id alone, because the next poll's `offset` must also pass an unreadable update. Undefined without one. */
 export function updateIdOf(value: unknown): number | undefined {
   return numbered.safeParse(value).data?.update_id
 }
 
-/** Undefined for updates that a channel ignores, for example those of bots. */
+/** Returns what an update brings. Undefined for updates that a channel ignores, for example those of bots. */
 function receivedIn(
   { message, callback_query, stopped_message_generation: stop }: z.infer<typeof schema>,
   botID: string | undefined,
@@ -151,13 +151,13 @@ function receivedIn(
   }
 }
 
-/** Both chats of a move report it. Undefined for every other message. */
+/** Returns the move of a group to another id, which both chats report. Undefined for every other message. */
 function moveIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.infer<typeof message>) {
   if (to !== undefined) return { type: 'moved', from: String(chat.id), to: String(to) } as const
   return from === undefined ? undefined : ({ type: 'moved', from: String(from), to: String(chat.id) } as const)
 }
 
-/** Undefined for messages of bots, and for those without text and files. */
+/** Returns the text and files of a message. Undefined for messages of bots, and for those without text and files. */
 function textOrFilesIn(raw: Message, botID: string | undefined): Received | undefined {
   const files = filesIn(raw)
   const text = raw.text ?? raw.caption ?? (files.length > 0 ? '' : undefined)
@@ -183,7 +183,7 @@ function textOrFilesIn(raw: Message, botID: string | undefined): Received | unde
   }
 }
 
-/** A leading command that names a bot, and all mentions by username. */
+/** Returns all mentions by username, and the bot's name in a leading command. */
 function namesIn(text: string, marks: z.infer<typeof entities>): readonly NameInText[] {
   return marks.flatMap(({ type, offset, length }): readonly NameInText[] => {
     const from = offset
@@ -205,7 +205,7 @@ const fileKinds = {
   video: ['video.mp4', 'video/mp4'],
 } as const
 
-/** Of a photo, only the largest size. */
+/** Returns the files of a message. Of a photo, only the largest size. */
 function filesIn(raw: Message): readonly InboundFile[] {
   const { photo, document, voice, audio, video } = raw
   // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize
@@ -218,7 +218,7 @@ function filesIn(raw: Message): readonly InboundFile[] {
   })
 }
 
-/** Cuts names out of a text, each mention with the space after it. The rest stays verbatim. */
+/** Returns the text without these names. Each mention is cut out with the space after it. The rest stays verbatim. */
 export function withoutNames(text: string, names: readonly NameInText[]): string {
   const cut = names.toReversed().reduce((rest, { type, from, to }) => {
     const after = rest.slice(to)
@@ -227,7 +227,7 @@ export function withoutNames(text: string, names: readonly NameInText[]): string
   return cut.trim()
 }
 
-/** True if the person didn't type this text now, so that it can't answer what the chat shows. */
+/** Whether the person didn't type this text now, so that it can't answer what the chat shows. */
 function isNotTyped({ forward_origin, forward_date, via_bot, is_from_offline }: z.infer<typeof message>): boolean {
   const isByOthers = [forward_origin, forward_date, via_bot].some((mark) => mark !== undefined)
   return isByOthers || is_from_offline === true
@@ -236,7 +236,10 @@ function isNotTyped({ forward_origin, forward_date, via_bot, is_from_offline }: 
 /** The service account of anonymous administrators without `sender_chat`. https://core.telegram.org/bots/api#message */
 const anonymousAdmin = 1_087_968_824
 
-/** The author of a message. A message posted in a chat's name hides it. Returns undefined for messages from bots. */
+/**
+ * Returns the author of a message. A message posted in a chat's name hides its author, who is then anonymous. Undefined for
+ * messages from bots.
+ */
 function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Actor | undefined {
   const poster = as ?? (from?.id === anonymousAdmin ? chat : undefined)
   if (poster) return { ...actorOf(poster), isAnonymous: true }
@@ -244,8 +247,8 @@ function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Act
 }
 
 /**
- * The message that was replied to. In a topic, a message that isn't a reply still has the topic's first message as
- * `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
+ * Returns the message that was replied to. Undefined if it isn't a reply. In a topic, a message that isn't a reply still has
+ * the topic's first message as `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
  */
 function repliedMessageIn(raw: Message): MessageRef | undefined {
   const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = raw
@@ -255,12 +258,12 @@ function repliedMessageIn(raw: Message): MessageRef | undefined {
   return { id: String(replied.message_id) }
 }
 
-/** The thread is kept only if it is a topic. */
+/** Returns the chat of a message, with its thread only if that is a topic. */
 function chatIn({ chat, message_thread_id, is_topic_message }: z.infer<typeof place>): Chat {
   return chatOf(chat.id, is_topic_message === true ? message_thread_id : undefined)
 }
 
-/** Uses the full name, or else the title, the username or the id. */
+/** Returns a person with the full name, or else the title, the username or the id. */
 function actorOf({ id, first_name, last_name, username, title }: z.infer<typeof person>): Actor {
   const full = [first_name, last_name].filter((name) => name !== undefined && name !== '').join(' ')
   return { id: String(id), name: full || title || username || String(id) }

@@ -42,7 +42,7 @@ export const draftRenewMs = 20_000
 const burst: Budget = { calls: 3, perMs: 3300 }
 
 /**
- * Limits of one chat. `rich`: for rich messages instead of HTML.
+ * Returns the limits of one chat. `rich`: for rich messages instead of HTML.
  *
  * The rates are from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a
  * second in a chat apart from short bursts, 20 a minute in a group, about 30 a second in all. Edits and drafts count too,
@@ -70,13 +70,17 @@ export function telegramLimits(kind: TelegramChatKind, rich: boolean): Limits {
   }
 }
 
-/** Groups, supergroups and channels have negative ids, or usernames. https://core.telegram.org/bots/api#chat */
+/**
+ * Returns the kind of a chat by its id. Groups, supergroups and channels have negative ids, or usernames.
+ * https://core.telegram.org/bots/api#chat
+ */
 export function kindOf(chatId: number | string): TelegramChatKind {
   return typeof chatId === 'number' && chatId > 0 ? 'private' : 'group'
 }
 
 /**
- * The `Chat` of a chat or topic, as inbounds and sinks use it. Positive ids are people's, so those chats are private.
+ * Returns the `Chat` of a chat or topic, as inbounds and sinks use it. Positive ids are people's, so those chats are
+ * private.
  */
 export function chatOf(chatId: number | string, thread: number | undefined): Chat {
   const kind = kindOf(toChatId(chatId)) === 'private' ? 'private' : 'shared'

@@ -56,7 +56,10 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     },
   }
 
-  /** Reports and retries failures. At the end, waits for the updates in work and confirms them. */
+  /**
+   * Polls until the signal aborts, reporting and retrying failures. At the end, waits for the updates in work and confirms
+   * them.
+   */
   async function pollUntilAborted(signal: AbortSignal): Promise<void> {
     let offset: number | undefined
     let hasFailed = false
@@ -111,12 +114,13 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     end()
   }
 
+  /** Makes one poll, and resolves with its updates. Rejects with a `PortError`. */
   async function fetchUpdates(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
     const call = { what: 'getUpdates', timeoutMs: pollDeadlineMs, signal, clock, toPortError }
     return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
-  /** Skips an update in work. Reports an unreadable one, which counts as handled. */
+  /** Passes an update on in the background. Skips an update in work. Reports an unreadable one, which counts as handled. */
   function startHandling(rawUpdate: unknown): void {
     const id = updateIdOf(rawUpdate)
     if (id !== undefined && open.has(id) && open.get(id) !== 'not-taken') return
@@ -128,7 +132,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
       void tasks.add(receiver.receive(update).then((isTaken) => void open.set(id, isTaken ? 'handled' : 'not-taken')))
   }
 
-  /** The oldest unhandled update, or else the one after the newest. */
+  /** Returns the id of the oldest unhandled update, or else the one after the newest. Undefined without updates. */
   function nextOffset(): number | undefined {
     const left = [...open].flatMap(([id, state]) => (state === 'handled' ? [] : [id]))
     if (left.length > 0) return Math.min(...left)
@@ -145,12 +149,18 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   }
 }
 
-/** The response in a failed call. Network errors are not kept as the cause: their URL contains the token. */
+/**
+ * Returns the response in a failed call. Undefined without one. Network errors are not kept as the cause: their URL contains
+ * the token.
+ */
 function responseIn(error: unknown): ReturnType<typeof responseOf> {
   return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 
-/** `conflict` if another process or a webhook takes the updates, and `updates` for any other failure. */
+/**
+ * Returns the error of a failed poll: `conflict` if another process or a webhook takes the updates, and `updates` for any
+ * other failure.
+ */
 function pollingError(error: unknown): TelegramError {
   const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
   const failure = toPortError(error, 'getUpdates')

@@ -91,7 +91,9 @@ export function createTelegramPort(
     return rich && features.rich.isKnown()
   }
 
-  /** `maxLength` is a getter: it changes when the server turns out not to support rich messages. */
+  /**
+   * Returns the chat's limits. `maxLength` is a getter: it changes when the server turns out not to support rich messages.
+   */
   function currentLimits(): ChannelPort['limits'] {
     const { maxLength: richLength, ...fixed } = telegramLimits(kind, true)
     const { maxLength: plainLength } = telegramLimits(kind, false)
@@ -103,6 +105,7 @@ export function createTelegramPort(
     }
   }
 
+  /** Posts a message in the best format that the server supports, and records its id. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const other = (): TelegramFields => ({
       ...thread,
@@ -121,7 +124,7 @@ export function createTelegramPort(
     return recordPosted(refOf(posted))
   }
 
-  /** Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
+  /** Edits a message. Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const other = { ...keyboardFields(bubble), ...noPreview }
     await sendInBestFormat(
@@ -140,26 +143,29 @@ export function createTelegramPort(
     )
   }
 
-  /** Succeeds for a message that is already gone. */
+  /** Removes a message. Succeeds for one that is already gone. */
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
     await ignoreGone(
       callChat('remove', removing, (signal) => api.deleteMessage(currentChatId(), reachableIdOf(ref), signal)),
     )
   }
 
-  /** Telegram ends the indicator after 5 s, and with the next message. */
+  /** Shows the typing notice. Can't hide it: Telegram does so after 5 s, and with the next message. */
   async function typing(on: boolean, options: EditOptions): Promise<void> {
     if (on) await callChat('typing', options, (signal) => api.sendChatAction(currentChatId(), 'typing', thread, signal))
   }
 
-  /** Only checks whether Telegram answers, because the Bot API can't read a chat. A refusal is an answer too. */
+  /**
+   * Resolves with `unknown` once Telegram answers, even with a refusal, because the Bot API can't read a chat. Rejects while
+   * it doesn't.
+   */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     return await lookUpByProbe(
       callChat('look-up', options, (signal) => api.sendChatAction(currentChatId(), 'typing', thread, signal)),
     )
   }
 
-  /** Cuts the caption to the length that Telegram takes. */
+  /** Posts a file. Cuts the caption to the length that Telegram takes. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await inputFileOf(new TextEncoder().encode(text), name)
     const other = (): TelegramFields => ({
@@ -185,7 +191,8 @@ export function createTelegramPort(
   }
 
   /**
-   * Shows a draft. Never retried where the server or the chat has no drafts: the text then arrives with the message.
+   * Shows a draft. Does nothing where the server or the chat turned out to have no drafts: the text then arrives with the
+   * message.
    */
   async function writeDraft(chat: number, bubble: Bubble, drafting: EditOptions): Promise<void> {
     if (!canDraft()) return
@@ -208,7 +215,10 @@ export function createTelegramPort(
     }
   }
 
-  /** Sends in the best format that the server supports. `renderFor` measures in that same format. */
+  /**
+   * Sends in the best format that the server supports, and records a refusal of rich messages. `renderFor` measures in that
+   * same format.
+   */
   async function sendInBestFormat<T>(
     verb: string,
     { bubble, ...aborting }: BubbleCall,
@@ -235,7 +245,7 @@ export function createTelegramPort(
     return await callChat(verb, aborting, (signal) => senders.text(htmlOf(bubble, lead), asHtml, signal))
   }
 
-  /** Throws `refused` without `inputFile` if grammY isn't installed. */
+  /** Returns the bytes as a file for grammY. Without `inputFile`, throws `refused` if grammY isn't installed. */
   async function inputFileOf(bytes: Uint8Array, name: string): Promise<TelegramFile> {
     if (options.inputFile) return options.inputFile(bytes, name)
     try {
@@ -248,15 +258,15 @@ export function createTelegramPort(
   }
 }
 
-/** A renderer for the client's server: rich messages, or HTML once the server has refused one. */
+/** Returns a renderer for the client's server: rich messages, or HTML once the server has refused one. */
 export function renderFor(api: TelegramApi, rich = true): Render {
   const features = featuresOf(api)
   return (source) => (rich && features.rich.isKnown() ? renderRich(source) : renderHtml(source))
 }
 
 /**
- * The message as HTML, mentioned people first. Rendered again, because the bubble may hold rich text. Throws
- * `too-long`.
+ * Returns the message as HTML, mentioned people first. Rendered again, because the bubble may hold rich text. Throws `too-
+ * long`.
  */
 function htmlOf({ source }: Bubble, lead: MentionLine): string {
   const html = renderHtml(source)
@@ -284,8 +294,9 @@ interface MentionLine {
 const noMentions: MentionLine = { rich: '', html: '', plain: '', marks: {} }
 
 /**
- * Mentions people by id, so that people without a username are notified too. Telegram notifies only members of the
- * group and people who wrote to the bot. https://core.telegram.org/bots/api#formatting-options
+ * Returns a line that mentions people by id, in each format, so that people without a username are notified too. Empty
+ * without mentions. Telegram notifies only members of the group and people who wrote to the bot.
+ * https://core.telegram.org/bots/api#formatting-options
  */
 function mentionLineOf({ mentions = [] }: Bubble): MentionLine {
   const people = mentions.filter(({ id }) => /^\d+$/.test(id))
@@ -302,12 +313,12 @@ function mentionLineOf({ mentions = [] }: Bubble): MentionLine {
   return { rich: `<p>${linked}</p>\n`, html: `${linked}\n`, plain, marks: { entities } }
 }
 
-/** The fields that a `User` must have. https://core.telegram.org/bots/api#user */
+/** Returns the fields that a `User` must have. https://core.telegram.org/bots/api#user */
 function userOf(id: string, name: string): TelegramFields {
   return { id: Number(id), is_bot: false, first_name: name }
 }
 
-/** The fields for a silent message, and for a reply. */
+/** Returns the fields for a silent message, and for a reply. */
 function postFields({ silent, replyTo }: PostOptions): TelegramFields {
   return {
     ...(silent && { disable_notification: true }),
@@ -316,7 +327,7 @@ function postFields({ silent, replyTo }: PostOptions): TelegramFields {
   }
 }
 
-/** The buttons below a message. */
+/** Returns the field for the buttons below a message. Empty without buttons. */
 function keyboardFields({ buttons }: Bubble): TelegramFields {
   if (buttons.length === 0) return {}
   const inline_keyboard = buttons.map((row) => row.map(({ label, data }) => ({ text: label, callback_data: data })))
@@ -340,7 +351,7 @@ interface MovingChat {
   withoutOldReply(posting: PostOptions): PostOptions
 }
 
-/** Tracks which id the chat has, and which messages are in it. */
+/** Makes the calls of one chat. Tracks which id the chat has, and which messages are in it. */
 function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingChat {
   const { api, onMoved, timeoutMs } = options
   const { moved } = featuresOf(api)
@@ -349,7 +360,7 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
   const newIds = new Set<string>()
   return { callChat, currentChatId, recordPosted, reachableIdOf, withoutOldReply }
 
-  /** Repeats the call with the new id if the group has moved. */
+  /** Makes a call. If the group has moved, remembers and reports its new id, and makes the call once more. */
   async function callChat<T>(
     verb: string,
     { signal: aborted }: Aborting,
@@ -384,13 +395,13 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
     return currentChatId() === chatId || newIds.has(id)
   }
 
-  /** Throws `gone` for a message that stayed in the old group. */
+  /** Returns the id of a message as a number. Throws `gone` for a message that stayed in the old group. */
   function reachableIdOf({ id }: MessageRef): number {
     if (isInCurrentChat(id)) return Number(id)
     throw new PortError('gone', `Message ${id} stayed in group ${chatId}, which became supergroup ${currentChatId()}.`)
   }
 
-  /** Removes `replyTo` if that message stayed in the old group. */
+  /** Returns the post's options, without `replyTo` if that message stayed in the old group. */
   function withoutOldReply(posting: PostOptions): PostOptions {
     return isInCurrentChat(posting.replyTo?.id ?? '') ? posting : { ...posting, replyTo: undefined }
   }

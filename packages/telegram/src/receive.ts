@@ -46,7 +46,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   let lookup: Promise<string | undefined> | undefined
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: receiveUpdate, settled }
 
-  /** False if the host did not take it. */
+  /** Passes an update on. Resolves with false if the host did not take it. */
   async function receiveUpdate({ id, received }: Update): Promise<boolean> {
     if (received?.type === 'moved') return await redirectChat(received)
     return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'
@@ -68,8 +68,8 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   }
 
   /**
-   * Converts an update for the host. Skips a command for another bot. While this bot's name is looked up, later updates
-   * wait to keep their order.
+   * Returns an update for the host. Undefined for a command for another bot. While this bot's name is looked up, later
+   * updates wait to keep their order.
    */
   function toInbound(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
     const names = (received.type === 'text' && received.names) || []
@@ -82,7 +82,10 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     })
   }
 
-  /** While the bot's name is unknown, treats a command as this bot's, and a mention as another's. */
+  /**
+   * Returns a text without the bot's own mentions. Undefined for a command for another bot. While the bot's name is unknown,
+   * treats a command as this bot's, and a mention as another's.
+   */
   function inboundOfText(received: ReceivedText, own: string | undefined): ReturnType<typeof withAnswer> | undefined {
     const { names = [] } = received
     const isOwn = ({ name }: NameInText): boolean => name.toLowerCase() === own?.toLowerCase()
@@ -92,7 +95,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     return withAnswer({ ...received, text: withoutNames(received.text, mentions), isMention: true })
   }
 
-  /** Adds `answer`. Refuses a press without a message, which the host doesn't receive. */
+  /** Returns the inbound with its `answer`. Refuses a press without a message, which the host doesn't receive. */
   function withAnswer(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<undefined> {
     if (received.type === 'stop') return received
     if (received.type === 'unplaced') return refuseUnplaced(received)
@@ -118,6 +121,7 @@ export function createReceiver(options: ReceiverSetup): Receiver {
     return undefined
   }
 
+  /** Returns a function that answers a press with a notice, or only confirms it. */
   function pressAnswer(about: InboundPlace, queryID: string): AnswerInbound {
     const confirm = async (signal: AbortSignal): Promise<unknown> => await api.answerCallbackQuery(queryID, {}, signal)
     const send = async (text: string, signal: AbortSignal): Promise<unknown> =>
@@ -126,14 +130,17 @@ export function createReceiver(options: ReceiverSetup): Receiver {
   }
 }
 
-/** The bot's id, from the beginning of its token. Update ids are unique per bot. */
+/**
+ * Returns the bot's id, from the beginning of its token. Update ids are unique per bot. Empty if the client does not show
+ * its token.
+ */
 function botIdOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
 }
 
 type UsernameLookup = Pick<ReceiverSetup, 'api' | 'onError' | 'timeoutMs' | 'clock'>
 
-/** Returns the bot's name, without its `@`. Fetched once. Undefined while fetching fails. */
+/** Returns a function that resolves with the bot's name, without its `@`. Fetched once. Undefined while fetching fails. */
 function createUsernameLookup({ api, onError, timeoutMs, clock }: UsernameLookup): () => Promise<string | undefined> {
   let own: Promise<string | undefined> | undefined
   return async () => {
@@ -143,7 +150,7 @@ function createUsernameLookup({ api, onError, timeoutMs, clock }: UsernameLookup
     return name
   }
 
-  /** Undefined if it fails, which is reported. */
+  /** Fetches the bot's name. Undefined if it fails, which is reported. */
   async function fetchUsername(): Promise<string | undefined> {
     try {
       const call = { what: 'getMe', timeoutMs, clock, toPortError }

@@ -70,7 +70,7 @@ const dialects: readonly Dialect[] = [dialect, unemphasised, { ...unemphasised, 
  */
 export const renderHtml: Render = cachedRender(renderAsHtml)
 
-/** With fewer formats, or with links as addresses, if Telegram would ignore some. */
+/** Renders as HTML. If Telegram would ignore some formats, uses fewer, or writes links as addresses. */
 function renderAsHtml(source: string): Rendered {
   const made = firstWithinFormats(dialects.map((each) => () => disableAppLinks(renderMarkdown(source, each).trim())))
   const all = dropExcessFormats(made, (href) => ` (${href})`)
@@ -92,13 +92,14 @@ export const renderRich: Render = cachedRender((source) => {
   return blocks > 1.2 * richBlocks ? lazyRich(source, scaledToLength(blocks)) : renderAsRich(source)
 })
 
+/** Renders as a rich message. Its length also counts the blocks, which have a limit of their own. */
 function renderAsRich(source: string): Rendered {
   const text = visibleRichHtml(source)
   const length = Math.max(codePointsOfHtml(text), scaledToLength(countBlocks(text)))
   return lazyPlain({ text, length }, () => renderAsHtml(source).plain)
 }
 
-/** Has this length, and renders when its text is read. */
+/** Returns a rich message of this length, which is only rendered when its text is read. */
 function lazyRich(source: string, length: number): Rendered {
   let made: Rendered | undefined
   const whole = (): Rendered => {
@@ -116,14 +117,14 @@ function lazyRich(source: string, length: number): Rendered {
   }
 }
 
-/** Flattened if it is nested too deeply. Empty if nothing in it would be visible. */
+/** Returns the rich message's HTML. Flattened if it is nested too deeply. Empty if nothing in it would be visible. */
 function visibleRichHtml(source: string): string {
   const written = renderMarkdown(source, richDialect).trim()
   const made = nestingDepth(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
   return /(?:^|>)\s*[^<\s]|<(?:hr|li|t[dh])\b/.test(made) ? made : ''
 }
 
-/** Blocks as a share of their limit, in code points. */
+/** Returns a number of blocks as a share of their limit, in code points. */
 function scaledToLength(blocks: number): number {
   return Math.ceil((blocks / richBlocks) * richLength)
 }
@@ -143,7 +144,7 @@ function estimateBlocks(source: string): number {
 
 const LINE = /^[ \t>]*(?:(`{3,}|~{3,})|((?:[-*+]|\d{1,9}[.)])[ \t]+\S)|#{1,6}[ \t]|\|)/gm
 
-/** Escaped, with a `<br>` for each line feed, because HTML shows those as spaces. */
+/** Escapes a text, with a `<br>` for each line feed, because HTML shows those as spaces. */
 function richText(text: string): string {
   const html = escaped(text)
   return html.includes('\n') ? html.replaceAll('\n', '<br>') : html
@@ -177,7 +178,7 @@ const richDialect: Dialect = {
   br: () => '<br>',
 }
 
-/** The cells without their formats, still escaped. */
+/** Returns the cells without their formats, still escaped. */
 function bareCells({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
   const bare = (cells: readonly string[]): readonly string[] =>
     cells.map((cell) => cell.replaceAll('<br>', ' ').replace(/<[^>]*>/g, ''))
@@ -199,7 +200,7 @@ const flatDialect: Dialect = {
   blockquote: (content, depth) => (depth > 0 ? content : taggedContent('blockquote', content)),
 }
 
-/** The blocks of a rich message. Text next to blocks counts as a paragraph. */
+/** Counts the blocks of a rich message. Text next to blocks counts as a paragraph. */
 function countBlocks(html: string): number {
   return countMatches(BLOCKS, html) + countMatches(BARE_TEXTS, html)
 }
@@ -218,7 +219,7 @@ function countMatches(pattern: RegExp, text: string): number {
   return count
 }
 
-/** The nesting depth of elements, with an implicit paragraph around bare text. */
+/** Returns the nesting depth of elements, with an implicit paragraph around bare text. */
 function nestingDepth(html: string): number {
   let depth = 0
   let most = 0
@@ -251,7 +252,7 @@ function disableAppLinks(text: string): string {
   return text.replace(APP, (found) => (found.endsWith(':') ? `${found}${JOINER}` : found))
 }
 
-/** Empty for empty content. */
+/** Returns the content in a tag. Empty for empty content. */
 function taggedContent(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`
 }
@@ -272,7 +273,7 @@ export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** The first text within the limit of formats, or else the last. */
+/** Returns the first text within the limit of formats, or else the last. Later ones are only made if needed. */
 function firstWithinFormats([make, ...simpler]: readonly (() => string)[]): string {
   const text = make?.() ?? ''
   return simpler.length === 0 || countFormats(text) <= mostEntities ? text : firstWithinFormats(simpler)
@@ -288,7 +289,8 @@ function countFormats(text: string): number {
 }
 
 /**
- * Keeps the formats within Telegram's limit. Further code blocks become text, and further links their text and address.
+ * Returns the text with no more formats than Telegram takes. Further code blocks become text, and further links their text
+ * and address.
  */
 function dropExcessFormats(text: string, addressOf: (href: string) => string): string {
   if (countFormats(text) <= mostEntities) return text
@@ -310,14 +312,14 @@ function dropExcessFormats(text: string, addressOf: (href: string) => string): s
   return written.join('') + text.slice(at)
 }
 
-/** The text without tags and entities. Removing every `<…>` is safe: brackets outside tags were escaped before. */
+/** Returns the text without tags and entities. Removing every `<…>` is safe: brackets outside tags were escaped before. */
 function visibleText(text: string): string {
   const bare = text.includes('<') ? text.replaceAll('<br>', '\n').replace(/<[^>]*>/g, '') : text
   if (!bare.includes('&')) return bare
   return bare.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&nbsp;', ' ').replaceAll('&amp;', '&')
 }
 
-/** Code points of the text in HTML. */
+/** Returns the number of code points of the text in HTML. */
 function codePointsOfHtml(html: string): number {
   if (/[&\ud800-\udfff]/.test(html)) return countCodePoints(visibleText(html))
   let letters = html.length

@@ -52,7 +52,7 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
     readAnswer: async (input, actor) => await sink.readAnswer(withOldId(input), actor),
   }
 
-  /** Maps input from the supergroup to the group's id, which the sink knows. */
+  /** Returns input from the supergroup with the group's id, which the sink knows. Other input is unchanged. */
   function withOldId(input: AskInput): AskInput {
     const { chat } = input
     return chat && chat.id === String(moved.get(String(chatId)))
@@ -61,7 +61,7 @@ export function telegramSink(options: TelegramSinkOptions): Sink {
   }
 }
 
-/** Throws early, because Telegram would refuse every call without a token. */
+/** Throws `invalid` if the client has an unusable token, because Telegram would refuse every call. */
 export function requireToken(api: TelegramApi): void {
   const fault = tokenFault(api)
   if (fault !== undefined)

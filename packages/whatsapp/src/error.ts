@@ -147,12 +147,12 @@ export const toCloudPortError: ToPortError = createToPortError('the Cloud API', 
   return { ...meaning, reason: [failure, cure].filter(Boolean).join('. '), cause: error }
 })
 
-/** How to fix one of Meta's error codes. Undefined for codes without advice. */
+/** Returns how to fix one of Meta's error codes. Undefined for codes without advice. */
 export function cureOf(code: number): string | undefined {
   return meanings.get(code)?.cure
 }
 
-/** By the code if it is known, else by the HTTP status. */
+/** Returns the meaning of an error: by the code if it is known, else by the HTTP status. */
 function meaningOf({ code, status, message, details }: CloudError): Meaning {
   const documented = code === undefined ? undefined : meanings.get(code)
   if (documented) return documented
@@ -192,7 +192,7 @@ export const toBaileysPortError: ToPortError = createToPortError('WhatsApp', (er
   return { type, reason, cause: error, retryAfterMs: rateLimitedMs, scope: 'client' }
 })
 
-/** The status code of one of Baileys' Boom errors. Undefined for any other value. */
+/** Returns the status code of one of Baileys' Boom errors. Undefined for any other value. */
 export function boomStatusOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null || !('output' in error)) return undefined
   const { output } = error

@@ -60,7 +60,7 @@ export const renderWhatsApp: Render = cachedRender((source) => {
 /** Placeholders, and characters that could be marks. */
 const markOrPlaceholder = /[*_~`>\ufdd0-\ufdda]/
 
-/** Splits into lines. A code block stays within the line that it begins in. */
+/** Splits a text into lines. A code block stays within the line that it begins in. */
 function linesOf(written: string): readonly string[] {
   const lines = ['']
   for (const chunk of written.split(codeBlocks)) {
@@ -94,7 +94,7 @@ function enclose(kind: Mark, content: string): string {
   return lines.join('\n')
 }
 
-/** The content with its address in parentheses, or only the address if the content is the same. */
+/** Returns the content with its address in parentheses, or only the address if the content is the same. */
 function withAddress(content: string, href: string): string {
   const address = href.replace(/^mailto:/i, '')
   // Unescaped, these characters would be marks.
@@ -131,7 +131,10 @@ function piecesOf(line: string): readonly LinePiece[] {
   return pieces
 }
 
-/** `placeholder` is a whole match, with its content. Code with a backtick becomes a block, which can contain one. */
+/**
+ * Returns the piece of a placeholder, which is a whole match with its content. Code with a backtick becomes a block, which
+ * can contain one.
+ */
 function pieceOf(placeholder: string, content: string): LinePiece {
   if (placeholder === quoteMark) return { type: 'quote' }
   if (placeholder.startsWith(linkStart)) return { type: 'verbatim', text: content, plain: content, as: 'link' }
@@ -148,7 +151,7 @@ function pieceOf(placeholder: string, content: string): LinePiece {
 }
 
 /**
- * Wraps text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either
+ * Returns the text in three backticks. Separates backticks in it that would end the block: three in a row, or one at either
  * end.
  */
 function fenced(text: string): string {
@@ -200,14 +203,17 @@ function writeMarks(allPieces: readonly LinePiece[]): { readonly text: string; r
   return { text, plain }
 }
 
-/** Drops marks that WhatsApp would not recognize. */
+/** Returns the pieces without marks that WhatsApp would not recognize. */
 function withoutUnrecognized(allPieces: readonly LinePiece[]): readonly LinePiece[] {
   const pieces = withoutNested(allPieces)
   const unrecognized = unrecognizedMarks(pieces)
   return unrecognized.size === 0 ? pieces : pieces.filter((_, at) => !unrecognized.has(at))
 }
 
-/** Disables every character that WhatsApp could read as a mark. `before` and `after` are the texts around this one. */
+/**
+ * Returns the text with every character disabled that WhatsApp could read as a mark. `before` and `after` are the texts
+ * around this one.
+ */
 function disableMarks(text: string, before = '', after = ''): string {
   if (!/[*_~`>]/.test(text)) return text
   return text.replace(/`+|[*_~]|(?<=^|\n)>/g, (sign, at: number) => {
@@ -228,7 +234,7 @@ function couldBeMark(sign: string, before: string, after: string): boolean {
   return couldOpen || couldClose
 }
 
-/** Drops marks inside marks of the same kind. */
+/** Returns the pieces without marks inside marks of the same kind. */
 function withoutNested(pieces: readonly LinePiece[]): readonly LinePiece[] {
   const open: Mark[] = []
   let nested: Mark[] = []
@@ -247,7 +253,7 @@ function withoutNested(pieces: readonly LinePiece[]): readonly LinePiece[] {
   })
 }
 
-/** Indexes of the marks that WhatsApp would not recognize, or that lack their other half. */
+/** Returns the indexes of the marks that WhatsApp would not recognize, or that lack their other half. */
 function unrecognizedMarks(pieces: readonly LinePiece[]): ReadonlySet<number> {
   const unrecognized = new Set<number>()
   const opened: number[] = []
@@ -280,7 +286,9 @@ function isRecognized(pieces: readonly LinePiece[], from: number, to: number): b
   return !endsInLetter(visibleTextBeside(pieces, from, -1)) && !beginsWithLetter(visibleTextBeside(pieces, to, 1))
 }
 
-/** The visible text before (-1) or after (1) a position in the line, ignoring marks. Empty at the ends of the line. */
+/**
+ * Returns the visible text before (-1) or after (1) a position in the line, ignoring marks. Empty at the ends of the line.
+ */
 function visibleTextBeside(pieces: readonly LinePiece[], position: number, step: 1 | -1): string {
   for (let at = position + step; at >= 0 && at < pieces.length; at += step) {
     const piece = pieces[at]
@@ -290,14 +298,14 @@ function visibleTextBeside(pieces: readonly LinePiece[], position: number, step:
   return ''
 }
 
-/** The sent text directly before (-1) or after (1) a piece. Any mark counts as "*", because it isn't a letter. */
+/** Returns the sent text directly before (-1) or after (1) a piece. Any mark counts as "*", because it isn't a letter. */
 function sentTextBeside(pieces: readonly LinePiece[], position: number, step: 1 | -1): string {
   const piece = pieces[position + step]
   if (!piece || piece.type === 'quote') return ''
   return piece.type === 'text' || piece.type === 'verbatim' ? piece.text : '*'
 }
 
-/** The visible text of a piece. Marks have none. */
+/** Returns the visible text of a piece. Marks have none. */
 function plainOf(piece: LinePiece): string {
   return piece.type === 'text' ? piece.text : piece.type === 'verbatim' ? piece.plain : ''
 }

@@ -68,7 +68,10 @@ const cures: Readonly<Record<string, string>> = {
   479: 'Link the device again if this continues.',
 }
 
-/** `refused`, or `unreachable` for codes from 500 on, which are failures of the server as in HTTP. */
+/**
+ * Returns the error of a refused message: `refused`, or `unreachable` for codes from 500 on, which are failures of the
+ * server as in HTTP.
+ */
 function refusalError(code: string): PortError {
   const reason = [`WhatsApp refused the message (${code}).`, cures[code]].filter(Boolean).join(' ')
   return new PortError(Number(code) >= 500 ? 'unreachable' : 'refused', reason)
@@ -86,6 +89,7 @@ export function sharedAccountState(source: BaileysSource): AccountState {
   return state
 }
 
+/** Creates the state of one account: acknowledgements, newest messages, deletions and identities. */
 function createAccountState(source: BaileysSource): AccountState {
   const messages = createRecent<RememberedMessage>(mostMessages)
   /** Keys: `chat/message`. */
@@ -107,7 +111,7 @@ function createAccountState(source: BaileysSource): AccountState {
     stopListening: () => listenTo(undefined),
   }
 
-  /** Also listens to the socket from now on. Throws `unreachable` without one. */
+  /** Returns the socket, and listens to it from now on. Throws `unreachable` without one. */
   function requireSocket(): BaileysSocket {
     const socket = currentSocket()
     listenTo(socket)
@@ -129,26 +133,32 @@ function createAccountState(source: BaileysSource): AccountState {
     rejectWaiters()
   }
 
-  /** Later waits then reject at once, until there is another socket. Ignores other changes of the connection. */
+  /**
+   * Rejects the waits once the connection has closed. Later ones then reject at once, until there is another socket. Ignores
+   * other changes of the connection.
+   */
   function rejectWaitersOnClose({ connection }: BaileysEvents['connection.update']): void {
     if (connection !== 'close') return
     isClosed = true
     rejectWaiters()
   }
 
-  /** An acknowledgement never arrives over another connection. */
+  /** Rejects all waits, because an acknowledgement never arrives over another connection. */
   function rejectWaiters(): void {
     for (const { reject } of [...waiters.values()]) reject(connectionLost)
   }
 
-  /** Also ends the wait for it. */
+  /** Remembers an acknowledgement, and resolves the wait for it. */
   function recordAck({ attrs }: BaileysAck): void {
     const { id = '' } = attrs
     acks.set(id, attrs)
     waiters.get(id)?.resolve(attrs)
   }
 
-  /** Resolves with the server's time in ms, or undefined. Rejects if WhatsApp refused the message. */
+  /**
+   * Waits until WhatsApp has the message. Resolves with the server's time in ms, or undefined. Rejects if WhatsApp refused
+   * the message.
+   */
   async function waitForAck(id: string, clock: Clock): Promise<number | undefined> {
     // The acknowledgement may arrive before the sending call resolves.
     const { t, error } = acks.get(id) ?? (await nextAck(id, clock))
@@ -157,7 +167,7 @@ function createAccountState(source: BaileysSource): AccountState {
     return seconds > 0 ? seconds * 1000 : undefined
   }
 
-  /** Rejects with `ambiguous` on a closed connection, and after `ackMs`. */
+  /** Waits for an acknowledgement. Rejects with `ambiguous` on a closed connection, and after `ackMs`. */
   async function nextAck(id: string, clock: Clock): Promise<BaileysAck['attrs']> {
     if (isClosed) throw connectionLost
     let stopTimer = (): void => {}
@@ -173,7 +183,10 @@ function createAccountState(source: BaileysSource): AccountState {
     }
   }
 
-  /** Ignores other updates, and deletions by members of a group who are not administrators. */
+  /**
+   * Remembers which messages were deleted. Ignores other updates, and deletions by members of a group who are not
+   * administrators.
+   */
   function recordDeletions(updates: BaileysEvents['messages.update']): void {
     for (const update of updates) {
       const deletion = toDeletion(update)
@@ -189,7 +202,10 @@ function createAccountState(source: BaileysSource): AccountState {
     }
   }
 
-  /** False if the group can't be read, for example on a closed socket. The message then counts as not deleted. */
+  /**
+   * Whether one of the ids is an administrator of the group. False if the group can't be read, for example on a closed
+   * socket. The message then counts as not deleted.
+   */
   async function isAdmin(group: string, memberIds: readonly string[]): Promise<boolean> {
     try {
       const { participants = [] } = (await listenedTo?.groupMetadata?.(group)) ?? {}
@@ -203,7 +219,7 @@ function createAccountState(source: BaileysSource): AccountState {
     }
   }
 
-  /** A known ref keeps its original time, for example on an edit. */
+  /** Remembers a message to quote. A known ref keeps its original time, for example on an edit. */
   function rememberMessage(ref: string, message: BaileysQuoted, at: number): void {
     messages.set(ref, { message, at: messages.get(ref)?.at ?? at })
   }
@@ -222,6 +238,7 @@ export interface Identities {
 /** How many LIDs to keep. The login has the others. */
 const mostLids = 1000
 
+/** Finds the one id of each person, and remembers which number a LID has. */
 function createIdentities(currentSocket: () => BaileysSocket | undefined): Identities {
   /** By LID. */
   const numbers = createRecent<string>(mostLids)
@@ -240,7 +257,7 @@ function createIdentities(currentSocket: () => BaileysSocket | undefined): Ident
     },
   }
 
-  /** Reads the number from the login. Resolves with undefined if it is unknown or the socket is closed. */
+  /** Reads the number of a LID from the login. Resolves with undefined if it is unknown or the socket is closed. */
   async function readNumber(lid: string): Promise<string | undefined> {
     try {
       const jid = await currentSocket()?.signalRepository?.lidMapping.getPNForLID(lid)

@@ -83,12 +83,12 @@ export interface BaileysSocket {
 /** A socket, or a function that returns the current one, for hosts that reconnect. */
 export type BaileysSource = BaileysSocket | (() => BaileysSocket | undefined)
 
-/** The id of a message's ref: `id`, or `id/author` for other people's messages, because quoting needs the author. */
+/** Returns the id of a message's ref: `id`, or `id/author` for other people's messages, because quoting needs the author. */
 export function refIdOf({ id, fromMe, participant, remoteJid }: BaileysQuoted['key']): string {
   return fromMe ? id : `${id}/${participant ?? remoteJid}`
 }
 
-/** Reads the id of a ref back into a message's key, for messages that are not in memory, for example after a restart. */
+/** Returns the key of a message from the id of its ref, for messages that are not in memory, for example after a restart. */
 export function keyOfRefId(ref: string, jid: string): BaileysQuoted['key'] {
   const [id = ref, author] = ref.split('/')
   if (author === undefined) return { remoteJid: jid, fromMe: true, id }
@@ -99,7 +99,7 @@ export function keyOfRefId(ref: string, jid: string): BaileysQuoted['key'] {
 }
 
 /**
- * The message as a quote in that chat. Another `remoteJid` than the chat's would make it a quote from another chat
+ * Returns the message as a quote in that chat. Another `remoteJid` than the chat's would make it a quote from another chat
  * (Baileys' `generateWAMessageFromContent`). The author keeps the id that WhatsApp used.
  */
 export function quotableIn(jid: string, { key, message }: BaileysQuoted): BaileysQuoted {
@@ -107,17 +107,20 @@ export function quotableIn(jid: string, { key, message }: BaileysQuoted): Bailey
   return { key: { ...key, remoteJid: jid, participant: key.participant ?? key.remoteJid }, message }
 }
 
-/** The chat with that id: private for a person's id, shared for all others. */
+/** Returns the chat with that id: private for a person's id, shared for all others. */
 export function chatOf(jid: string): Chat {
   return { id: jid, kind: isPerson(jid) ? 'private' : 'shared' }
 }
 
-/** True for a person's id, false for groups, channels and stories. */
+/** Whether the id is a person's. False for groups, channels and stories. */
 export function isPerson(jid: string): boolean {
   return isNumber(jid) || isLid(jid)
 }
 
-/** The id of a person instead of one of their devices, in its current form (Baileys' `cleanMessage`). Older ids end in `@c.us`. */
+/**
+ * Returns the id of a person instead of one of their devices, in its current form (Baileys' `cleanMessage`). Older ids end
+ * in `@c.us`.
+ */
 export function withoutDevice(jid: string): string {
   return jid
     .replace(/^([^@:_]+)[^@]*@/, '$1@')
@@ -125,12 +128,12 @@ export function withoutDevice(jid: string): string {
     .replace(/@hosted\.lid$/, '@lid')
 }
 
-/** True for an id made of a phone number. */
+/** Whether the id is made of a phone number. */
 export function isNumber(jid: string): boolean {
   return jid.endsWith('@s.whatsapp.net')
 }
 
-/** True for a LID, WhatsApp's id of a person without their number. */
+/** Whether the id is a LID, WhatsApp's id of a person without their number. */
 export function isLid(jid: string): boolean {
   return jid.endsWith('@lid')
 }

@@ -107,7 +107,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
   const onUpsert = (payload: BaileysEvents['messages.upsert']): void => receiver.receiveMessages(payload, ownIds())
   return { source, setSocket, sinkFor, stop }
 
-  /** Stops listening to the previous socket. */
+  /** Receives from another socket, or from none. Stops listening to the previous one. */
   function setSocket(socket: BaileysSocket | undefined): void {
     stopListening()
     current = socket
@@ -115,6 +115,9 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     socket?.ev.on('messages.update', receiver.reportRefused)
   }
 
+  /**
+   * Creates a sink that replies to the inbound's message and lets only its author answer. Options in `more` take precedence.
+   */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<BaileysSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return baileysSink({
@@ -129,6 +132,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     })
   }
 
+  /** Stops listening, and waits until all messages are handled. */
   async function stop(): Promise<void> {
     stopListening()
     sharedAccountState(source).stopListening()
@@ -140,7 +144,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     current?.ev.off('messages.update', receiver.reportRefused)
   }
 
-  /** The account's ids, without the device part, which ids in messages lack too. */
+  /** Returns the account's ids, without the device part, which ids in messages lack too. Empty without a socket. */
   function ownIds(): readonly string[] {
     const { id, lid } = current?.user ?? { id: '' }
     return [id, lid ?? ''].filter((jid) => jid !== '').map((jid) => jid.replace(/:\d+@/, '@'))
@@ -162,6 +166,7 @@ const keepContent: Unwrap = (content) => content ?? undefined
 /** Unused in practice: linked devices have no buttons. */
 const pressMs = 86_400_000
 
+/** Passes each message to the host once, with a function that answers it. */
 function createBaileysReceiver(
   source: BaileysSource,
   inboundOptions: InboundOptions,
@@ -185,25 +190,35 @@ function createBaileysReceiver(
   let lastHandedOver = Promise.resolve()
   return { receiveMessages, reportRefused, settled }
 
+  /** Resolves when all messages are handled. */
   async function settled(): Promise<void> {
     await lastHandedOver
     await receiver.settled()
   }
 
-  /** Messages from while the socket was away arrive as `append`, like the account's own. */
+  /**
+   * Hands messages over in order, in the background. Messages from while the socket was away arrive as `append`, like the
+   * account's own.
+   */
   function receiveMessages({ messages, type }: BaileysEvents['messages.upsert'], ownIds: readonly string[]): void {
     const isLate = type === 'append'
     for (const message of messages)
       lastHandedOver = lastHandedOver.then(async () => await handOver(message, ownIds, isLate).catch(reportSkipped))
   }
 
-  /** Your `normalizeMessageContent` may throw. The messages after this one are still handled. */
+  /**
+   * Reports a message that can't be read: your `normalizeMessageContent` may throw. The messages after this one are still
+   * handled.
+   */
   function reportSkipped(cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause)
     onError(new WhatsAppError('malformed', `Skipped a message that can't be read: ${reason}`, { cause }))
   }
 
-  /** Resolves when the handler has the message, before it is done. Reports unreadable and stale messages instead. */
+  /**
+   * Passes a message to the handler. Resolves when the handler has it, before it is done. Reports unreadable and stale
+   * messages instead.
+   */
   async function handOver(message: unknown, ownIds: readonly string[], isLate: boolean): Promise<void> {
     const unwrap = isWrapped(message) ? await loadUnwrap() : keepContent
     const read = toReceived(message, ownIds, unwrap)
@@ -226,6 +241,7 @@ function createBaileysReceiver(
     })
   }
 
+  /** Reports messages that WhatsApp refused after they were sent. Ignores other updates. */
   function reportRefused(updates: BaileysEvents['messages.update']): void {
     for (const update of updates) {
       const refused = toRefusedMessage(update)
@@ -236,7 +252,7 @@ function createBaileysReceiver(
     }
   }
 
-  /** Also remembers the message, so that a reply can quote it. */
+  /** Returns the inbound with its `answer`. Also remembers the message, so that a reply can quote it. */
   async function inboundOf(received: BaileysReceived): Promise<Inbound> {
     const { quoted, ...inbound } = await withChatAndActor(received, state.identities)
     state.rememberMessage(inbound.messageRef.id, quoted, clock.now())
@@ -250,8 +266,8 @@ function createBaileysReceiver(
 }
 
 /**
- * Returns the channel's function, or else Baileys', imported on first use: hosts of the Cloud API don't have the
- * package. Never rejects: without the package, messages in wrappers are reported once and skipped.
+ * Returns a function that resolves with the channel's function, or else Baileys', imported on first use: hosts of the Cloud
+ * API don't have the package. Never rejects: without the package, messages in wrappers are reported once and skipped.
  */
 function createUnwrapLoader(ownUnwrap: Unwrap | undefined, onError: InboundOptions['onError']): () => Promise<Unwrap> {
   let imported: Promise<Unwrap> | undefined
@@ -261,6 +277,7 @@ function createUnwrapLoader(ownUnwrap: Unwrap | undefined, onError: InboundOptio
     return await imported
   }
 
+  /** Imports Baileys' function. If that fails, reports it and resolves with one that keeps the content. */
   async function importUnwrap(): Promise<Unwrap> {
     try {
       const { normalizeMessageContent } = await import('baileys')

@@ -16,7 +16,7 @@ import { type FileRef, toFileRef } from './inbound.ts'
 import { createBaileysPort } from './port.ts'
 
 /**
- * Reads the account's number from the login. Makes no connection, because a second one would end the first. Throws
+ * Returns the account's number from the login. Makes no connection, because a second one would end the first. Rejects with
  * `unlinked` if no device is linked yet.
  */
 export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibrary): Promise<CheckedChannel> {
@@ -29,7 +29,7 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
 /** The maximum age of a message from while the device was away, in ms. The bridge remembers message ids as long. */
 const maxAgeMs = 172_800_000
 
-/** A linked device as a channel of a bridge. It has no buttons and no menu of commands. */
+/** Connects a linked device to a bridge. It has no buttons and no menu of commands. */
 export async function connectBaileys(
   config: BaileysConfig,
   host: ChannelHost,
@@ -58,7 +58,10 @@ export async function connectBaileys(
   }
 }
 
-/** Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it, and above `maxBytes`. */
+/**
+ * Reads a file. Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it, and with `too-
+ * long` above `maxBytes`.
+ */
 async function download(
   { ref, name, size = 0 }: InboundFile,
   { maxBytes, signal }: DownloadLimits,
@@ -105,7 +108,8 @@ const refusals: ReadonlyMap<number, string> = new Map([
 ])
 
 /**
- * Reads the login, but only connects on `start`. Each connection needs a new socket, because a closed one can't reopen.
+ * Reads the login, and returns the device, which only connects on `start`. Each connection needs a new socket, because a
+ * closed one can't reopen.
  */
 async function createLinkedDevice(
   { auth, number }: BaileysConfig,
@@ -122,12 +126,14 @@ async function createLinkedDevice(
   let stopTimer = (): void => {}
   return { start, stop }
 
+  /** Connects, unless it has started. */
   function start(): void {
     if (isOn) return
     isOn = true
     connectNewSocket()
   }
 
+  /** Disconnects, and connects no more. */
   function stop(): void {
     isOn = false
     stopTimer()
@@ -148,7 +154,10 @@ async function createLinkedDevice(
     channel.setSocket(made.socket)
   }
 
-  /** Baileys sends a `qr` while the device waits to be paired, which a code can do as well. */
+  /**
+   * Follows the connection: pairs the device, or reconnects after a close. Baileys sends a `qr` while the device waits to be
+   * paired, which a code can do as well.
+   */
   function handleUpdate({ connection, qr, lastDisconnect }: ConnectionUpdate): void {
     if (qr !== undefined && login.number() === undefined) requestPairingCode()
     if (connection === 'open') monitor.succeeded()
@@ -156,8 +165,8 @@ async function createLinkedDevice(
   }
 
   /**
-   * Reports the error, except after pairing, and schedules a reconnect. If a person has to fix the error, the wait is longer
-   * and the login is read again.
+   * Reports the error, except after pairing, and reconnects after the monitor's back-off. If a person has to fix the error,
+   * the wait is longer and the login is read again.
    */
   function scheduleReconnect(error: unknown): void {
     current = undefined
@@ -170,7 +179,9 @@ async function createLinkedDevice(
     stopTimer = clock.after(waitMs, () => void reconnect(refusal !== undefined))
   }
 
-  /** Keeps the old login if the new one can't be read, and connects unless it was stopped meanwhile. */
+  /**
+   * Connects again, unless it was stopped meanwhile. Keeps the old login if the new one can't be read, which is reported.
+   */
   async function reconnect(readsLogin: boolean): Promise<void> {
     try {
       // You may have deleted its folder, to link the device again.
@@ -181,7 +192,9 @@ async function createLinkedDevice(
     if (isOn) connectNewSocket()
   }
 
-  /** Reports the code through `onError`, which is where you read it. Does nothing while a request is pending. */
+  /**
+   * Requests a code, and reports it through `onError`, which is where you read it. Does nothing while a request is pending.
+   */
   function requestPairingCode(): void {
     if (isPairing) return
     isPairing = true
@@ -205,7 +218,7 @@ async function createLinkedDevice(
   }
 }
 
-/** An error of type `updates`. */
+/** Returns an error of type `updates`. */
 function failureOf(error: unknown): WhatsAppError {
   const reason = error instanceof Error ? error.message : String(error)
   return new WhatsAppError('updates', `The connection to WhatsApp failed: ${reason}`)
@@ -264,7 +277,7 @@ const silentLogger = {
   error: ignore,
 }
 
-/** Loads the package `baileys`. */
+/** Loads the package `baileys`. Rejects if it is not installed. */
 export async function loadBaileys(): Promise<BaileysLibrary> {
   const { makeWASocket, useMultiFileAuthState, downloadContentFromMessage } = await loadClient(
     'baileys',

@@ -111,7 +111,7 @@ const botId = /@bot$/
 /** Takes a message's content out of its wrappers, like Baileys' `normalizeMessageContent`. */
 export type Unwrap = (content: object | null | undefined) => object | undefined
 
-/** True if the message's text must be unwrapped first. Most messages have no wrapper. */
+/** Whether the message's text must be unwrapped first. Most messages have no wrapper. */
 export function isWrapped(value: unknown): boolean {
   const { data } = message.safeParse(value)
   return (
@@ -172,7 +172,7 @@ export function toReceived(
   }
 }
 
-/** Adds the chat and the actor. Each person has one id, whichever of their ids the message has. */
+/** Returns the message with its chat and its actor. Each person has one id, whichever of their ids the message has. */
 export async function withChatAndActor(
   { jid, author, ...received }: BaileysReceived,
   identities: Identities,
@@ -220,7 +220,10 @@ export function toRefusedMessage(
   return { jid: data.key.remoteJid, id: data.key.id, reason: (data.update.messageStubParameters ?? []).join(' ') }
 }
 
-/** The text, or the caption of a file, with the data of replies and mentions. An empty text for a file without caption. */
+/**
+ * Returns the text, or the caption of a file, with the data of replies and mentions. The text is empty for a file without
+ * caption. Undefined without text and file.
+ */
 function textIn(
   inner: z.infer<typeof content> | undefined,
 ): { text: string; contextInfo: z.infer<typeof contextInfo> } | undefined {
@@ -233,7 +236,7 @@ function textIn(
   return file ? { text: file.caption ?? '', contextInfo: file.contextInfo } : undefined
 }
 
-/** Removes mentions of the account: an @ and the first part of its id. */
+/** Returns the text without mentions of the account: an @ and the first part of its id. */
 function withoutOwnMentions(text: string, ownIds: readonly string[]): string {
   const cut = ownIds.reduce((rest, jid) => rest.replaceAll(new RegExp(`@${jid.split('@')[0]}(?!\\d) ?`, 'g'), ''), text)
   return cut.trim()
@@ -253,7 +256,7 @@ const fileRef = z.object({
   url: z.string().optional(),
 })
 
-/** The files of a message's content. Skips those without a key, which can't be decrypted. */
+/** Returns the files of a message's content. Skips those without a key, which can't be decrypted. */
 function filesIn(inner: FileContents | undefined): readonly InboundFile[] {
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]): readonly InboundFile[] => {
     const file = inner?.[`${kind as FileKind}Message`]
@@ -268,7 +271,7 @@ function filesIn(inner: FileContents | undefined): readonly InboundFile[] {
 /** The content of a file's `ref`. */
 export type FileRef = z.infer<typeof fileRef>
 
-/** Reads a file's `ref`. Undefined for the `ref` of another channel. */
+/** Decodes a file's `ref`. Undefined for the `ref` of another channel. */
 export function toFileRef(ref: string): FileRef | undefined {
   return fileRef.safeParse(jsonOf(new TextEncoder().encode(ref))).data
 }

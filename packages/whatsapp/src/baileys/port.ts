@@ -38,19 +38,23 @@ export interface BaileysPortOptions {
   readonly clock?: Clock | undefined
 }
 
-/** Platform adapter for one chat of a linked device. Never retries a call: the sink does. */
+/** Creates the platform adapter for one chat of a linked device. It never retries a call: the sink does. */
 export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   const { socket: source, jid, replyTo, timeoutMs, clock = systemClock } = options
   const state = sharedAccountState(source)
   let isMarkedRead = replyTo === undefined
   return { limits: baileysLimits, post, edit, remove, typing, upload, react }
 
+  /** Posts a message, and resolves once WhatsApp has it. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const text = textOf(bubble)
     return await send('post', { text, linkPreview: null, ...mentionsField(bubble) }, { ...posting, shown: text })
   }
 
-  /** Rejects with `gone` or `fixed` without a call if the message was deleted or is too old. Remembers the new text. */
+  /**
+   * Edits a message, and remembers its new text. Rejects with `gone` or `fixed` without a call if the message was deleted or
+   * is too old.
+   */
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     const text = textOf(bubble)
     requireEditable(ref)
@@ -61,13 +65,13 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     state.rememberMessage(ref.id, { key, message: { conversation: text } }, clock.now())
   }
 
-  /** Makes no call for a message that was deleted for everyone. */
+  /** Deletes a message for everyone. Makes no call if it was deleted already. */
   async function remove(ref: MessageRef, removing: EditOptions): Promise<void> {
     if (state.isDeleted(jid, ref.id)) return
     await deliver('remove', { delete: ownKey(ref) }, removing, { messageId: toMessageId(randomBytes(9)) })
   }
 
-  /** The first call also marks the prompt as read. */
+  /** Shows or hides the typing notice. The first call also marks the prompt as read. */
   async function typing(on: boolean, options: EditOptions): Promise<void> {
     await call('typing', options, async () => {
       const socket = state.requireSocket()
@@ -79,6 +83,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     })
   }
 
+  /** Posts a file, and resolves once WhatsApp has it. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const document = {
       document: Buffer.from(text),
@@ -89,7 +94,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     return await send('upload', document, { ...posting, shown: caption })
   }
 
-  /** Without a sign, removes the reaction. */
+  /** Sets the reaction. Without a sign, removes it. */
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const text = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
     await call('react', reacting, () =>
@@ -111,8 +116,8 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
   }
 
   /**
-   * Sends, and resolves with the time at which WhatsApp acknowledged it. Baileys' own call resolves as soon as the bytes
-   * are written, before WhatsApp has them.
+   * Sends, and resolves with the time at which WhatsApp acknowledged it. Rejects if that doesn't happen. Baileys' own call
+   * resolves as soon as the bytes are written, before WhatsApp has them.
    */
   async function deliver(
     verb: string,
@@ -131,7 +136,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     })
   }
 
-  /** For a message that is no longer remembered, returns its key with an empty text. */
+  /** Returns the message to quote. For one that is no longer remembered, returns its key with an empty text. */
   function messageToQuote(ref: string): BaileysQuoted {
     return state.recallMessage(ref)?.message ?? { key: keyOfRefId(ref, jid), message: { conversation: '' } }
   }
@@ -151,7 +156,10 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
       throw new PortError('fixed', `Message ${id} in chat ${jid} is older than ${editWindowMs} ms.`)
   }
 
-  /** A socket can't abort a call, so a timeout or an abort only stops waiting for it. */
+  /**
+   * Makes a call. Rejects with a `PortError`. A socket can't abort a call, so a timeout or an abort only stops waiting for
+   * it.
+   */
   async function call<T>(verb: string, { signal }: Pick<EditOptions, 'signal'>, make: () => Promise<T>): Promise<T> {
     return await callPlatform(make, {
       what: `${verb} in chat ${jid}`,
@@ -164,8 +172,8 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
 }
 
 /**
- * The text to send, with its mentions on the first line. A mention is an @ and the first part of the person's id, which
- * also goes into `mentions`. Throws `too-long`.
+ * Returns the text to send, with its mentions on the first line. A mention is an @ and the first part of the person's id,
+ * which also goes into `mentions`. Throws `too-long`.
  */
 function textOf({ text, isPlain, mentions = [] }: Bubble): string {
   const people = mentions.map(({ id }) => `@${id.split('@')[0]}`)
@@ -179,19 +187,19 @@ function mentionsField({ mentions = [] }: Bubble): { mentions?: string[] } {
 }
 
 /**
- * Makes `unreachable` ambiguous, because the connection may have closed after the message was written. A retry is
+ * Returns `unreachable` as ambiguous, because the connection may have closed after the message was written. A retry is
  * harmless: it has the same id, or changes nothing.
  */
 function asAmbiguous(error: PortError): PortError {
   return error.type === 'unreachable' ? new PortError('ambiguous', error.message, { cause: error.cause }) : error
 }
 
-/** The same id for each retry of a post, because receivers ignore a known id. */
+/** Returns the message's id, the same for each retry of a post, because receivers ignore a known id. */
 function messageIdFor(jid: string, key: string): string {
   return toMessageId(createHash('sha256').update(`${jid}\n${key}`).digest())
 }
 
-/** An id in the form of Baileys' own: `generateMessageIDV2`. */
+/** Returns an id in the form of Baileys' own: `generateMessageIDV2`. */
 function toMessageId(bytes: Buffer): string {
   return `3EB0${bytes.toString('hex').toUpperCase().slice(0, 18)}`
 }

@@ -60,7 +60,7 @@ export interface CloudClientOptions {
 export const defaultApiUrl = 'https://graph.facebook.com/v23.0'
 
 /**
- * A Cloud API client that uses plain `fetch`: one request per call, without retries. Throws `WhatsAppError` of type
+ * Creates a Cloud API client that uses plain `fetch`: one request per call, without retries. Throws `WhatsAppError` of type
  * `invalid` for unusable options.
  */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
@@ -101,7 +101,10 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     await call('?fields=id', { signal })
   }
 
-  /** Posts the body, or reads if there is none. `at` is Meta's time, in ms since the epoch. */
+  /**
+   * Posts the body, or reads if there is none. Resolves with the response, and with Meta's time as `at`, in ms since the
+   * epoch. Rejects with a `CloudError` for a failed one.
+   */
   async function call(
     path: string,
     { headers, ...request }: Pick<RequestInit, 'body' | 'signal'> & { readonly headers?: CloudHeaders },
@@ -125,7 +128,7 @@ export async function readResponse(response: Response): Promise<unknown> {
   throw new CloudError(message, { status, code, details })
 }
 
-/** The `Date` header, in ms since the epoch. Undefined if it is missing or unreadable. */
+/** Returns the `Date` header, in ms since the epoch. Undefined if it is missing or unreadable. */
 function responseTime(headers: Headers): number | undefined {
   const at = Date.parse(headers.get('date') ?? '')
   return Number.isNaN(at) ? undefined : at

@@ -122,7 +122,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     stop,
   }
 
-  /** Decides by the head alone, before the body is read. Returns undefined to accept the request. */
+  /** Returns a refusal by the head alone, before the body is read. Undefined if the request is accepted. */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     // Meta redelivers the request, perhaps to your next process.
     if (isStopped) return { status: 503 }
@@ -132,7 +132,10 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     return signatureIn(head) ? undefined : { status: 401 }
   }
 
-  /** Answers with 401 for a wrong signature, 400 for an unreadable body, and 503 if Meta must redeliver an event. */
+  /**
+   * Checks the signature, and passes the events on. Resolves with 401 for a wrong signature, 400 for an unreadable body, and
+   * 503 if Meta must redeliver an event.
+   */
   async function answerRequest(request: WebhookRequest): Promise<WebhookAnswer> {
     // Meta verifies the URL with this GET when the webhook is set up. `refuse` has checked the token.
     if (request.method.toUpperCase() === 'GET')
@@ -144,18 +147,21 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     return { status: (await requests.add(receive(events))) ? 200 : 503 }
   }
 
-  /** True for Meta's check of the URL with the right verify token. */
+  /** Whether the request is Meta's check of the URL with the right verify token. */
   function isVerification(head: WebhookHead): boolean {
     const query = queryOf(head)
     return isVerifyToken(query.get('hub.verify_token') ?? '') && query.get('hub.mode') === 'subscribe'
   }
 
-  /** From now on, requests get a 503. Resolves when those before are handled. */
+  /** Responds with 503 from now on. Resolves when the requests before are handled. */
   async function stop(): Promise<void> {
     isStopped = true
     await requests.settled()
   }
 
+  /**
+   * Creates a sink that replies to the inbound's message and lets only its author answer. Options in `more` take precedence.
+   */
   function sinkFor(at: Inbound | SinkPlace, more: Partial<WhatsAppSinkOptions> = {}): Sink {
     const { chat, replyTo, answerers } = placeOf(at)
     return whatsappSink({
@@ -184,7 +190,7 @@ function requireSecret(name: string, value: string): void {
  */
 const signatureHeader = 'x-hub-signature-256'
 
-/** The signature in lower-case hexadecimal digits. Undefined if it is missing or malformed. */
+/** Returns the signature in lower-case hexadecimal digits. Undefined if it is missing or malformed. */
 function signatureIn({ headers }: WebhookHead): string | undefined {
   const signature = headers[signatureHeader]
   return typeof signature === 'string' ? /^sha256=([\da-f]{64})$/i.exec(signature)?.[1]?.toLowerCase() : undefined
@@ -206,6 +212,7 @@ const windowMs = 86_400_000
 /** A press is an ordinary message, without a deadline for its answer. */
 const pressMs = 86_400_000
 
+/** Returns a function that passes events to the host once. It resolves with false if Meta must redeliver one. */
 function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptions: InboundOptions): ReceiveCloud {
   const { onError, clock } = inboundOptions
   const reports = sharedReports(client)
@@ -243,7 +250,7 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
     return (await receive(id, () => received && inboundOf(received))) !== 'not-taken'
   }
 
-  /** Reports to `onError`. Ignores the status of a message that was delivered. */
+  /** Reports a failure to `onError`. Ignores the status of a message that was delivered. */
   function reportFailure(event: Exclude<CloudEvent, { readonly type: 'message' }>): void {
     switch (event.type) {
       case 'failed':
@@ -261,13 +268,14 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
     }
   }
 
+  /** Returns the inbound with its `answer`, which is a reply to the person's message. */
   function inboundOf(received: CloudReceived): Inbound {
     if (received.type === 'text') return { ...received, answer: answerWithReply(received, received.messageRef.id) }
     const { ownId, ...press } = received
     return { ...press, answer: answerWithReply(press, ownId) }
   }
 
-  /** An answer that is sent as a reply to that message. */
+  /** Returns an answer that is sent as a reply to that message. */
   function answerWithReply(about: InboundPlace, messageId: string): AnswerInbound {
     const send = async (text: string, signal: AbortSignal): Promise<unknown> => {
       const body = clip(escapeWhatsApp(text), textLength)
@@ -283,7 +291,7 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
   }
 }
 
-/** The text of an error, with how to fix it if that is known. */
+/** Returns the text of an error, with how to fix it if that is known. */
 function withCure(what: string, { code, text }: { readonly code: number; readonly text: string }): string {
   return [`${what} ${code} ${text}`, cureOf(code)].filter(Boolean).join('. ')
 }

@@ -22,12 +22,12 @@ import { createCloudPort } from './port.ts'
 /** How many chats to keep the newest message of. Typing marks that message as read. */
 const mostChats = 1000
 
-/** Reads the number with one call. Throws `unauthorized` if Meta rejects the token. */
+/** Reads the number with one call, and returns it. Rejects with `unauthorized` if Meta rejects the token. */
 export async function checkCloud(config: CloudConfig, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel> {
   return { account: await createGraph(config, { ...host, clock: systemClock }).readNumber() }
 }
 
-/** The Cloud API as a channel of a bridge. It has no groups, no mentions and no edits. */
+/** Connects a number on the Cloud API to a bridge. It has no groups, no mentions and no edits. */
 export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConnection {
   const { clock, onInbound, onError } = host
   const graph = createGraph(config, host)
@@ -96,6 +96,7 @@ interface Graph {
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
 }
 
+/** Creates the reads of the Graph API that a connection needs. */
 function createGraph(
   { token: source, phoneNumberId, apiUrl: address = defaultApiUrl }: CloudConfig,
   { secret, clock }: Pick<ChannelHost, 'secret' | 'clock'>,
@@ -104,6 +105,7 @@ function createGraph(
   const apiUrl = address.replace(/\/+$/, '')
   return { token, apiUrl, readNumber, download }
 
+  /** Returns the number as people see it. Rejects with `unauthorized` if Meta rejects the token. */
   async function readNumber(): Promise<string> {
     try {
       const answer = await read(`${phoneNumberId}?fields=display_phone_number`, 'the number')
@@ -117,9 +119,9 @@ function createGraph(
   }
 
   /**
-   * Reads the file's address first, which works for five minutes. Rejects with `refused` above `maxBytes` and for addresses
-   * that aren't Meta's.
-   * https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
+   * Reads a file, and its address before that, which works for five minutes. Rejects with `too-long` above `maxBytes`, and
+   * with `refused` for addresses that aren't Meta's. https://developers.facebook.com/documentation/business-
+   * messaging/whatsapp/business-phone-numbers/media
    */
   async function download({ ref, name }: InboundFile, { maxBytes, signal }: DownloadLimits): Promise<Uint8Array> {
     const what = `file ${name}`
@@ -135,7 +137,9 @@ function createGraph(
     return await downloadFile({ url: place.url, headers, maxBytes, signal, what, platform: 'WhatsApp', clock })
   }
 
-  /** Reads a path of the Graph API. `what` names the call in errors. Rejects with a `PortError`. */
+  /**
+   * Reads a path of the Graph API, and resolves with its JSON. `what` names the call in errors. Rejects with a `PortError`.
+   */
   async function read(path: string, what: string): Promise<unknown> {
     return await callPlatform(
       async (signal) => {

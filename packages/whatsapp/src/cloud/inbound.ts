@@ -100,7 +100,7 @@ const status = z.object({
   errors: z.array(failure).optional(),
 })
 
-/** Reads that number's events, and skips those of others. Returns undefined if the body isn't a WhatsApp webhook. */
+/** Returns that number's events, without those of others. Undefined if the body isn't a WhatsApp webhook. */
 export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly CloudEvent[] | undefined {
   const { data } = schema.safeParse(jsonOf(body))
   return data?.entry.flatMap(({ changes }) =>
@@ -113,7 +113,9 @@ export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly 
   )
 }
 
-/** Messages, then statuses, then errors. Unreadable ones become `malformed`, and statuses like `deleted` are skipped. */
+/**
+ * Returns messages, then statuses, then errors. Unreadable ones become `malformed`, and statuses like `deleted` are skipped.
+ */
 function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof change>): readonly CloudEvent[] {
   return [
     ...messages.map((value): CloudEvent => {
@@ -145,7 +147,7 @@ function eventsIn({ messages, statuses, errors, contacts }: z.infer<typeof chang
   ]
 }
 
-/** Joins the error's texts, without repetitions. */
+/** Returns the error's code, and its texts without repetitions. */
 function failureOf({ code, title, message, error_data }: z.infer<typeof failure>): {
   readonly code: number
   readonly text: string
@@ -154,7 +156,10 @@ function failureOf({ code, title, message, error_data }: z.infer<typeof failure>
   return { code, text: [...texts].join('. ') || 'no reason given' }
 }
 
-/** Returns undefined for messages that a channel ignores: those of groups, and those without text, button and file. */
+/**
+ * Returns what a message brings. Undefined for messages that a channel ignores: those of groups, and those without text,
+ * button and file.
+ */
 function receivedIn(
   data: z.infer<typeof message>,
   contacts: readonly z.infer<typeof contact>[],
@@ -198,7 +203,7 @@ function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {
   })
 }
 
-/** The person, with the name from their profile, or with the id for a name. */
+/** Returns the person, with the name from their profile, or with the id for a name. */
 function actorOf(id: string, contacts: readonly z.infer<typeof contact>[]): Actor {
   const { profile } = contacts.find(({ wa_id, user_id }) => wa_id === id || user_id === id) ?? {}
   return { id, name: profile?.name || profile?.username || id }

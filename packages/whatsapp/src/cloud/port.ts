@@ -45,8 +45,8 @@ export interface CloudPortOptions {
 }
 
 /**
- * Platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect: the sink
- * decides that.
+ * Creates the platform adapter for one person's chat on the Cloud API. It never repeats a call that may have taken effect:
+ * the sink decides that.
  */
 export function createCloudPort(options: CloudPortOptions): ChannelPort {
   const { client, to, replyTo, listLabel = 'Answer …', timeoutMs, clock = systemClock } = options
@@ -61,6 +61,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     reports: reports.forChat(to),
   }
 
+  /** Posts a message, with its buttons or a list if they fit. Throws `too-long`. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     const body = bubble.isPlain ? escapeWhatsApp(bubble.text) : bubble.text
     requireLength(body, textLength)
@@ -69,7 +70,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     return await send('post', interactive ? { type: 'interactive', interactive } : text, posting)
   }
 
-  /** A failed media upload has posted nothing, so it can safely be retried. */
+  /** Uploads a file and posts it. A failed upload has posted nothing, so it can safely be retried. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     // The only text media type that the API accepts. The file name shows the format.
     const file = { name, mediaType: 'text/plain', text }
@@ -82,8 +83,9 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 
   /**
-   * The Cloud API has no call for this, but its webhooks name the key of each posted message. The message counts as absent
-   * if the API answers again, no status names the key within 10 s, and statuses of other messages have arrived.
+   * Finds out whether a post is in the chat. The Cloud API has no call for this, but its webhooks name the key of each
+   * posted message. The message counts as absent if the API answers again, no status names the key within 10 s, and statuses
+   * of other messages have arrived.
    */
   async function lookUp(options: LookUpOptions): Promise<LookedUp> {
     const probed = await lookUpByProbe(call('look-up', options, async (signal) => await client.ping?.(signal)))
@@ -92,7 +94,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     return ref === 'silent' ? { type: 'absent' } : { type: 'there', ref }
   }
 
-  /** Without a sign, removes the reaction. */
+  /** Sets the reaction. Without a sign, removes it. */
   async function react(ref: MessageRef, sign: 'seen' | 'done' | undefined, reacting: EditOptions): Promise<void> {
     const emoji = sign === undefined ? '' : sign === 'seen' ? '👀' : '✅'
     await call('react', reacting, (signal) =>
@@ -100,7 +102,10 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     )
   }
 
-  /** Also marks the message as read. Can't hide the notice: WhatsApp does so after 25 s, and with each message. */
+  /**
+   * Shows the typing notice, and marks the message as read. Can't hide the notice: WhatsApp does so after 25 s, and with
+   * each message.
+   */
   async function typing(on: boolean, messageId: string, options: EditOptions): Promise<void> {
     if (!on) return
     const notice = { status: 'read', message_id: messageId, typing_indicator: { type: 'text' } }
@@ -141,14 +146,17 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 }
 
-/** The fields that address a person. Business-scoped user ids have a dot after the country code, and numbers have none. */
+/**
+ * Returns the fields that address a person. Business-scoped user ids have a dot after the country code, and numbers have
+ * none.
+ */
 export function recipientOf(to: string): CloudMessage {
   return { recipient_type: 'individual', ...(to.includes('.') ? { recipient: to } : { to }) }
 }
 
 /**
- * A message body with buttons: reply buttons if everything fits, else a list, which allows longer labels. Returns
- * undefined if neither fits.
+ * Returns a message body with buttons: reply buttons if everything fits, else a list, which allows longer labels. Undefined
+ * if neither fits, or without buttons.
  */
 function interactiveOf(body: string, buttons: readonly Button[], listLabel: string): CloudMessage | undefined {
   if (buttons.length === 0) return undefined

@@ -71,6 +71,7 @@ export function sharedReports(client: CloudClient): CloudReports {
   return reports
 }
 
+/** Creates the record of what webhooks report: which posts arrived, and which chats are open. */
 function createReports(): CloudReports {
   /** By key, then by the message's id, because several tries of one post may each make a message. */
   const posts = createRecent<ReadonlyMap<string, PostReport>>(mostPosts)
@@ -90,7 +91,10 @@ function createReports(): CloudReports {
     waitForPost,
   }
 
-  /** A failure is final. One because of the 24 h also closes the chat. */
+  /**
+   * Records what became of a post, and notifies the listeners. A failure is final. One because of the 24 h also closes the
+   * chat.
+   */
   function recordStatus({ ref, key, people, failure }: CloudStatus): void {
     hasStatuses = true
     if (failure?.code === windowCode) for (const person of people) closeChat(person, ref.postedAt ?? 0)
@@ -104,13 +108,16 @@ function createReports(): CloudReports {
     notifyListeners()
   }
 
-  /** Does nothing if the person wrote after `at`, which is 0 if unknown. */
+  /** Records that the chat accepts no messages. Does nothing if the person wrote after `at`, which is 0 if unknown. */
   function closeChat(person: string, at: number): void {
     const since = windows.get(webhookId(person))?.since ?? 0
     if (at === 0 || at > since) setWindow(person, { isClosed: true, since })
   }
 
-  /** Ignores a window that is older than the known one. */
+  /**
+   * Records whether a chat is open, and notifies the listeners of a change. Ignores a window that is older than the known
+   * one.
+   */
   function setWindow(person: string, window: ChatWindow): void {
     const before = windows.get(webhookId(person))
     if (before && window.since < before.since) return
@@ -134,7 +141,10 @@ function createReports(): CloudReports {
     }
   }
 
-  /** Waits for at most `firstStatusMs`. Stops at once when a status names the key, or on an abort. */
+  /**
+   * Resolves with the post's message as soon as a status names the key. After `firstStatusMs`, resolves with `silent`, or
+   * with `unknown` if no statuses arrive at all or the wait was aborted.
+   */
   async function waitForPost(
     key: string,
     clock: Clock,
@@ -160,6 +170,7 @@ function createReports(): CloudReports {
   }
 }
 
+/** Returns the report of a status: there, failed, or not posted because the chat is closed. */
 function reportOf(ref: MessageRef, failure: CloudStatus['failure']): PostReport {
   if (failure === undefined) return { type: 'there', ref }
   if (failure.code === windowCode) return { type: 'chat-closed', ref }
@@ -168,7 +179,7 @@ function reportOf(ref: MessageRef, failure: CloudStatus['failure']): PostReport 
   return { type: 'failed', ref, error }
 }
 
-/** A person's id as webhooks have it. They write a number without the plus sign that a call may have. */
+/** Returns a person's id as webhooks have it. They write a number without the plus sign that a call may have. */
 function webhookId(person: string): string {
   return person.replace(/^\+/, '')
 }

@@ -6,22 +6,20 @@ import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type { AskAddress, Capabilities, SessionInfo, SessionRead, Source, SourcePrompt, WorkStatus } from '../port.ts'
 import { withoutDots } from '../without-dots.ts'
+import { createAborter } from './abort.ts'
 import type { LocalAgent, LocalAgentOptions, LocalHistoryRun } from './agent-options.ts'
 import { createEventQueue } from './event-queue.ts'
-import { failureOf, partsOf, toAnswer, withoutAbort } from './input.ts'
+import { failureFrom, promptPartsOf, resolvesBeforeAbort, toLocalAnswer } from './input.ts'
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type LocalRun, type OwnedRun } from './run.ts'
 import { createSessionLog, type SessionLog } from './session-log.ts'
 
 /** The reading of a session's past. Its runs emit nothing until it is over. */
-interface Past {
+interface PastRead {
   isOver: boolean
   /** When the run that is being read began. Undefined if unknown. */
   at: number | undefined
 }
-
-/** How long an agent may take to end a canceled run, in ms. */
-const giveUpMs = 10_000
 
 /**
  * Creates a source for an agent whose sessions live as long as your program, for example a local process, or one
@@ -37,10 +35,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const logs = new Map<string, SessionLog>()
   /** Sessions that are being read. */
   const reads = new Map<string, Promise<void>>()
-  const queue = createEventQueue()
+  const events = createEventQueue()
   const ids = createMessageIDs({ clock })
-  /** Canceled runs, with the functions that stop their timers. */
-  const givingUp = new Map<OwnedRun, () => void>()
+  const aborter = createAborter(options, clock)
   let starting: Promise<void> | undefined
   let isClosed = false
   const source: Source = {
@@ -49,55 +46,67 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     connect,
     learn: async () => capabilities(),
     startReading: () => {
-      let statuses: ReturnType<typeof working> | undefined
-      return { working: async () => (statuses ??= working()), session: readSession }
+      let statuses: ReturnType<typeof busySessions> | undefined
+      return { working: async () => (statuses ??= busySessions()), session: readSession }
     },
-    session,
+    session: findSession,
     message: async (place, messageID) => {
       const message = (await requireLog(place)).messages().find(({ head }) => head.id === messageID)
       if (message) return message
       throw new ReplyError('gone', `Session ${place.sessionID} of ${name} has no message ${messageID}.`)
     },
     children: async (place) => {
-      await session(place)
+      await findSession(place)
       await readOnce(place)
       return childrenOf(place.sessionID)
     },
-    working: async () => working(),
+    working: async () => busySessions(),
     asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
     sessions: listSessions,
     newestTime: async (directory) =>
       (await listSessions({ directory })).map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
     spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
-    create,
-    prompt: async (place, prompt) => await start(place, prompt, partsOf(prompt)),
-    command: async (place, { command, arguments: given = '', ...rest }) => {
-      const text = `/${command} ${given}`.trim()
-      await start(place, { ...rest, text }, [{ type: 'text', text }])
+    create: createSession,
+    prompt: async (place, prompt) => await sendPrompt(place, prompt, promptPartsOf(prompt)),
+    command: async (place, { command, arguments: args = '', ...rest }) => {
+      const text = `/${command} ${args}`.trim()
+      await sendPrompt(place, { ...rest, text }, [{ type: 'text', text }])
     },
-    answer: async (ask, answer, signal) => await settle(ask, toAnswer(answer), signal),
-    reject: async (ask, message, signal) => await settle(ask, { type: 'rejected', message }, signal),
-    abort,
+    answer: async (ask, answer, signal) => await answerAsk(ask, toLocalAnswer(answer), signal),
+    reject: async (ask, message, signal) => await answerAsk(ask, { type: 'rejected', message }, signal),
+    abort: abortSession,
     models: async (directory) => {
-      await ready()
+      await startOnce()
       return (await options.models?.(directory)) ?? []
     },
-    ...(options.fork && { fork }),
+    ...(options.fork && { fork: forkSession }),
     ...(options.commands && { commands: options.commands }),
     ...(options.agents && { agents: options.agents }),
-    close,
+    close: closeAgent,
   }
-  return { source, session: (id) => sessions.get(id), run: (id) => runs.get(id)?.[0], wake, update, fail }
+  return {
+    source,
+    session: (id) => sessions.get(id),
+    run: (id) => runs.get(id)?.[0],
+    wake,
+    update: storeSession,
+    fail: failAllRuns,
+  }
 
+  /**
+   * Starts the agent if needed and yields `connected`, then all events until the connection ends. Yields nothing if the
+   * signal aborts before the agent has started.
+   */
   async function* connect({ signal }: { readonly signal: AbortSignal }): AsyncIterable<readonly ReplyEvent[]> {
-    requireOpen()
+    throwIfClosed()
     // A slow agent continues to start for the next connection.
-    if (!(await withoutAbort(ready(), signal))) return
-    queue.open()
+    if (!(await resolvesBeforeAbort(startOnce(), signal))) return
+    events.open()
     yield [{ type: 'connected', at: clock.now() }]
-    yield* queue.read(signal)
+    yield* events.read(signal)
   }
 
+  /** Returns the agent's capabilities over the defaults, as of now. */
   function capabilities(): Capabilities {
     return {
       canRead: options.read !== undefined,
@@ -112,45 +121,58 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     }
   }
 
-  async function ready(): Promise<void> {
-    requireOpen()
-    const begun = starting ?? (async () => await options.start?.())()
-    starting = begun
+  /**
+   * Starts the agent unless it has started. Simultaneous calls share one start, and a failed one is repeated by the
+   * next call. Rejects with `closed` once the source is closed.
+   */
+  async function startOnce(): Promise<void> {
+    throwIfClosed()
+    const start = starting ?? (async () => await options.start?.())()
+    starting = start
     try {
-      await begun
+      await start
     } catch (error) {
-      if (starting === begun) starting = undefined
+      if (starting === start) starting = undefined
       throw error
     }
-    requireOpen()
+    throwIfClosed()
   }
 
-  async function session(place: SessionRef): Promise<SessionInfo> {
-    requireOpen()
-    const known = sessions.get(place.sessionID)
-    if (known) return known
-    await ready()
+  /**
+   * Returns a session. An unknown one is looked up with the agent and stored. Rejects with `gone` if the agent doesn't
+   * know it either.
+   */
+  async function findSession(place: SessionRef): Promise<SessionInfo> {
+    throwIfClosed()
+    const stored = sessions.get(place.sessionID)
+    if (stored) return stored
+    await startOnce()
     const found = await options.find?.(place)
     if (!found) throw new ReplyError('gone', `${name} has no session ${place.sessionID}. Start a new one.`)
-    return sessions.get(place.sessionID) ?? update(found)
+    return sessions.get(place.sessionID) ?? storeSession(found)
   }
 
+  /** Lists the agent's root sessions and the stored ones, each once. A stored one replaces the agent's. */
   async function listSessions(query: Parameters<Source['sessions']>[0]): Promise<readonly SessionInfo[]> {
-    if (options.sessions) await ready()
+    if (options.sessions) await startOnce()
     const listed = (await options.sessions?.(query)) ?? []
-    const known = [...sessions.values()].filter(({ parentID }) => parentID === undefined)
-    return [...new Map([...listed, ...known].map((info) => [info.sessionID, info])).values()]
+    const ownRoots = [...sessions.values()].filter(({ parentID }) => parentID === undefined)
+    return [...new Map([...listed, ...ownRoots].map((info) => [info.sessionID, info])).values()]
   }
 
+  /** Lists the stored sessions that this one is the parent of. */
   function childrenOf(sessionID: string): readonly SessionInfo[] {
     return [...sessions.values()].filter(({ parentID }) => parentID === sessionID)
   }
 
+  /**
+   * Returns the session's log and its runs' state. The log is filled first if the session is from an earlier process.
+   */
   async function readSession(place: SessionRef): Promise<SessionRead> {
     const log = await requireLog(place)
     const { sessionID } = place
     return {
-      info: await session(place),
+      info: await findSession(place),
       messages: log.messages(),
       isWhole: log.isWhole(),
       isSound: true,
@@ -161,9 +183,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     }
   }
 
-  /** Returns what a session holds. Reads it first if it is from an earlier process. Rejects if the agent can't be read. */
+  /**
+   * Returns the session's log, filled first if the session is from an earlier process. Rejects with `unsupported` if
+   * the agent can't be read.
+   */
   async function requireLog(place: SessionRef): Promise<SessionLog> {
-    const { sessionID } = await session(place)
+    const { sessionID } = await findSession(place)
     if (!capabilities().canRead)
       throw new ReplyError(
         'unsupported',
@@ -173,10 +198,13 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return openLog(sessionID)
   }
 
-  /** Fills the log of a session that has none yet. Simultaneous calls share one read. A failed one can be repeated. */
+  /**
+   * Fills the log of a session that has none, if the agent can be read. Simultaneous calls share one read, and a failed
+   * one is repeated by the next call.
+   */
   async function readOnce({ sessionID }: SessionRef): Promise<void> {
-    const begun = reads.get(sessionID)
-    if (begun) return await begun
+    const runningRead = reads.get(sessionID)
+    if (runningRead) return await runningRead
     if (logs.has(sessionID) || !options.read || !capabilities().canRead) return
     const read = readPast(options.read, sessionID)
     reads.set(sessionID, read)
@@ -188,12 +216,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   /**
-   * Reads the runs of an earlier process into the session's log, without emitting events. A run that is still going becomes
-   * the current one.
+   * Fills the session's log with the runs of an earlier process, without emitting events. Its last run becomes the
+   * current one if it is still going. A failed read drops the log.
    */
   async function readPast(read: NonNullable<LocalAgentOptions['read']>, sessionID: string): Promise<void> {
     const place = { sessionID, directory: sessions.get(sessionID)?.directory }
-    const past: Past = { isOver: false, at: undefined }
+    const past: PastRead = { isOver: false, at: undefined }
     let newest: OwnedRun | undefined
     openLog(sessionID)
     try {
@@ -206,6 +234,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       past.isOver = true
     }
 
+    /** Adds and begins the next past run, and ends the one before it as aborted if it is open. */
     function addPastRun({ parts, messageID = ids(), at }: LocalHistoryRun): LocalRun {
       newest?.end({ type: 'aborted' })
       past.at = at
@@ -216,44 +245,54 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     }
   }
 
-  /** Returns the session's log. Creates an empty one first if there is none. */
+  /** Returns the session's log. Stores an empty one first if there is none. */
   function openLog(sessionID: string): SessionLog {
     const log = logs.get(sessionID) ?? createSessionLog((childID) => logs.delete(childID))
     logs.set(sessionID, log)
     return log
   }
 
-  async function create({ directory, ...input }: Parameters<Source['create']>[0]): Promise<SessionInfo> {
-    await ready()
+  /** Creates a session with the agent, stores it, opens its log and emits it. */
+  async function createSession({ directory, ...input }: Parameters<Source['create']>[0]): Promise<SessionInfo> {
+    await startOnce()
     const home = directory === undefined ? undefined : await source.spelled(directory)
-    const made = await options.create({ ...input, directory: home })
+    const created = await options.create({ ...input, directory: home })
     const at = clock.now()
-    if (options.read) openLog(made.sessionID)
-    return update({ title: input.title, createdAt: at, updatedAt: at, ...made })
+    if (options.read) openLog(created.sessionID)
+    return storeSession({ title: input.title, createdAt: at, updatedAt: at, ...created })
   }
 
-  async function fork(place: SessionRef, messageID?: string): Promise<SessionInfo> {
-    await session(place)
+  /**
+   * Copies a session and its log, stores the copy and emits it. Rejects with `unsupported` if the agent returns none.
+   */
+  async function forkSession(place: SessionRef, messageID?: string): Promise<SessionInfo> {
+    await findSession(place)
     await readOnce(place)
     const copy = await options.fork?.(place, messageID)
     const log = logs.get(place.sessionID)
     if (copy && log) logs.set(copy.sessionID, log.copy(messageID))
-    if (copy) return update(copy)
+    if (copy) return storeSession(copy)
     throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
   }
 
-  function update(info: SessionInfo): SessionInfo {
+  /** Stores these fields of a session over its earlier ones, emits it and returns it. */
+  function storeSession(info: SessionInfo): SessionInfo {
     const next = { ...sessions.get(info.sessionID), ...info }
     sessions.set(info.sessionID, next)
     const { sessionID, directory, parentID, title, createdAt } = next
-    queue.push([{ type: 'session', at: clock.now(), sessionID, directory, parentID, title, createdAt }])
+    events.push([{ type: 'session', at: clock.now(), sessionID, directory, parentID, title, createdAt }])
     return next
   }
 
-  async function start(place: SessionRef, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
-    const { sessionID, directory } = await session(place)
-    await ready()
-    if (!queue.isOpen())
+  /**
+   * Adds a run and sends its prompt to the agent. Begins the run at once if it joins the current one or is the first.
+   * Rejects with `refused` without a connection, or in a busy session that takes no prompts. If the agent rejects, the run is
+   * removed, or fails if it had begun.
+   */
+  async function sendPrompt(place: SessionRef, prompt: SourcePrompt, parts: readonly InputPart[]): Promise<void> {
+    const { sessionID, directory } = await findSession(place)
+    await startOnce()
+    if (!events.isOpen())
       throw new ReplyError(
         'refused',
         `${name} is not connected, so the prompt was not sent. Wait for the connection, then send it again.`,
@@ -271,13 +310,18 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       // A queued run begins with its first output. One that joins is part of the same reply at once.
       if (joins || runs.get(sessionID)?.[0] === run) run.begin()
     } catch (error) {
-      if (!drop(run)) return run.end({ type: 'failed', error: failureOf(error) })
+      const hasBegun = run.hasBegun()
+      removeRun(run)
+      if (hasBegun) return run.end({ type: 'failed', error: failureFrom(error) })
       throw error
     }
   }
 
-  /** Adds a run behind the session's other runs. */
-  function addRun(place: SessionRef, promptID: string, isBackground = false, past?: Past): OwnedRun {
+  /**
+   * Creates a run and adds it behind the session's other runs. Its events go into the session's log and to the
+   * connection, but a past run's only into the log.
+   */
+  function addRun(place: SessionRef, promptID: string, isBackground = false, past?: PastRead): OwnedRun {
     const run = createRun({
       ...place,
       promptID,
@@ -285,33 +329,32 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       nextID: ids,
       now: () => clock.now(),
       messageTime: () => (past && !past.isOver ? past.at : clock.now()),
-      emit: (events) => {
-        logs.get(place.sessionID)?.apply(promptID, events)
-        if (!past || past.isOver) queue.push(events)
+      emit: (emitted) => {
+        logs.get(place.sessionID)?.apply(promptID, emitted)
+        if (!past || past.isOver) events.push(emitted)
       },
       redact,
-      startChild: (child) => startChild(run, child, past),
+      startChild: (child) => beginChild(run, child, past),
       onEnd: () => {
-        drop(run)
+        removeRun(run)
         return (runs.get(place.sessionID) ?? []).some((other) => other.hasBegun())
       },
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
-    const known = sessions.get(place.sessionID)
-    if (known) sessions.set(place.sessionID, { ...known, updatedAt: clock.now() })
+    const info = sessions.get(place.sessionID)
+    if (info) sessions.set(place.sessionID, { ...info, updatedAt: clock.now() })
     return run
   }
 
-  /** Removes a run. Returns whether it had not begun. */
-  function drop(run: OwnedRun): boolean {
+  /** Removes a run that has ended or was not sent, and stops its kill timer. */
+  function removeRun(run: OwnedRun): void {
     const others = (runs.get(run.sessionID) ?? []).filter((other) => other !== run)
     if (others.length > 0) runs.set(run.sessionID, others)
     else runs.delete(run.sessionID)
-    givingUp.get(run)?.()
-    givingUp.delete(run)
-    return !run.hasBegun()
+    aborter.stopKillTimer(run)
   }
 
+  /** Returns the session's current run. Without one, begins a run whose message is the reason. */
   function wake({ sessionID }: SessionRef, reason: string): LocalRun {
     const current = runs.get(sessionID)?.[0]
     if (current) return current
@@ -321,11 +364,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return run
   }
 
-  function startChild(parent: OwnedRun, start: LocalChildStart, past: Past | undefined): OwnedRun {
+  /** Stores and emits the session of a sub-agent, and begins a run in it. */
+  function beginChild(parent: OwnedRun, start: LocalChildStart, past: PastRead | undefined): OwnedRun {
     const { sessionID = ids().replace('msg', 'ses'), title, text, background } = start
     const at = clock.now()
     const { directory } = parent
-    update({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
+    storeSession({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
     if (options.read) openLog(sessionID)
     logs.get(parent.sessionID)?.addChild(parent.promptID, sessionID)
     const run = addRun({ sessionID, directory }, ids(), background === true, past)
@@ -334,8 +378,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return run
   }
 
-  async function settle(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
-    requireOpen()
+  /** Passes an answer to the run that has the ask. Rejects with `gone` if no run has it. */
+  async function answerAsk(ask: AskAddress, answer: LocalAnswer, signal: AbortSignal | undefined): Promise<void> {
+    throwIfClosed()
     signal?.throwIfAborted()
     const run = runs
       .get(ask.sessionID)
@@ -345,59 +390,52 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     await run.answer(ask.requestID, answer)
   }
 
-  /** Cancels the session's runs, and its sub-agents in the background, which may have outlived the run that began them. */
-  async function abort(place: SessionRef): Promise<void> {
-    await session(place)
+  /**
+   * Aborts the session's runs, and its sub-agents in the background, which may have outlived the run that began them.
+   */
+  async function abortSession(place: SessionRef): Promise<void> {
+    await findSession(place)
     const canceled = allRuns().filter(
       ({ sessionID, isBackground }) =>
-        sessionID === place.sessionID || (isBackground && isBelow(sessionID, place.sessionID)),
+        sessionID === place.sessionID || (isBackground && isDescendant(sessionID, place.sessionID)),
     )
-    for (const run of canceled) {
-      run.cancelAsks()
-      giveUpLater(run)
-    }
-    await Promise.all(canceled.filter(({ isOpen }) => isOpen()).map(async (run) => await options.cancel(run, place)))
+    await aborter.abort(canceled, place)
   }
 
-  function isBelow(sessionID: string, ancestorID: string): boolean {
+  /** Whether the session is a sub-agent of the other one, at any depth. */
+  function isDescendant(sessionID: string, ancestorID: string): boolean {
     const parentID = sessions.get(sessionID)?.parentID
-    return parentID !== undefined && (parentID === ancestorID || isBelow(parentID, ancestorID))
+    return parentID !== undefined && (parentID === ancestorID || isDescendant(parentID, ancestorID))
   }
 
+  /** Returns the runs of all sessions that have not ended. */
   function allRuns(): readonly OwnedRun[] {
     return [...runs.values()].flat()
   }
 
-  /** Fails the run if the agent ignores the cancel, because its session would take no more prompts. */
-  function giveUpLater(run: OwnedRun): void {
-    if (givingUp.has(run)) return
-    const stop = clock.after(giveUpMs, () => {
-      options.kill?.(run)
-      const message = `${name} did not stop the run within ${giveUpMs} ms, so the run failed.`
-      run.end({ type: 'failed', error: failureOf(new ReplyError('not-stopped', message)) })
-    })
-    givingUp.set(run, stop)
-  }
-
-  function working(): ReadonlyMap<string, WorkStatus> {
+  /** Returns the sessions with a run that has not ended, each as `busy`. */
+  function busySessions(): ReadonlyMap<string, WorkStatus> {
     return new Map([...runs.keys()].map((sessionID) => [sessionID, { status: 'busy' }]))
   }
 
-  function fail(error: ReplyError): void {
+  /** Fails all runs and breaks the connection. The next call starts the agent again. */
+  function failAllRuns(error: ReplyError): void {
     starting = undefined
-    for (const run of allRuns()) run.end({ type: 'failed', error: failureOf(error) })
-    queue.fail(error)
+    for (const run of allRuns()) run.end({ type: 'failed', error: failureFrom(error) })
+    events.fail(error)
   }
 
-  function requireOpen(): void {
+  /** Throws `closed` if the source was closed. */
+  function throwIfClosed(): void {
     if (isClosed) throw new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`)
   }
 
-  function close(): void {
+  /** Ends all runs as aborted, breaks the connection and calls `options.close`, once. */
+  function closeAgent(): void {
     if (isClosed) return
     isClosed = true
     for (const run of allRuns()) run.end({ type: 'aborted' })
-    queue.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
+    events.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
   }
 }

@@ -1,69 +1,87 @@
 import type { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 
-/** The events of the one connection. Without a connection they are dropped, because no source repeats missed events. */
+/** Queues the events of one connection at a time. */
 export interface EventQueue {
   /** Begins a connection and ends the one before it. */
   open(): void
+  /** Whether there is a connection that has not failed. */
   isOpen(): boolean
+  /**
+   * Queues events for the connection. Drops them if there is none or it has failed, because a source never repeats
+   * events.
+   */
   push(events: readonly ReplyEvent[]): void
   /** Yields the events of the newest connection until the signal aborts. Throws once the connection failed. */
   read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]>
-  /** Breaks the connection after the events that were pushed so far. */
+  /** Makes `read` throw this error after the events that were pushed so far. Does nothing without a connection. */
   fail(error: ReplyError): void
 }
 
-interface Channel {
+interface Connection {
   waiting: ReplyEvent[]
   failure: ReplyError | undefined
   hasEnded: boolean
   wake: () => void
 }
 
+/** Creates a queue without a connection. */
 export function createEventQueue(): EventQueue {
-  let channel: Channel | undefined
-  return { open, isOpen: () => channel !== undefined && !channel.failure, push, read, fail }
+  let connection: Connection | undefined
+  return {
+    open: openConnection,
+    isOpen: () => connection !== undefined && !connection.failure,
+    push: queueEvents,
+    read: readEvents,
+    fail: breakConnection,
+  }
 
-  function open(): void {
-    const before = channel
-    channel = { waiting: [], failure: undefined, hasEnded: false, wake: () => {} }
+  /** Sets an empty connection as the current one, and makes the `read` of the one before return. */
+  function openConnection(): void {
+    const before = connection
+    connection = { waiting: [], failure: undefined, hasEnded: false, wake: () => {} }
     if (!before) return
     before.hasEnded = true
     before.wake()
   }
 
-  function push(events: readonly ReplyEvent[]): void {
-    if (!channel || channel.failure || events.length === 0) return
-    for (const event of events) channel.waiting.push(event)
-    channel.wake()
+  /** Queues events for the connection and wakes its reader. Drops them if there is none or it has failed. */
+  function queueEvents(events: readonly ReplyEvent[]): void {
+    if (!connection || connection.failure || events.length === 0) return
+    for (const event of events) connection.waiting.push(event)
+    connection.wake()
   }
 
-  async function* read(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]> {
-    const mine = channel
-    if (!mine) return
-    const wake = (): void => mine.wake()
+  /**
+   * Yields what is queued for the connection that is current now, until it ends, fails (throws) or the signal aborts.
+   */
+  async function* readEvents(signal: AbortSignal): AsyncIterable<readonly ReplyEvent[]> {
+    const own = connection
+    if (!own) return
+    const wake = (): void => own.wake()
     signal.addEventListener('abort', wake)
     try {
-      while (!signal.aborted && !mine.hasEnded) {
-        const events = mine.waiting
+      while (!signal.aborted && !own.hasEnded) {
+        const events = own.waiting
         if (events.length > 0) {
-          mine.waiting = []
+          own.waiting = []
           yield events
-        } else if (mine.failure) throw mine.failure
+        } else if (own.failure) throw own.failure
         else
           await new Promise<void>((resolve) => {
-            mine.wake = resolve
+            own.wake = resolve
           })
       }
     } finally {
       signal.removeEventListener('abort', wake)
-      if (channel === mine) channel = undefined
+      if (connection === own) connection = undefined
     }
   }
 
-  function fail(error: ReplyError): void {
-    if (!channel || channel.failure) return
-    channel.failure = error
-    channel.wake()
+  /** Makes the reader of the connection throw this error, once it has yielded the queued events. */
+  function breakConnection(error: ReplyError): void {
+    if (!connection || connection.failure) return
+    connection.failure = error
+    connection.wake()
   }
 }

@@ -6,24 +6,27 @@ import type { InputPart } from '../input.ts'
 import type { SourceAnswer, SourcePrompt } from '../port.ts'
 import type { LocalAnswer } from './output.ts'
 
-/** The prompt's text, parts and files as one list, in that order. */
-export function partsOf({ text, parts = [], files = [] }: SourcePrompt): readonly InputPart[] {
+/** Returns a prompt's text, parts and files as one list, in that order. An empty text is left out. */
+export function promptPartsOf({ text, parts = [], files = [] }: SourcePrompt): readonly InputPart[] {
   const first: readonly InputPart[] = text === undefined || text === '' ? [] : [{ type: 'text', text }]
   return [...first, ...parts, ...files.map((file): InputPart => ({ type: 'file', ...file }))]
 }
 
-export function toAnswer(answer: SourceAnswer): LocalAnswer {
+/** Converts the answer of a caller of `Source.answer` to the one that the agent's ask takes. */
+export function toLocalAnswer(answer: SourceAnswer): LocalAnswer {
   if (answer === 'once' || answer === 'always') return { type: answer }
   return { type: 'answered', answers: answer }
 }
 
-export function failureOf(error: unknown): ReplyFailure {
+/** Converts a caught error to a failure. Its name is the type of a `ReplyError`, otherwise `UnknownError`. */
+export function failureFrom(error: unknown): ReplyFailure {
   const name = error instanceof ReplyError ? error.type : 'UnknownError'
   return { name, message: error instanceof Error ? error.message : String(error), raw: undefined }
 }
 
 /**
- * The failure to show people: its message is one sentence without secrets. `raw` keeps the rest of the agent's message.
+ * Returns the failure to show to people: its message is one sentence without secrets. `raw` has the rest of the
+ * message.
  */
 export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
   const all = redact(failure.message)
@@ -32,8 +35,11 @@ export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => 
   return { ...failure, message, raw: redactStrings(raw, redact) }
 }
 
-/** Resolves to true when the promise has resolved, and to false as soon as the signal aborts. */
-export async function withoutAbort(promise: Promise<void>, signal: AbortSignal): Promise<boolean> {
+/**
+ * Resolves to true when the promise has resolved, and to false as soon as the signal aborts. Rejects if the promise
+ * does first.
+ */
+export async function resolvesBeforeAbort(promise: Promise<void>, signal: AbortSignal): Promise<boolean> {
   let stop = (): void => {}
   const aborted = new Promise<void>((resolve) => {
     stop = resolve

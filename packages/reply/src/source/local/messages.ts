@@ -25,20 +25,34 @@ interface Message {
   readonly texts: Map<string, TextPiece>
 }
 
-/** The messages of one run. Each call returns the events to emit. */
+/** The assistant messages of one run. Each call stores the change and returns its events, for the caller to emit. */
 export interface LocalMessages {
-  /** Begins a message, or continues the one with this id. Completes the one before it. */
-  begin(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
-  put(piece: Piece): readonly ReplyEvent[]
-  /** Seals the growing text part. `raw` replaces the part's first `raw`. */
-  seal(raw?: unknown): readonly ReplyEvent[]
-  /** Completes the current message. The next piece begins another one. */
-  complete(): readonly ReplyEvent[]
-  /** Ends the last message. Begins one first if the run has none. */
-  end(how: { readonly finish?: string | undefined; readonly error?: ReplyFailure | undefined }): readonly ReplyEvent[]
+  /**
+   * Adds a message, or continues the one with this id. Completes the one before it with the finish `tool-calls`. Agent and
+   * model default to those of the newest message.
+   */
+  beginMessage(head: Pick<MessageHead, 'agent' | 'model'> & { readonly id?: string | undefined }): readonly ReplyEvent[]
+  /**
+   * Adds a piece to the message that it names, or updates its part. Begins the message first if it is new or the run
+   * has none.
+   */
+  addPiece(piece: Piece): readonly ReplyEvent[]
+  /** Seals the growing text part. `raw` replaces the part's first `raw`. No events if no text grows. */
+  sealText(raw?: unknown): readonly ReplyEvent[]
+  /** Completes the current message with the finish `tool-calls`. The next piece begins another one. */
+  completeMessage(): readonly ReplyEvent[]
+  /** Seals and completes the newest message. Begins one first if the run has none. */
+  endLast(end: MessageEnd): readonly ReplyEvent[]
 }
 
-export interface MessagesOptions {
+/** How a message ends: why the model stopped, or the error. */
+interface MessageEnd {
+  readonly finish?: string | undefined
+  readonly error?: ReplyFailure | undefined
+}
+
+/** The session, prompt, ids and times that a run puts on its events and messages. */
+export interface RunStamp {
   readonly sessionID: string
   readonly directory: string | undefined
   /** The id of the user message that they answer. */
@@ -49,7 +63,8 @@ export interface MessagesOptions {
   readonly messageTime: () => number | undefined
 }
 
-export function createMessages(options: MessagesOptions): LocalMessages {
+/** Creates the messages of a run that has none yet. */
+export function createMessages(options: RunStamp): LocalMessages {
   const { sessionID, directory, promptID, nextID, now, messageTime } = options
   const messages = new Map<string, Message>()
   /** The message of each usage part that has a `stepID`, by the part's id. */
@@ -59,13 +74,20 @@ export function createMessages(options: MessagesOptions): LocalMessages {
   let current: Message | undefined
   /** The message that began last, which may be complete. */
   let newest: Message | undefined
-  return { begin, put, seal: (raw) => (current ? sealed(current, raw) : []), complete, end }
+  return {
+    beginMessage,
+    addPiece,
+    sealText: (raw) => (current ? sealOpenText(current, raw) : []),
+    completeMessage,
+    endLast: endLastMessage,
+  }
 
-  function begin({ id, agent, model }: Parameters<LocalMessages['begin']>[0]): readonly ReplyEvent[] {
-    const before = complete()
-    const known = id === undefined ? undefined : messages.get(id)
-    if (known) {
-      current = known
+  /** Completes the current message. Makes the one with this id the current one, or else a new one. */
+  function beginMessage({ id, agent, model }: Parameters<LocalMessages['beginMessage']>[0]): readonly ReplyEvent[] {
+    const before = completeMessage()
+    const earlier = id === undefined ? undefined : messages.get(id)
+    if (earlier) {
+      current = earlier
       return before
     }
     const head: MessageHead = {
@@ -81,75 +103,90 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     newest = { head, open: undefined, parts: 0, texts: new Map() }
     current = newest
     messages.set(head.id, newest)
-    return [...before, event({ type: 'message', message: head })]
+    return [...before, stamped({ type: 'message', message: head })]
   }
 
-  function put(piece: Piece): readonly ReplyEvent[] {
+  /**
+   * Adds a piece to its message, which is begun first if it is new. A tool call's later states go to the call's first
+   * message.
+   */
+  function addPiece(piece: Piece): readonly ReplyEvent[] {
     const call = piece.type === 'tool' ? calls.get(piece.callID) : undefined
-    const wanted = call?.messageID ?? piece.messageID
-    const begun = !current || (wanted !== undefined && !messages.has(wanted)) ? begin({ id: wanted }) : []
-    const message = (wanted === undefined ? current : messages.get(wanted)) ?? current
+    const messageID = call?.messageID ?? piece.messageID
+    const begun =
+      !current || (messageID !== undefined && !messages.has(messageID)) ? beginMessage({ id: messageID }) : []
+    const message = (messageID === undefined ? current : messages.get(messageID)) ?? current
     if (!message) return begun
-    return [...begun, ...eventsOf(message, piece)]
+    return [...begun, ...writePiece(message, piece)]
   }
 
-  function complete(): readonly ReplyEvent[] {
+  /** Completes the current message, so that there is none. Empty if there was none. */
+  function completeMessage(): readonly ReplyEvent[] {
     const completed = current
     current = undefined
-    return completed ? ended(completed, { finish: 'tool-calls' }) : []
+    return completed ? endMessage(completed, { finish: 'tool-calls' }) : []
   }
 
-  function eventsOf(message: Message, piece: Piece): readonly ReplyEvent[] {
-    if ('delta' in piece) return grow(message, piece)
-    return 'replace' in piece ? replace(message, piece) : add(message, piece)
+  /** Adds a piece to this message: appends a text, replaces one, or adds any other part. */
+  function writePiece(message: Message, piece: Piece): readonly ReplyEvent[] {
+    if ('delta' in piece) return appendText(message, piece)
+    return 'replace' in piece ? replaceText(message, piece) : addOtherPart(message, piece)
   }
 
-  function grow(message: Message, piece: Extract<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
+  /**
+   * Appends to the open text part, or to the part with the piece's id. Otherwise seals the open part and opens a new
+   * one.
+   */
+  function appendText(message: Message, piece: Extract<Piece, { readonly delta: string }>): readonly ReplyEvent[] {
     const { partID } = piece
     const events: ReplyEvent[] = []
     if (message.open?.type !== piece.type || (partID !== undefined && message.open.partID !== partID)) {
-      events.push(...sealed(message))
+      events.push(...sealOpenText(message))
       message.open = textPieceOf(message, piece)
-      events.push(partEvent(openPart(message, message.open, 'open')))
+      events.push(partEvent(toTextPart(message, message.open, 'open')))
     }
     const { open } = message
     open.text += piece.delta
     if (piece.delta !== '')
       events.push(
-        event({ type: 'delta', messageID: message.head.id, partID: open.id, field: 'text', delta: piece.delta }),
+        stamped({ type: 'delta', messageID: message.head.id, partID: open.id, field: 'text', delta: piece.delta }),
       )
     return events
   }
 
-  /** Returns the part that this piece names, or else a new empty one. */
+  /**
+   * Returns the message's part with the piece's id and type. Otherwise adds an empty part to `texts` and returns it.
+   */
   function textPieceOf(message: Message, piece: Extract<Piece, { readonly type: 'text' | 'reasoning' }>): TextPiece {
     const { partID, type, raw } = piece
-    const known = partID === undefined ? undefined : message.texts.get(partID)
-    if (known?.type === type) return known
-    const made: TextPiece = {
-      id: nextPart(message),
+    const existing = partID === undefined ? undefined : message.texts.get(partID)
+    if (existing?.type === type) return existing
+    const textPiece: TextPiece = {
+      id: nextPartID(message),
       type,
       partID,
       text: '',
       raw,
       stream: 'delta' in piece ? piece.stream : undefined,
     }
-    if (partID !== undefined) message.texts.set(partID, made)
-    return made
+    if (partID !== undefined) message.texts.set(partID, textPiece)
+    return textPiece
   }
 
-  function replace(message: Message, piece: Extract<Piece, { readonly replace: string }>): readonly ReplyEvent[] {
+  /** Replaces the whole text of a part, which stays open or sealed. An empty text removes the part. */
+  function replaceText(message: Message, piece: Extract<Piece, { readonly replace: string }>): readonly ReplyEvent[] {
     if (piece.replace === '' && !message.texts.has(piece.partID)) return []
     const replaced = textPieceOf(message, piece)
     const isOpen = message.open === replaced
     replaced.text = piece.replace
-    if (replaced.text !== '') return [partEvent(openPart(message, replaced, isOpen ? 'open' : 'sealed'))]
+    if (replaced.text !== '') return [partEvent(toTextPart(message, replaced, isOpen ? 'open' : 'sealed'))]
     if (isOpen) message.open = undefined
     message.texts.delete(piece.partID)
-    return [event({ type: 'part-removed', messageID: message.head.id, partID: replaced.id })]
+    return [stamped({ type: 'part-removed', messageID: message.head.id, partID: replaced.id })]
   }
 
-  function add(
+  /** Adds or updates a tool call, a step's usage or a file. A new call and a file seal the open text. */
+  function addOtherPart(
     message: Message,
     piece: Exclude<Piece, { readonly type: 'text' | 'reasoning' }>,
   ): readonly ReplyEvent[] {
@@ -158,7 +195,7 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     if (piece.type === 'usage') {
       const { stepID, tokens, cost } = piece
       const counted = { status: 'sealed', raw, type: 'step-finish', tokens, cost } as const
-      if (stepID === undefined) return [partEvent({ ...counted, id: nextPart(message), messageID })]
+      if (stepID === undefined) return [partEvent({ ...counted, id: nextPartID(message), messageID })]
       const id = `${promptID}.step.${stepID}`
       // A step counts once, even if later messages report it again.
       const home = steps.get(id) ?? messageID
@@ -167,67 +204,73 @@ export function createMessages(options: MessagesOptions): LocalMessages {
     }
     if (piece.type === 'file') {
       const { mime, url, filename } = piece
-      const id = nextPart(message)
+      const id = nextPartID(message)
       return [
-        ...sealed(message),
+        ...sealOpenText(message),
         partEvent({ id, messageID, status: 'sealed', raw, type: 'file', mime, url, filename }),
       ]
     }
     const { callID, tool, state } = piece
-    const known = calls.get(callID)
-    const id = known?.id ?? nextPart(message)
+    const earlierCall = calls.get(callID)
+    const id = earlierCall?.id ?? nextPartID(message)
     calls.set(callID, { messageID, id })
     const isDone = state.status === 'completed' || state.status === 'error'
     const status = isDone ? 'sealed' : 'open'
     const part: ToolPart = { id, messageID, status, raw, type: 'tool', callID, tool, state }
-    return [...(known ? [] : sealed(message)), partEvent(part)]
+    return [...(earlierCall ? [] : sealOpenText(message)), partEvent(part)]
   }
 
-  function sealed(message: Message, raw?: unknown): readonly ReplyEvent[] {
+  /**
+   * Closes the message's open text part and returns its event. Empty if none is open. `raw` replaces the part's own.
+   */
+  function sealOpenText(message: Message, raw?: unknown): readonly ReplyEvent[] {
     const { open } = message
     message.open = undefined
-    return open ? [partEvent(openPart(message, { ...open, raw: raw ?? open.raw }, 'sealed'))] : []
+    return open ? [partEvent(toTextPart(message, { ...open, raw: raw ?? open.raw }, 'sealed'))] : []
   }
 
-  function openPart({ head }: Message, open: NonNullable<Message['open']>, status: 'open' | 'sealed'): Part {
+  /** Builds the part of a text piece, with its text so far. */
+  function toTextPart({ head }: Message, open: NonNullable<Message['open']>, status: 'open' | 'sealed'): Part {
     const { id, type, text, raw, stream } = open
     const fields = { id, messageID: head.id, status, text, raw } as const
     return type === 'text' ? { ...fields, type, stream } : { ...fields, type }
   }
 
-  function end(how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
-    const begun = current ? [] : begin({})
+  /** Ends the newest message, and completes the current one if it is another. Begins one first if none is current. */
+  function endLastMessage(end: MessageEnd): readonly ReplyEvent[] {
+    const begun = current ? [] : beginMessage({})
     // The last message tells how the run ended, also if an earlier one was continued.
-    const completed = current === newest ? [] : complete()
-    return [...begun, ...completed, ...(newest ? ended(newest, how) : [])]
+    const completed = current === newest ? [] : completeMessage()
+    return [...begun, ...completed, ...(newest ? endMessage(newest, end) : [])]
   }
 
-  function ended(message: Message, how: Parameters<LocalMessages['end']>[0]): readonly ReplyEvent[] {
+  /** Seals the message's open text and completes the message, as of now or the past run's time. */
+  function endMessage(message: Message, end: MessageEnd): readonly ReplyEvent[] {
     return [
-      ...sealed(message),
-      event({ type: 'message', message: { ...message.head, ...how, completedAt: messageTime() ?? now() } }),
+      ...sealOpenText(message),
+      stamped({ type: 'message', message: { ...message.head, ...end, completedAt: messageTime() ?? now() } }),
     ]
   }
 
-  function nextPart(message: Message): string {
+  /** Counts the message's parts up and returns the id of the new one. */
+  function nextPartID(message: Message): string {
     message.parts += 1
     return `${message.head.id}.${message.parts}`
   }
 
+  /** Returns the event of a part's whole current state. */
   function partEvent(part: Part): ReplyEvent {
-    return event({ type: 'part', part })
+    return stamped({ type: 'part', part })
   }
 
-  function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {
-    return { sessionID, directory, at: now(), ...what }
+  /** Adds the run's session, its directory and the current time to an event. */
+  function stamped<const T extends { readonly type: ReplyEvent['type'] }>(fields: T) {
+    return { sessionID, directory, at: now(), ...fields }
   }
 }
 
-/** How the last message of a run ends. */
-export function lastMessage(
-  ending: LocalEnding,
-  redact: (text: string) => string,
-): Parameters<LocalMessages['end']>[0] {
+/** Returns how the last message of a run ends: with a finish, or with an error whose message is without secrets. */
+export function endOfLastMessage(ending: LocalEnding, redact: (text: string) => string): MessageEnd {
   switch (ending.type) {
     case 'completed':
       return { finish: ending.finish ?? 'stop' }

@@ -1,11 +1,10 @@
-import type { PermissionReply } from '../../ask.ts'
+import type { Ask, PermissionReply } from '../../ask.ts'
 import { ReplyError } from '../../error.ts'
 import type { AskClosedEvent, ReplyEvent } from '../../event.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { sentenceOf } from '../../text/sentence.ts'
 import type { InputPart } from '../input.ts'
-import type { AskList } from '../server-data.ts'
-import { createMessages, lastMessage } from './messages.ts'
+import { createMessages, endOfLastMessage, type RunStamp } from './messages.ts'
 import type { LocalAnswer, LocalAsk, LocalEnding, LocalOutput } from './output.ts'
 
 /**
@@ -23,7 +22,10 @@ export interface LocalRun extends SessionRef {
    */
   write(...outputs: readonly LocalOutput[]): void
   /** Asks a person. The reply is blocked until the ask is answered or closed. */
-  ask(ask: LocalAsk): void
+  ask(
+    /** Adds a pending ask and emits it. Begins the run first. Does nothing once the run has ended. */
+    openAsk: LocalAsk,
+  ): void
   /** Closes an ask that the agent withdrew. Its `reply` is not called. */
   closeAsk(requestID: string): void
   /**
@@ -51,20 +53,14 @@ export interface LocalChildStart {
   readonly background?: boolean | undefined
 }
 
-type Pending = AskList['asks'][number]
-
 interface PendingAsk {
-  readonly given: LocalAsk
-  readonly ask: Pending
+  readonly request: LocalAsk
+  readonly shown: Ask
 }
 
-interface LocalRunSetup extends SessionRef {
-  readonly promptID: string
+/** A run's place and its agent's calls. */
+interface RunSetup extends RunStamp {
   readonly isBackground: boolean
-  readonly nextID: () => string
-  readonly now: () => number
-  /** The time of messages. Undefined for a run of the past whose time is unknown. */
-  readonly messageTime: () => number | undefined
   /** Removes secrets from the messages of failures and retries. */
   readonly redact: (text: string) => string
   readonly emit: (events: readonly ReplyEvent[]) => void
@@ -78,19 +74,22 @@ interface LocalRunSetup extends SessionRef {
 export interface OwnedRun extends LocalRun {
   /** Whether it is a sub-agent that may outlive the run that began it. */
   readonly isBackground: boolean
+  /** Whether its prompt's message was emitted. */
   hasBegun(): boolean
-  /** Emits the prompt's message and `busy`, once. Output does that too. */
+  /** Emits the prompt's message and `busy`, once. The first output does that too. */
   begin(): void
+  /** Sets the parts of the prompt's message. Call it before the run begins. */
   setPrompt(parts: readonly InputPart[]): void
   /** The pending asks. */
-  asks(): readonly Pending[]
-  /** Answers a pending ask. Rejects with `gone` if none has this id. */
+  asks(): readonly Ask[]
+  /** Sends the answer to the agent and emits that the ask is closed. Rejects with `gone` if no ask with this id is pending. */
   answer(requestID: string, answer: LocalAnswer): Promise<void>
   /** Answers all pending asks of the run and its sub-agents with `canceled`, also those in the background. */
   cancelAsks(): void
 }
 
-export function createRun(options: LocalRunSetup): OwnedRun {
+/** Creates a run that has not begun. It emits nothing until `begin` or its first output. */
+export function createRun(options: RunSetup): OwnedRun {
   const { sessionID, directory, promptID, nextID, now, emit, redact } = options
   const messages = createMessages(options)
   const pending = new Map<string, PendingAsk>()
@@ -108,22 +107,23 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     isBackground: options.isBackground,
     hasBegun: () => state !== 'new',
     isOpen: () => state !== 'ending' && state !== 'ended',
-    begin,
+    begin: beginRun,
     setPrompt: (parts) => {
       prompt = parts
     },
     write,
-    ask,
-    closeAsk: (requestID) => void close(requestID, { type: 'gone' }),
-    asks: () => [...pending.values()].map((one) => one.ask),
-    answer,
+    ask: openAsk,
+    closeAsk: (requestID) => void closeAsk(requestID, { type: 'gone' }),
+    asks: () => [...pending.values()].map(({ shown }) => shown),
+    answer: answerAsk,
     cancelAsks,
-    child,
-    end,
+    child: startChild,
+    end: endRun,
   }
   return own
 
-  function begin(): void {
+  /** Emits the prompt's message with its parts, and `busy`. Does nothing from the second call on. */
+  function beginRun(): void {
     if (state !== 'new') return
     state = 'running'
     const message = {
@@ -133,53 +133,59 @@ export function createRun(options: LocalRunSetup): OwnedRun {
       createdAt: options.messageTime(),
       raw: undefined,
     } as const
-    const parts = prompt.map((part, at) => promptPart(part, at)).filter((part) => part !== undefined)
-    emit([event({ type: 'message', message }), ...parts, event({ type: 'status', status: 'busy' })])
+    const parts = prompt.map((part, at) => promptPartEvent(part, at)).filter((part) => part !== undefined)
+    emit([stamped({ type: 'message', message }), ...parts, stamped({ type: 'status', status: 'busy' })])
   }
 
-  function promptPart(part: InputPart, at: number): ReplyEvent | undefined {
+  /** Returns the event of a part of the prompt. Undefined for parts other than texts and files. */
+  function promptPartEvent(part: InputPart, at: number): ReplyEvent | undefined {
     const fields = { id: `${promptID}.${at + 1}`, messageID: promptID, status: 'sealed', raw: undefined } as const
     if (part.type === 'text') {
       const synthetic = part.synthetic === true ? true : undefined
-      return event({ type: 'part', part: { ...fields, type: 'text', text: part.text, synthetic } })
+      return stamped({ type: 'part', part: { ...fields, type: 'text', text: part.text, synthetic } })
     }
     if (part.type !== 'file') return undefined
     const { mime, url, filename } = part
-    return event({ type: 'part', part: { ...fields, type: 'file', mime, url, filename } })
+    return stamped({ type: 'part', part: { ...fields, type: 'file', mime, url, filename } })
   }
 
+  /**
+   * Emits the outputs' events. Begins the run first, and reports it as busy again after a retry. Does nothing once the
+   * run has ended.
+   */
   function write(...outputs: readonly LocalOutput[]): void {
     if (!own.isOpen()) return
-    begin()
+    beginRun()
     const events = outputs.flatMap((output) => {
-      const resumed = isRetrying && output.type !== 'retry' ? [event({ type: 'status', status: 'busy' })] : []
+      const resumed = isRetrying && output.type !== 'retry' ? [stamped({ type: 'status', status: 'busy' })] : []
       isRetrying = output.type === 'retry'
-      return [...resumed, ...eventsOf(output)]
+      return [...resumed, ...outputEvents(output)]
     })
     if (events.length > 0) emit(events)
   }
 
-  function eventsOf(output: LocalOutput): readonly ReplyEvent[] {
+  /** Returns an output's events. Also stores what it adds to the run's messages. */
+  function outputEvents(output: LocalOutput): readonly ReplyEvent[] {
     switch (output.type) {
       case 'text':
       case 'reasoning':
       case 'tool':
       case 'file':
       case 'usage':
-        return messages.put(output)
+        return messages.addPiece(output)
       case 'seal':
-        return messages.seal(output.raw)
+        return messages.sealText(output.raw)
       case 'message':
-        return messages.begin({ id: output.messageID, agent: output.agent, model: output.model })
+        return messages.beginMessage({ id: output.messageID, agent: output.agent, model: output.model })
       case 'todos':
-        return [event({ type: 'todos', todos: output.todos, ...(!output.isRead && { isOwn: true }) })]
+        return [stamped({ type: 'todos', todos: output.todos, ...(!output.isRead && { isOwn: true }) })]
       case 'title':
-        return [event({ type: 'session', title: output.title })]
+        return [stamped({ type: 'session', title: output.title })]
       case 'context-limit':
-        return [event({ type: 'context-limit', contextLimit: output.contextLimit })]
+        return [stamped({ type: 'context-limit', contextLimit: output.contextLimit })]
       case 'retry': {
         const { attempt, message, nextAt } = output
-        return [event({ type: 'retry', attempt, message: sentenceOf(redact(message)), nextAt })]
+        return [stamped({ type: 'retry', attempt, message: sentenceOf(redact(message)), nextAt })]
       }
       case 'compaction':
         return compactionEvents(output.state, output.auto)
@@ -188,86 +194,110 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     }
   }
 
+  /**
+   * Stores that a compaction runs or has ended, and returns its events: a new compaction part, `compacted`, or the
+   * part's removal if the compaction failed.
+   */
   function compactionEvents(to: 'started' | 'done' | 'failed', auto: boolean): readonly ReplyEvent[] {
-    const known = compactionID
+    const runningID = compactionID
     compactionID = undefined
-    if (to === 'done') return [event({ type: 'compacted' })]
-    if (to === 'failed') return known === undefined ? [] : removedCompaction(known)
+    if (to === 'done') return [stamped({ type: 'compacted' })]
+    if (to === 'failed') return runningID === undefined ? [] : compactionRemoved(runningID)
     const id = nextID()
     compactionID = id
     const message = { id, role: 'user', summary: false, createdAt: options.messageTime(), raw: undefined } as const
     const part = { id: `${id}.1`, messageID: id, status: 'sealed', raw: undefined, type: 'compaction', auto } as const
     // What follows belongs to the next message, because the compaction's comes first.
-    return [...messages.complete(), event({ type: 'message', message }), event({ type: 'part', part })]
+    return [...messages.completeMessage(), stamped({ type: 'message', message }), stamped({ type: 'part', part })]
   }
 
-  function removedCompaction(messageID: string): readonly ReplyEvent[] {
+  /** Returns the events that remove a compaction's message and part. */
+  function compactionRemoved(messageID: string): readonly ReplyEvent[] {
     const partID = `${messageID}.1`
-    return [event({ type: 'part-removed', messageID, partID }), event({ type: 'message-removed', messageID })]
+    return [stamped({ type: 'part-removed', messageID, partID }), stamped({ type: 'message-removed', messageID })]
   }
 
-  function ask(given: LocalAsk): void {
+  /** Adds a pending ask and emits it. Begins the run first. Does nothing once the run has ended. */
+  function openAsk(request: LocalAsk): void {
     if (!own.isOpen()) return
-    begin()
-    const { reply: _, ...content } = given
+    beginRun()
+    const { reply: _, ...content } = request
     const fields = { sessionID, directory, path: [sessionID], status: 'pending', askedAt: now() } as const
-    const asked: Pending = { ...fields, ...content }
-    pending.set(given.requestID, { given, ask: asked })
-    emit([event({ type: 'asked', ask: asked })])
+    const asked: Ask = { ...fields, ...content }
+    pending.set(request.requestID, { request, shown: asked })
+    emit([stamped({ type: 'asked', ask: asked })])
   }
 
-  function close(requestID: string, how: AskClosedEvent['how']): void {
-    if (pending.delete(requestID)) emit([event({ type: 'ask-closed', requestID, how })])
+  /** Removes a pending ask and emits how it was closed. Does nothing if it isn't pending. */
+  function closeAsk(requestID: string, how: AskClosedEvent['how']): void {
+    if (pending.delete(requestID)) emit([stamped({ type: 'ask-closed', requestID, how })])
   }
 
-  async function answer(requestID: string, answer: LocalAnswer): Promise<void> {
-    const found = pending.get(requestID)
-    if (!found)
+  /**
+   * Sends the answer to the agent, then emits that the ask is closed. Rejects with `gone` if the ask isn't pending. If the
+   * agent rejects the answer, rejects with its error, and the ask is pending again.
+   */
+  async function answerAsk(requestID: string, answer: LocalAnswer): Promise<void> {
+    const asked = pending.get(requestID)
+    if (!asked)
       throw new ReplyError('gone', `The ask ${requestID} is no longer pending, so there is nothing to answer.`)
     pending.delete(requestID)
-    answering.set(requestID, { pending: found, answer })
+    answering.set(requestID, { pending: asked, answer })
     try {
-      await found.given.reply(answer)
+      await asked.request.reply(answer)
     } catch (error) {
       // The agent didn't take the answer, so the ask can be answered again.
-      if (answering.delete(requestID) && state !== 'ended') pending.set(requestID, found)
+      if (answering.delete(requestID) && state !== 'ended') pending.set(requestID, asked)
       throw error
     }
     closeAnswered(requestID)
   }
 
-  /** Emits that an ask was answered. Once, because the answer may end the run before the agent has confirmed it. */
+  /**
+   * Emits that an ask that is being answered is closed. Does nothing the second time, because the answer may end the
+   * run before the agent has confirmed it.
+   */
   function closeAnswered(requestID: string): void {
-    const found = answering.get(requestID)
-    if (!found) return
+    const answered = answering.get(requestID)
+    if (!answered) return
     answering.delete(requestID)
-    emit([event({ type: 'ask-closed', requestID, how: howOf(found.pending.ask, found.answer) })])
+    emit([stamped({ type: 'ask-closed', requestID, how: closedBy(answered.pending.shown, answered.answer) })])
   }
 
+  /** Closes the pending asks of the run and of all its sub-agents, and answers them with `canceled`. */
   function cancelAsks(): void {
     for (const each of children) each.cancelAsks()
     cancelOwnAsks()
   }
 
+  /** Closes the pending asks of this run only, and answers them with `canceled`, without waiting for the agent. */
   function cancelOwnAsks(): void {
-    for (const [requestID, { given }] of [...pending]) {
+    for (const [requestID, { request }] of [...pending]) {
       // Closed first, because the agent may end the run as soon as it has the answer.
-      close(requestID, given.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' })
+      closeAsk(
+        requestID,
+        request.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' },
+      )
       // The run has ended or is about to, so a rejection changes nothing.
-      void (async () => await given.reply({ type: 'canceled' }))().catch(() => {})
+      void (async () => await request.reply({ type: 'canceled' }))().catch(() => {})
     }
   }
 
-  function child(start: LocalChildStart): LocalRun {
-    begin()
-    const made = options.startChild(start)
-    children.push(made)
-    return made
+  /** Begins a sub-agent's run, which ends with this run unless it is in the background. Begins this run first. */
+  function startChild(start: LocalChildStart): LocalRun {
+    beginRun()
+    const run = options.startChild(start)
+    children.push(run)
+    return run
   }
 
-  function end(ending: LocalEnding): void {
+  /**
+   * Ends the sub-agents that aren't in the background, closes the asks, and emits the end of the last message, and
+   * `idle` unless another run of the session goes on. Does nothing if the run has ended.
+   */
+  function endRun(ending: LocalEnding): void {
     if (state === 'ended' || state === 'ending') return
-    begin()
+    beginRun()
     state = 'ending'
     for (const each of children) if (!each.isBackground) each.end(ending)
     for (const requestID of [...answering.keys()]) closeAnswered(requestID)
@@ -275,19 +305,21 @@ export function createRun(options: LocalRunSetup): OwnedRun {
     state = 'ended'
     const isBusy = options.onEnd()
     // `idle` during a retry would count as aborted, but the agent reported another end.
-    const resumed = isRetrying ? [event({ type: 'status', status: 'busy' })] : []
-    const unfinished = compactionID === undefined ? [] : removedCompaction(compactionID)
-    const last = messages.end(lastMessage(ending, redact))
-    const idle = isBusy ? [] : [event({ type: 'status', status: 'idle' })]
+    const resumed = isRetrying ? [stamped({ type: 'status', status: 'busy' })] : []
+    const unfinished = compactionID === undefined ? [] : compactionRemoved(compactionID)
+    const last = messages.endLast(endOfLastMessage(ending, redact))
+    const idle = isBusy ? [] : [stamped({ type: 'status', status: 'idle' })]
     emit([...resumed, ...unfinished, ...last, ...idle])
   }
 
-  function event<const T extends { readonly type: ReplyEvent['type'] }>(what: T) {
-    return { sessionID, directory, at: now(), ...what }
+  /** Adds the run's session, its directory and the current time to an event. */
+  function stamped<const T extends { readonly type: ReplyEvent['type'] }>(fields: T) {
+    return { sessionID, directory, at: now(), ...fields }
   }
 }
 
-function howOf({ type }: Pending, answer: LocalAnswer): AskClosedEvent['how'] {
+/** Returns how an answer closes an ask, for its `ask-closed` event. */
+function closedBy({ type }: Ask, answer: LocalAnswer): AskClosedEvent['how'] {
   if (answer.type === 'answered') return { type: 'answered', answers: answer.answers }
   if (type === 'question') return { type: 'rejected' }
   const reply: PermissionReply = answer.type === 'once' || answer.type === 'always' ? answer.type : 'reject'

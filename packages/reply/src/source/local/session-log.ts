@@ -6,16 +6,17 @@ import type { MessageRead, WorkStatus } from '../port.ts'
 /** How many runs a session's log keeps. A reply that is found again after a restart is one of the last. */
 const keptRuns = 3
 
-/** What a session holds: the messages of its last runs, from the events that were emitted for it. */
+/** Stores the messages of a session's last runs, its to-do list and its status, from the events that were emitted for it. */
 export interface SessionLog {
   /** Adds the events of this run: its messages, and the session's to-do list and status. Drops the oldest run if needed. */
   apply(promptID: string, events: readonly ReplyEvent[]): void
-  /** Notes that the run has started this sub-agent, so that its log is dropped with the run. */
+  /** Stores that the run has started this sub-agent, whose log is dropped with the run. */
   addChild(promptID: string, sessionID: string): void
-  /** The messages in their order. */
+  /** Returns the messages of the kept runs, in their order. */
   messages(): readonly MessageRead[]
+  /** Returns the session's to-do list. Empty if it has none. */
   todos(): readonly Todo[]
-  /** Undefined while the session is idle. */
+  /** Returns the session's status. Undefined while it is idle. */
   working(): WorkStatus | undefined
   /** Whether no run was dropped. */
   isWhole(): boolean
@@ -42,16 +43,17 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
   let isWhole = true
   return {
     apply: (promptID, events) => {
-      for (const event of events) applyOne(promptID, event)
+      for (const event of events) applyEvent(promptID, event)
     },
     addChild: (promptID, sessionID) => void runs.get(promptID)?.childIDs.push(sessionID),
-    messages: () => [...runs.values()].flatMap(({ messages }) => [...messages.values()].map(toRead)),
+    messages: () => [...runs.values()].flatMap(({ messages }) => [...messages.values()].map(toMessageRead)),
     todos: () => todos,
     working: () => working,
     isWhole: () => isWhole,
     copy,
   }
 
+  /** Returns a log with the same runs and to-do list, up to before this message. Whole if no message has this id. */
   function copy(before: string | undefined): SessionLog {
     const log = createSessionLog(onChildDropped)
     for (const [promptID, { messages }] of runs)
@@ -67,16 +69,17 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
     return log
   }
 
-  function applyOne(promptID: string, event: ReplyEvent): void {
+  /** Updates the messages, the to-do list or the status from an event of this run. Ignores all other events. */
+  function applyEvent(promptID: string, event: ReplyEvent): void {
     switch (event.type) {
       case 'message':
-        putHead(promptID, event.message)
+        storeHead(promptID, event.message)
         break
       case 'part':
         partsOf(promptID, event.part.messageID)?.set(event.part.id, event.part)
         break
       case 'delta':
-        grow(partsOf(promptID, event.messageID), event.partID, event.delta)
+        appendDelta(partsOf(promptID, event.messageID), event.partID, event.delta)
         break
       case 'part-removed':
         partsOf(promptID, event.messageID)?.delete(event.partID)
@@ -98,13 +101,15 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
     }
   }
 
-  function putHead(promptID: string, head: MessageRead['head']): void {
+  /** Replaces the head of a message, or adds the message without parts. Adds its run first if that is new. */
+  function storeHead(promptID: string, head: MessageRead['head']): void {
     const run = runs.get(promptID) ?? addRun(promptID)
     const known = run.messages.get(head.id)
     if (known) known.head = head
     else run.messages.set(head.id, { head, parts: new Map() })
   }
 
+  /** Adds an empty run. Drops the oldest runs beyond `keptRuns`, and calls `onChildDropped` for their sub-agents. */
   function addRun(promptID: string): LoggedRun {
     const run: LoggedRun = { messages: new Map(), childIDs: [] }
     runs.set(promptID, run)
@@ -117,16 +122,19 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
     return run
   }
 
+  /** Returns the stored parts of a message, by their ids, to be changed in place. Undefined for an unknown message. */
   function partsOf(promptID: string, messageID: string): Map<string, Part> | undefined {
     return runs.get(promptID)?.messages.get(messageID)?.parts
   }
 }
 
-function toRead({ head, parts }: LoggedMessage): MessageRead {
+/** Copies a logged message to what `Source` returns. */
+function toMessageRead({ head, parts }: LoggedMessage): MessageRead {
   return { head, parts: [...parts.values()] }
 }
 
-function grow(parts: Map<string, Part> | undefined, partID: string, delta: string): void {
+/** Appends the delta to a text or reasoning part. Does nothing for other parts and unknown ones. */
+function appendDelta(parts: Map<string, Part> | undefined, partID: string, delta: string): void {
   const part = parts?.get(partID)
   if (part?.type === 'text' || part?.type === 'reasoning') parts?.set(partID, { ...part, text: part.text + delta })
 }

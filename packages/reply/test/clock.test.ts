@@ -57,16 +57,14 @@ describe('a wall clock that is set back in mid-run', () => {
   test.each([hourMs, -hourMs])('neither stalls a reply nor delays a stall: set by %d ms', async (byMs) => {
     const hand = createHandClock()
     const stalled: string[] = []
-    const timer = createStallTimer({
-      clock: steadyClock(hand),
-      stalledAfterMs: { first: 10_000, later: 10_000 },
-      onStalled: (sessionID) => stalled.push(sessionID),
-    })
+    const timer = createStallTimer(steadyClock(hand), { first: 10_000, later: 10_000 }, (sessionID) =>
+      stalled.push(sessionID),
+    )
     const { reply } = run(running)
-    timer.note({ reply, changes: [], run: 1 })
+    timer.noteStep({ reply, changes: [], run: 1 })
     await hand.advance(5000)
     hand.step(byMs)
-    timer.note({ reply, changes: [{ type: 'messageRemoved', messageID: 'm0' }], run: 1 })
+    timer.noteStep({ reply, changes: [{ type: 'messageRemoved', messageID: 'm0' }], run: 1 })
     await hand.advance(9000)
     expect(stalled).toEqual([])
     hand.step(byMs)

@@ -21,7 +21,7 @@ import { startRun } from '../drive/runs/start-run.ts'
 import { createServerInfo } from '../drive/server-info.ts'
 import { createSessionReader } from '../drive/session-reader.ts'
 import { createAborting } from '../drive/stop/abort.ts'
-import { createParents } from '../drive/stop/session-tree.ts'
+import { createParentLookup } from '../drive/stop/session-tree.ts'
 import { createStopping } from '../drive/stop/stopping.ts'
 import { ReplyError, safeOnError } from '../error.ts'
 import type { CommandInput, PromptInput } from '../source/input.ts'
@@ -55,24 +55,21 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const info = createServerInfo(source)
   const reader = createSessionReader({ engine, source, info, clock, onError })
   const drive: Drive = { engine, source, info, reader, clock, onError }
-  const readiness = createReadiness({ ...settings, name: source.name, isLocal: source.isLocal })
+  const readiness = createReadiness(clock, source.name, settings.connectTimeoutMs, source.isLocal)
   const { isLive } = readiness
   const sessions = createSessions(drive, directory)
   const watching = createWatching(drive, { isLive, directory, keepSettled })
-  const stallTimer = createStallTimer({
-    ...settings,
-    onStalled: (sessionID, stalled) => {
-      engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
-      // The end of the reply may have been lost even though the stream is up.
-      if (stalled) void sessions.refresh(engine.place(sessionID))
-    },
+  const stallTimer = createStallTimer(clock, settings.stalledAfterMs, (sessionID, stalled) => {
+    engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
+    // The end of the reply may have been lost even though the stream is up.
+    if (stalled) void sessions.refresh(engine.place(sessionID))
   })
-  engine.onStep(stallTimer.note)
+  engine.onStep(stallTimer.noteStep)
   trackContextLimits(drive)
   const stopReadingInputs = readUnseenInputs(drive, source, () => isLive() && info.current().canRead)
   const idleCheck = createIdleCheck(drive, settings)
-  const parentOf = createParents(source)
-  const stopping = createStopping({ parentOf })
+  const parentOf = createParentLookup(source)
+  const stopping = createStopping(parentOf)
   const inbox = createInbox(drive)
   const aborting = createAborting(drive, { graceMs: settings.graceMs, stopping, parentOf, find: sessions.find, inbox })
   const { answer, reject } = createAsks(drive, source, stopping)
@@ -113,11 +110,12 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   }
 
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
-    return startRun({ server, request: toPromptRequest(input), ...runOptions })
+    return startRun(server, toPromptRequest(input), runOptions)
   }
 
   /**
-   * Throws `invalid` for a prompt that can't be posted. Leaves out files that the server has stored with the prompt.
+   * Builds the request that posts a prompt, without files that the server has stored with it already. Throws `invalid`
+   * for a prompt that can't be posted.
    */
   function toPromptRequest(input: PromptInput): RunRequest {
     const body = toSourcePrompt(input)
@@ -138,16 +136,13 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
 
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourceCommand(input)
-    return startRun({
-      server,
-      request: {
-        kind: 'command',
-        input: { ...input, command: body.command },
-        text: `/${input.command} ${input.arguments ?? ''}`.trim(),
-        post: (place, messageID) => source.command(place, { ...body, messageID }),
-      },
-      ...runOptions,
-    })
+    const request: RunRequest = {
+      kind: 'command',
+      input: { ...input, command: body.command },
+      text: `/${input.command} ${input.arguments ?? ''}`.trim(),
+      post: (place, messageID) => source.command(place, { ...body, messageID }),
+    }
+    return startRun(server, request, runOptions)
   }
 
   async function abort(target: StopTarget): Promise<void> {

@@ -108,7 +108,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
       for (const listener of stepListeners) listener(step)
     }
     if (event.type === 'delta') return
-    newestAt = latest(newestAt, timeOf(event))
+    newestAt = latest(newestAt, serverTimeOf(event))
     const changed = new Set(tracked.steps.map((step) => step.reply.sessionID))
     if (event.type === 'status' || event.type === 'snapshot') changed.add(event.sessionID)
     for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
@@ -127,7 +127,7 @@ function latest(a: number | undefined, b: number | undefined): number | undefine
 }
 
 /** The newest time in an event by the server's clock. Ignores `event.at`, which is by our clock. */
-function timeOf(event: ReplyEvent): number | undefined {
+function serverTimeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {
     case 'listening':
       return event.from

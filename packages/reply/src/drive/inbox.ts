@@ -12,21 +12,23 @@ export interface LeftPrompt {
 /** The prompts that the server has queued. */
 export interface Inbox {
   /**
-   * Finds a posted prompt: `waiting` behind a run, `parked` in an idle session, `gone` if it is neither there nor in
-   * the session, undefined if it is in the session or unknown. Reports errors instead of rejecting.
+   * Resolves with where a posted prompt is: `waiting` behind a run, `parked` in an idle session, `gone` if the server
+   * doesn't have it, undefined if it is a message of the session or can't be found out. Reports errors instead of
+   * rejecting.
    */
   find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
   /**
-   * Withdraws a prompt if it is waiting. Resolves with whether it will never run. Reports errors instead of rejecting.
+   * Withdraws a prompt if it is waiting, and notifies the listeners. Resolves with whether it will never run. Reports
+   * errors instead of rejecting.
    */
   withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
-   * Withdraws all prompts of these sessions: this one and sub-agents' below it. Resolves with those that stay. Rejects
-   * if they can't be listed, but not for a deleted sub-agent.
+   * Withdraws all queued prompts of these sessions, and notifies the listeners. Resolves with the ids of those that stay.
+   * Rejects if they can't be listed, but not for a deleted session below `place`.
    */
-  clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
-  /** Reports prompts that a session keeps after it became idle. */
-  park(messageIDs: readonly string[]): void
+  withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
+  /** Notifies the listeners that an idle session keeps these prompts until its next one. */
+  reportParked(messageIDs: readonly string[]): void
   /** Calls the listener with each prompt that is withdrawn or parked. Returns a function that removes it. */
   onLeft(listener: (left: LeftPrompt) => void): () => void
 }
@@ -36,9 +38,9 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
   return {
     find,
     withdraw,
-    clear,
-    park: (messageIDs) => {
-      for (const messageID of messageIDs) report({ messageID, how: 'parked' })
+    withdrawAll,
+    reportParked: (messageIDs) => {
+      for (const messageID of messageIDs) notifyListeners({ messageID, how: 'parked' })
     },
     onLeft: (listener) => {
       listeners.add(listener)
@@ -63,7 +65,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
   async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
     try {
       const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
-      if (isWithdrawn) report({ messageID, how: 'withdrawn' })
+      if (isWithdrawn) notifyListeners({ messageID, how: 'withdrawn' })
       return isWithdrawn
     } catch (error) {
       onError(toReplyError(error))
@@ -71,10 +73,10 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     }
   }
 
-  async function clear(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
+  async function withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
     const left = sessionIDs.map(async (sessionID) => {
       const isBelow = sessionID !== place.sessionID
-      return await clearOne({ ...place, sessionID }).catch((error: unknown) => {
+      return await withdrawAllOf({ ...place, sessionID }).catch((error: unknown) => {
         if (isBelow && error instanceof ReplyError && error.type === 'gone') return []
         throw error
       })
@@ -82,7 +84,8 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     return (await Promise.all(left)).flat()
   }
 
-  async function clearOne(place: SessionRef): Promise<readonly string[]> {
+  /** Withdraws one session's queued prompts. Resolves with the ids of those that are still queued. */
+  async function withdrawAllOf(place: SessionRef): Promise<readonly string[]> {
     const waiting = (await source.waiting?.(place)) ?? []
     const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))
     if (withdrawn.every((isWithdrawn) => isWithdrawn)) return []
@@ -90,7 +93,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     return (await source.waiting?.(place)) ?? []
   }
 
-  function report(left: LeftPrompt): void {
+  function notifyListeners(left: LeftPrompt): void {
     for (const listener of [...listeners]) listener(left)
   }
 }

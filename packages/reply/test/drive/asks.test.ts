@@ -29,7 +29,7 @@ function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
     lookUp()
     return undefined
   }
-  const stopping = createStopping({ parentOf })
+  const stopping = createStopping(parentOf)
   const asks = createAsks({ engine, clock }, source, stopping)
   engine.apply(running)
   const find = (requestID: string): PermissionAsk => {

@@ -19,7 +19,7 @@ const parents = new Map([
 function stage() {
   const engine = createEngine({ onError: () => {}, keepSettled: 10 })
   const sent: string[] = []
-  const stopping = createStopping({ parentOf: async ({ sessionID }) => parents.get(sessionID) })
+  const stopping = createStopping(async ({ sessionID }) => parents.get(sessionID))
   const answer = async (ask: Pick<Ask, 'requestID'>, _: unknown, signal?: AbortSignal) => {
     await Promise.resolve()
     if (signal?.aborted) throw new ReplyError('unreachable', 'Taken back.')
@@ -55,7 +55,7 @@ test('an ask of a sub-agent known only to REST is not answered either', async ()
 test('after a successful stop, rejected asks stay closed, and a new run can be answered', async () => {
   const { asks, sent, stopping, known } = stage()
   const stop = stopping.begin([root])
-  stop.close('p0')
+  stop.closeAsk('p0')
   stop.end(true)
   await expect(asks.answer({ ...known, requestID: 'p0' }, 'once')).rejects.toMatchObject(resolved)
   await asks.answer(known, 'once')

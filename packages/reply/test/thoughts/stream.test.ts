@@ -7,17 +7,17 @@ import { delta, message, reasoning, root, settle, text, tool } from '../make.ts'
 
 /** A run that these tests feed by hand. */
 function setRun() {
-  const { stream, show } = createReplyStream({ abort: async () => {} })
+  const { stream, emitWhole } = createReplyStream(async () => {})
   let reply: Reply = emptyReply(root)
   const feed = (...events: readonly ReplyEvent[]): void => {
     for (const event of events) {
       if (!('sessionID' in event)) continue
       const step = reduce(reply, event)
       reply = step.reply
-      show(step, false)
+      emitWhole(step, false)
     }
   }
-  return { run: stream, feed, show }
+  return { run: stream, feed, emitWhole }
 }
 
 const turn = [message('m1'), reasoning('m1', 'Hm', { status: 'sealed' }), text('m1', 'Yes'), settle('none')] as const
@@ -93,10 +93,10 @@ test('an iterator that is closed while it waits ends at once', async () => {
 })
 
 test('an early failure ends the iterator, and is the outcome', async () => {
-  const { run, show } = setRun()
+  const { run, emitWhole } = setRun()
   const thoughts = thoughtsOf(run)
   const list = all(thoughts)
-  show(standIn({ sessionID: '', at: 1, end: { type: 'failed', error: new Error('no server') } }), false)
+  emitWhole(standIn('', undefined, 1, { type: 'failed', error: new Error('no server') }), false)
   expect(await list).toEqual([])
   expect(await thoughts.result).toMatchObject({ outcome: 'failed', error: { message: 'no server' } })
 })

@@ -6,7 +6,7 @@ import type { AskClosedEvent } from '../../event.ts'
 import type { Reply } from '../../reply.ts'
 import type { Source } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
-import type { Addressee, Stopping } from '../stop/stopping.ts'
+import type { AskToAnswer, Stopping } from '../stop/stopping.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 
 export interface Asks {
@@ -19,7 +19,7 @@ type Post = (signal: AbortSignal) => Promise<unknown>
 interface AnswerToSend {
   readonly how: AskClosedEvent['how']
   /** Throws if the ask changed since the answer was given. Called right before the post, which may come much later. */
-  readonly check: () => unknown
+  readonly requireUnchanged: () => unknown
   readonly post: Post
 }
 
@@ -52,7 +52,7 @@ export function createAsks(
       check()
       const answers = checkAnswers(ask, rawAnswer)
       const post: Post = (signal) => source.answer(ask, answers, signal)
-      return await send(ask, { how: { type: 'answered', answers }, check, post })
+      return await sendAndClose(ask, { how: { type: 'answered', answers }, requireUnchanged: check, post })
     }
     if (rawAnswer !== 'once' && rawAnswer !== 'always') {
       throw new ReplyError(
@@ -67,7 +67,7 @@ export function createAsks(
     if (ask.type === 'permission') return await answerPermission(ask, 'reject', message)
     requirePending(ask)
     const post: Post = (signal) => source.reject(ask, undefined, signal)
-    await send(ask, { how: { type: 'rejected' }, check: () => requirePending(ask), post })
+    await sendAndClose(ask, { how: { type: 'rejected' }, requireUnchanged: () => requirePending(ask), post })
   }
 
   /** Sends the answer to all equal permissions that are pending, because people see them as one question. */
@@ -89,14 +89,14 @@ export function createAsks(
     const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = pendingEqualTo(meant).map(({ requestID }) => requestID)
-    await send(ask, { how, check, post: (signal) => postToSource(ask, signal) })
+    await sendAndClose(ask, { how, requireUnchanged: check, post: (signal) => postToSource(ask, signal) })
     // Looks them up again, because an ask that has changed in the meantime would run something else.
     const others = pendingEqualTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
       const post: Post = (signal) => postToSource(other, signal)
       // The first answer may have settled the others as well, as `always` and a rejection do.
-      const sent = send(other, { how, check: stillSame, post }).catch(rethrowUnlessResolved)
+      const sent = sendAndClose(other, { how, requireUnchanged: stillSame, post }).catch(rethrowUnlessResolved)
       sharedAnswers.set(other.requestID, { reply, sent })
       await sent
     })
@@ -129,12 +129,12 @@ export function createAsks(
    * Posts the answer and closes the ask here. Throws `already-resolved` if another answer to it is being sent, or if
    * its run is being stopped.
    */
-  async function send(ask: Ask, { how, check, post }: AnswerToSend): Promise<void> {
+  async function sendAndClose(ask: Ask, { how, requireUnchanged: check, post }: AnswerToSend): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolvedError(ask)
     inFlight.add(ask.requestID)
-    const permit = stopping.permit(toAddressee(ask))
+    const permit = stopping.permit(toAskToAnswer(ask))
     try {
-      await permit.placed()
+      await permit.findAncestors()
       // The run is being stopped, so the answer must not be sent any more.
       if (permit.signal.aborted) throw alreadyResolvedError(ask)
       check()
@@ -172,7 +172,7 @@ export function createAsks(
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
   }
 
-  function toAddressee(ask: Ask): Addressee {
+  function toAskToAnswer(ask: Ask): AskToAnswer {
     const root = rootReplyOf(ask)
     const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]
     const top = { sessionID: ask.path[0] ?? ask.sessionID, directory: ask.directory }

@@ -69,7 +69,7 @@ export function createConnection(
     if (events.some((event) => event.type === 'connected')) readiness.extendWaits()
     applyOrHold(events)
     // A disposed instance drops its pending asks without an event.
-    if (events.some((event) => event.type === 'disposed')) recheck.readOpenAgain()
+    if (events.some((event) => event.type === 'disposed')) recheck.recheckOpenReplies()
     for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
   }
 
@@ -168,7 +168,7 @@ export function createConnection(
     const found = await info.learn()
     if (!found || settings.silenceMs !== undefined) return
     silenceMs = found.silenceMs ?? Number.POSITIVE_INFINITY
-    eventStream.rearm()
+    eventStream.restartSilenceTimer()
   }
 
   function onSynced(failedRequests: readonly ReadRequest[]): void {
@@ -178,7 +178,7 @@ export function createConnection(
     stopLostTimer = undefined
     eventStream.resetBackOff()
     readiness.markLive()
-    watching.attachNew()
+    watching.readNewWatches()
     reportConnectionToReplies('live')
     unseenSessions.readUnassigned()
     settings.onConnection?.('live')
@@ -245,14 +245,14 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
   let stopTimer: (() => void) | undefined
   let isStopped = false
   const stops = new Set<() => void>()
-  engine.onApplied(review)
+  engine.onApplied(readUnassignedNow)
   engine.onStep(({ reply, changes }) => {
     for (const change of changes)
       if (change.type === 'childStarted') readSilentChildLater(reply.sessionID, change.child.reply.sessionID)
   })
-  return { readUnassigned: review, stop }
+  return { readUnassigned: readUnassignedNow, stop }
 
-  function review(): void {
+  function readUnassignedNow(): void {
     if (!isLive()) return
     for (const sessionID of engine.unassignedSessions()) readAtMostOnce(sessionID)
     if (engine.hasHeldEvents()) stopTimer ??= clock.after(patienceMs, readHeldSessions)

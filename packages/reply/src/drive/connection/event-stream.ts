@@ -40,7 +40,7 @@ export interface EventStream {
   /** Ends the current connection and starts another. */
   reconnect(reason: ReplyError): void
   /** Restarts the silence timer after `silenceMs` changed. */
-  rearm(): void
+  restartSilenceTimer(): void
   /** Marks the connection as usable, so the next back-off starts from the shortest delay. */
   resetBackOff(): void
   close(): void
@@ -57,7 +57,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   let silentStarts = 0
   let restartSilenceTimer = (): void => {}
   void connectUntilClosed()
-  return { reconnect, resetBackOff, rearm: () => restartSilenceTimer(), close }
+  return { reconnect, resetBackOff, restartSilenceTimer: () => restartSilenceTimer(), close }
 
   function resetBackOff(): void {
     failures = 0

@@ -2,37 +2,33 @@ import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { StreamLoss } from './event-stream.ts'
 
-export interface ReadinessOptions {
-  readonly clock: Clock
-  /** The source's name, for errors. */
-  readonly name: string
-  /**
-   * How long a caller waits for the connection after the server's last response, and how long `ready` waits while
-   * streams keep breaking, in ms.
-   */
-  readonly connectTimeoutMs: number
-  /** As in `Source`. */
-  readonly isLocal?: boolean | undefined
-}
-
 /** Whether the connection is up (the stream is open and missed events have been read), and callers that wait for it. */
 export interface Readiness {
   /** See `Client.ready`. */
   readonly ready: Promise<void>
   isLive(): boolean
-  /** Resolves when the connection is up. Rejects if that takes too long. */
+  /**
+   * Resolves when the connection is up. Rejects with the reason of the last loss after `connectTimeoutMs`, at once if
+   * waiting won't help, and with `closed` after `close`.
+   */
   whenLive(): Promise<void>
   /**
    * Resolves when the next caller waits for a connection to an agent that this program starts. The connection is then
    * tried at once, so that people learn without a back-off that a program is missing. Never resolves for a server.
    */
   whenWanted(): Promise<void>
-  /** Called when the server responded. Callers wait for the full time again, up to five times. */
+  /** Restarts the time-out of all waiting callers, up to five times each. Called when the server responded. */
   extendWaits(): void
+  /** Marks the connection as up. Resolves `ready` and all waiting callers. */
   markLive(): void
+  /**
+   * Marks the connection as down. Rejects `ready`: at once if no stream opened, otherwise after `connectTimeoutMs`. Also
+   * rejects all waiting callers if waiting won't help, for example after a wrong password.
+   */
   markLost(loss: StreamLoss): void
-  /** Makes all waiting callers fail, because waiting won't help. */
+  /** Rejects all waiting callers with this reason. */
   failWaiters(reason: ReplyError): void
+  /** Marks the connection as down for good. Rejects `ready` and all waiting callers with `closed`. */
   close(): void
 }
 
@@ -46,10 +42,18 @@ interface Waiter extends Resolvers {
   readonly extend: () => void
 }
 
-/** How often a response extends a wait, because streams may keep breaking. */
+/**
+ * How often a response extends a wait. A proxy may delay each of the responses that a connection needs, but streams may
+ * also keep breaking.
+ */
 const maxExtensions = 5
 
-export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false }: ReadinessOptions): Readiness {
+/**
+ * Creates the state of a connection that is not up yet. `name` is the source's, for errors. `connectTimeoutMs` is how
+ * long a caller waits after the server's last response, and how long `ready` waits while streams keep breaking.
+ * `isLocal` is as in `Source`.
+ */
+export function createReadiness(clock: Clock, name: string, connectTimeoutMs: number, isLocal = false): Readiness {
   const first = promiseWithResolvers()
   let isUp = false
   let isClosed = false
@@ -71,7 +75,6 @@ export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false
     close,
   }
 
-  /** A proxy may delay each of the responses that a connection needs. */
   function extendWaits(): void {
     for (const waiter of waiters) waiter.extend()
   }
@@ -144,6 +147,7 @@ export function createReadiness({ clock, name, connectTimeoutMs, isLocal = false
     })
   }
 
+  /** Removes all waiting callers, and returns them. */
   function removeWaiters(): readonly Waiter[] {
     const removed = waiters
     waiters = []

@@ -14,7 +14,7 @@ export interface Recheck {
   /** Reads a session at once, because it missed events. */
   readNow(sessionID: string): void
   /** Reads every running session once more, because something changed without an event. */
-  readOpenAgain(): void
+  recheckOpenReplies(): void
   /** The earliest time since which a session that is still to be read may have missed events. */
   unreadSince(): number | undefined
   stop(): void
@@ -55,7 +55,7 @@ export function createRecheck(
     if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
       due.set(sessionID, { since: newsSince, tries: 0 })
   })
-  return { start, readLater, readNow, readOpenAgain, unreadSince, stop }
+  return { start, readLater, readNow, recheckOpenReplies, unreadSince, stop }
 
   function start(requests: readonly ReadRequest[], since: number | undefined): void {
     stop()
@@ -63,7 +63,7 @@ export function createRecheck(
     newsSince = since
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.monotonic() + checkMs
-    readOpenAgain()
+    recheckOpenReplies()
   }
 
   function readLater(requests: readonly ReadRequest[]): void {
@@ -93,7 +93,7 @@ export function createRecheck(
     return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
   }
 
-  function readOpenAgain(): void {
+  function recheckOpenReplies(): void {
     for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
     scheduleCheck(0)
   }

@@ -40,7 +40,7 @@ export interface Watching {
    */
   readBaseline(): Promise<void>
   /** Called when the connection is up. Reads for watches that began too late for its `atWork`. */
-  attachNew(): void
+  readNewWatches(): void
   /** The watched sessions that are running according to REST, or changed at `since` or later. */
   readsAtWork(since?: number): Promise<AtWork>
 }
@@ -60,7 +60,7 @@ interface Watch {
   /** In the server's spelling, or as given until that is known. */
   directory: string | undefined
   isSpelled: boolean
-  readonly take: (live: LiveReply, reply: Reply) => void
+  readonly observeIfTarget: (live: LiveReply, reply: Reply) => void
   /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
   isReported: boolean
@@ -84,7 +84,7 @@ export function createWatching(
   let ownDirectory = options.directory
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, options.isLive)
   reader.onRead(reportSubAgent)
-  return { watch, spellDirectories, readBaseline, attachNew, readsAtWork }
+  return { watch, spellDirectories, readBaseline, readNewWatches, readsAtWork }
 
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
@@ -111,7 +111,7 @@ export function createWatching(
       target,
       directory,
       isSpelled: directory === undefined,
-      take: observeIfTarget,
+      observeIfTarget: observeIfTarget,
       undecided: [],
       isReported: false,
       isAttached: false,
@@ -119,7 +119,7 @@ export function createWatching(
     watches.add(watched)
     for (const live of engine.replies.open()) observeIfTarget(live, live.reply())
     const stopOpened = engine.replies.onOpened(observeIfTarget)
-    if (options.isLive()) void attach(watched)
+    if (options.isLive()) void readRunning(watched)
     return () => {
       watches.delete(watched)
       stopOpened()
@@ -159,11 +159,12 @@ export function createWatching(
     if (watched.isSpelled || directory === undefined) return
     watched.directory = await source.spelled(directory)
     watched.isSpelled = true
-    for (const live of watched.undecided.splice(0)) if (watches.has(watched)) watched.take(live, live.reply())
+    for (const live of watched.undecided.splice(0))
+      if (watches.has(watched)) watched.observeIfTarget(live, live.reply())
   }
 
   /** Reads the sessions that were running before the watch began. Reports errors instead of rejecting. */
-  async function attach(watched: Watch): Promise<void> {
+  async function readRunning(watched: Watch): Promise<void> {
     watched.isAttached = true
     try {
       await spellDirectoryOf(watched)
@@ -176,8 +177,8 @@ export function createWatching(
     }
   }
 
-  function attachNew(): void {
-    for (const watched of watches) if (!watched.isAttached) void attach(watched)
+  function readNewWatches(): void {
+    for (const watched of watches) if (!watched.isAttached) void readRunning(watched)
   }
 
   async function readsAtWork(since?: number): Promise<AtWork> {

@@ -5,14 +5,15 @@ import type { Reply } from '../../reply.ts'
 import { diff } from '../../track/diff.ts'
 
 export interface ChangeQueue {
+  /** Queues the step's changes, for the calls of `take` that wait and for later ones. */
   push(step: Reduction): void
   /** Ends the queue. Queued changes can still be taken. */
   end(): void
-  /** Drops everything, because nothing reads any more. */
+  /** Drops what is queued and ends the queue. */
   close(): void
   /**
-   * Returns the next change, and undefined at the end. Several calls may wait at once, and each gets a different
-   * change.
+   * Waits for the next change and resolves with it, or with undefined at the end. Several calls may wait at once, and
+   * each gets a different change.
    */
   take(): Promise<Change | undefined>
 }
@@ -21,16 +22,14 @@ export interface ChangeQueue {
 const maxQueued = 1024
 
 /**
- * The changes that one reader has not read yet. Bounded without loss: merges consecutive deltas of a part, replaces an
- * older payload with a newer one, and gives a reader that falls far behind a diff to the newest reply.
+ * Creates the queue of the changes that one reader has not read yet. It begins with a diff from an empty reply to
+ * `reply`. Bounded without loss: merges consecutive deltas of a part, replaces an older payload with a newer one, and
+ * gives a reader that falls far behind a diff to the newest reply.
  */
-export function createChangeQueue(begin: {
-  readonly sessionID: string
-  readonly reply?: Reply | undefined
-}): ChangeQueue {
+export function createChangeQueue(sessionID: string, reply: Reply | undefined): ChangeQueue {
   /** The reply as of the end of the queue. */
-  let known = emptyReply(begin.sessionID)
-  let newest = begin.reply ?? known
+  let known = emptyReply(sessionID)
+  let newest = reply ?? known
   let queued: Change[] = []
   let next = 0
   let isCollapsed = newest !== known
@@ -41,19 +40,21 @@ export function createChangeQueue(begin: {
   function push(step: Reduction): void {
     newest = step.reply
     if (!isCollapsed) {
-      for (const change of step.changes) add(change)
+      for (const change of step.changes) addOrMerge(change)
       known = newest
     }
-    wake()
+    wakeReaders()
   }
 
-  function wake(): void {
+  /** Lets all waiting calls of `take` look again. */
+  function wakeReaders(): void {
     const woken = wakes
     wakes = []
     for (const one of woken) one()
   }
 
-  function add(change: Change): void {
+  /** Queues a change, merged into the last one if possible. If too many are queued, the rest becomes one diff. */
+  function addOrMerge(change: Change): void {
     const last = queued.length - 1
     const before = last >= next ? queued[last] : undefined
     const merged = before && merge(before, change)
@@ -66,7 +67,7 @@ export function createChangeQueue(begin: {
 
   function end(): void {
     isEnded = true
-    wake()
+    wakeReaders()
   }
 
   function close(): void {

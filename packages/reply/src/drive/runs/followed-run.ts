@@ -4,14 +4,17 @@ import type { Reduction } from '../../reduce/reduce.ts'
 import { emptyReply } from '../../reduce/shape.ts'
 import type { LiveReply } from '../replies.ts'
 import type { AbortRequest } from '../stop/abort.ts'
-import type { Start } from './recognize.ts'
+import type { FoundReply } from './recognize.ts'
 import { createReplyStream, type ReplyStream } from './reply-stream.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
-import { reportOnce, type StandInOptions, standIn } from './stand-in.ts'
+import { type StandInEnd, sendToObservers, standIn } from './stand-in.ts'
 import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
 
-/** One prompt's stream and its control, from before the post to the end of its run. */
+/**
+ * One prompt's stream and its control, from before the post to the end of its run. The `end…` functions do nothing once
+ * the stream is attached or has ended.
+ */
 export interface FollowedRun {
   readonly stream: ReplyStream
   /** Aborts when the run must end before its reply was found. */
@@ -24,21 +27,24 @@ export interface FollowedRun {
   isStopped(): boolean
   /** Whether the reply was found. */
   isAttached(): boolean
-  /** Call it when the server may have the prompt. */
-  posted(post: Post): void
-  /** Connects the stream and the observers to the reply, to its end. */
-  attach(live: LiveReply, start: Start): void
+  /** Records that the server may have the prompt. From now on, a stop has to reach the server. */
+  markPosted(post: SentPrompt): void
+  /**
+   * Connects the stream and the observers to the reply until it ends, and starts the time-out. If the caller has asked
+   * to stop, ends or leaves the run.
+   */
+  attach(live: LiveReply, start: FoundReply): void
   /** Ends the stream as aborted, because the prompt was not posted and never will be. */
-  drop(sessionID: string): void
+  endAsAborted(sessionID: string): void
   /** Ends the stream as failed, because nothing runs on the server. */
-  fail(sessionID: string, error: unknown): void
+  endAsFailed(sessionID: string, error: unknown): void
   /** Ends the stream with a stand-in reply, because nothing runs on the server. */
-  endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void
-  /** Ends the stream with a whole run that has ended. `joined`: another prompt had begun it. */
-  show(step: Reduction, joined: boolean): void
+  endWithStandIn(sessionID: string, end: StandInEnd): void
+  /** Ends the stream with a settled reply. `joined`: another prompt began its run. */
+  endWithRun(step: Reduction, joined: boolean): void
 }
 
-export interface Post {
+export interface SentPrompt {
   /** The id of the prompt's message, if known. */
   readonly messageID: string | undefined
   /** Settles when the server has responded. */
@@ -55,29 +61,29 @@ export function createFollowedRun(
   options: RunOptions,
 ): FollowedRun {
   const { engine, clock, onError } = server
-  const { kind, sessionID: given = '' } = request
+  const { kind, sessionID: requestedID = '' } = request
   const { signal, timeoutMs } = options
   checkTimeout(options)
   /** The reply that includes the prompt. Undefined until it is found. */
   let live: LiveReply | undefined
   /** Undefined until the prompt is posted. */
-  let post: Post | undefined
+  let post: SentPrompt | undefined
   /** The caller's request: end the run, or leave it if others began it. */
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
-  let isShown = false
+  let hasEnded = false
   const unwanted = new AbortController()
   const dropped = new AbortController()
   const over = new AbortController()
   const stopClosed = server.onClosed(() => {
     over.abort()
-    fail(given, new ReplyError('closed', 'The connection was closed before the reply began.'))
+    endAsFailed(requestedID, new ReplyError('closed', 'The connection was closed before the reply began.'))
   })
-  const source = createReplyStream({ abort })
-  signal?.addEventListener('abort', cancel, { once: true })
+  const source = createReplyStream(abort)
+  signal?.addEventListener('abort', dropAbortOrLeave, { once: true })
   void source.stream.result.then(() => {
     stopClosed()
     over.abort()
-    signal?.removeEventListener('abort', cancel)
+    signal?.removeEventListener('abort', dropAbortOrLeave)
   })
   return {
     stream: source.stream,
@@ -86,76 +92,82 @@ export function createFollowedRun(
     over: over.signal,
     isStopped: () => stopRequest !== undefined,
     isAttached: () => live !== undefined,
-    posted: (given) => {
-      post = given
+    markPosted: (sent) => {
+      post = sent
     },
     attach,
-    drop,
-    fail,
-    endWith,
-    show,
+    endAsAborted,
+    endAsFailed,
+    endWithStandIn,
+    endWithRun,
   }
 
-  function attach(next: LiveReply, { reply, joined }: Start): void {
+  function attach(next: LiveReply, { reply, joined }: FoundReply): void {
     live = next
     source.attach(next, joined)
     next.observe(observersOf(options.observe, reply, onError))
     // Deferred, because this runs within a step and the stall timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => {
-        if (isCurrent(server, next))
-          server.stallTimer.limit(next.sessionID, { timeoutMs, onTimeOut: () => timeOut(next) })
+        if (isCurrent(server, next)) server.stallTimer.addLimit(next.sessionID, timeoutMs, () => abortAsTimedOut(next))
       })
-    if (stopRequest === 'abort') void end(next)
-    else if (stopRequest === 'leave') cancel()
+    if (stopRequest === 'abort') void abortIfRunning(next)
+    else if (stopRequest === 'leave') dropAbortOrLeave()
   }
 
-  /** Ends the run, even a joined one. A note has no run, so it stays once posted. */
+  /**
+   * Ends the run on the server, even a joined one. Before the post, ends the stream as aborted instead. Does nothing to
+   * a note that was posted, because it has no run.
+   */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
-    if (!live && !post) return drop(given)
+    if (!live && !post) return endAsAborted(requestedID)
     if (kind === 'note') return
     // Waits for the post, because an abort that overtakes it would leave the run going. Doesn't wait for a command,
     // whose post lasts until its run ends.
     const after = kind === 'command' ? undefined : post?.answered
     if (!live) await after?.catch(() => {})
-    if (live) await end(live, { after })
+    if (live) await abortIfRunning(live, { after })
     else unwanted.abort()
   }
 
-  /** Skips a run that has ended, because the session may be running another one. */
-  async function end(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
-    if (isCurrent(server, reply) || mayGoOn(reply)) await server.aborting.abort(reply.sessionID, how)
+  /** Aborts the reply's run on the server. Does nothing if it has ended, because the session may be running another. */
+  async function abortIfRunning(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
+    if (isCurrent(server, reply) || mayStillRun(reply)) await server.aborting.abort(reply.sessionID, how)
   }
 
-  /**
-   * Whether the run may still be going after an abort that could not be confirmed: no newer run of the session is
-   * known.
-   */
-  function mayGoOn(reply: LiveReply): boolean {
+  /** Whether the run may still be going: its abort could not be confirmed, and no newer run of the session is known. */
+  function mayStillRun(reply: LiveReply): boolean {
     return reply.reply().lostReason === 'not-stopped' && engine.replies.newest(reply.sessionID) === reply
   }
 
-  /** Handles the caller's signal. */
-  function cancel(): void {
+  /**
+   * Handles the caller's signal: ends the stream as aborted before the post, leaves a note or a run that another prompt
+   * began, and otherwise aborts the run.
+   */
+  function dropAbortOrLeave(): void {
     stopRequest ??= 'leave'
-    if (!live && !post) return drop(given)
+    if (!live && !post) return endAsAborted(requestedID)
     if (kind === 'note' || isShared()) return source.stream.leave()
     // Until the run is found, it isn't known which prompt began it.
-    if (live) void abortOwn(live)
+    if (live) void abortUnlessShared(live)
     else dropped.abort()
   }
 
-  /** Aborts the run unless another client began it after the session was seen idle. */
-  async function abortOwn(reply: LiveReply): Promise<void> {
-    if (post?.messageID !== undefined) await whenFirstPromptShown(reply, { clock, posting: post.answered })
+  /**
+   * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves it.
+   * Another client may have prompted the idle session at the same time.
+   */
+  async function abortUnlessShared(reply: LiveReply): Promise<void> {
+    if (post?.messageID !== undefined) await whenFirstPromptShown(reply, clock, post.answered)
     if (isShared()) source.stream.leave()
     else await abort()
   }
 
-  function timeOut(reply: LiveReply): void {
+  /** Aborts the run as `timed-out`, or leaves a run that another prompt began. */
+  function abortAsTimedOut(reply: LiveReply): void {
     if (isShared()) source.stream.leave()
-    else void end(reply, { reason: 'timed-out' })
+    else void abortIfRunning(reply, { reason: 'timed-out' })
   }
 
   /** Whether another prompt began the run. */
@@ -163,23 +175,23 @@ export function createFollowedRun(
     return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), post?.messageID))
   }
 
-  function drop(sessionID: string): void {
-    endWith({ sessionID, end: { type: 'aborted' } })
+  function endAsAborted(sessionID: string): void {
+    endWithStandIn(sessionID, { type: 'aborted' })
   }
 
-  function fail(sessionID: string, error: unknown): void {
-    endWith({ sessionID, end: { type: 'failed', error } })
+  function endAsFailed(sessionID: string, error: unknown): void {
+    endWithStandIn(sessionID, { type: 'failed', error })
   }
 
-  function endWith(how: Pick<StandInOptions, 'sessionID' | 'end'>): void {
-    if (!live && !isShown) show(standIn({ ...how, text: request.text, at: clock.now() }), false)
+  function endWithStandIn(sessionID: string, end: StandInEnd): void {
+    if (!live && !hasEnded) endWithRun(standIn(sessionID, request.text, clock.now(), end), false)
   }
 
-  function show(step: Reduction, joined: boolean): void {
-    if (live || isShown) return
-    isShown = true
-    source.show(step, joined)
-    reportOnce(observersOf(options.observe, emptyReply(step.reply.sessionID), onError), step, onError)
+  function endWithRun(step: Reduction, joined: boolean): void {
+    if (live || hasEnded) return
+    hasEnded = true
+    source.emitWhole(step, joined)
+    sendToObservers(observersOf(options.observe, emptyReply(step.reply.sessionID), onError), step, onError)
   }
 }
 
@@ -189,7 +201,7 @@ export function checkTimeout({ timeoutMs }: Pick<RunOptions, 'timeoutMs'>): void
     throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}. Pass a number above 0.`)
 }
 
-/** Whether this is still the session's open reply. A slow call may return after another reply has begun. */
+/** Whether the reply is still open, and the session's newest. A slow call may return after another reply has begun. */
 export function isCurrent({ engine }: RunServer, reply: LiveReply): boolean {
   return reply.reply().phase !== 'settled' && engine.replies.newest(reply.sessionID) === reply
 }

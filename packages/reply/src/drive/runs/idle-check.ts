@@ -9,13 +9,14 @@ import { type ReadEvent, toReplyError } from '../session-reader.ts'
 
 export interface IdleCheck {
   /**
-   * Call it after posting a prompt for the session's newest reply: the reply fails unless something runs for it. Before
-   * that, if the connection broke after the post, `postAgain` is called, because the server may have been killed.
-   * `isCut` if the connection broke already, for example with a restart of this process.
+   * Makes the session's newest reply fail as `NeverStarted` unless a run starts for the prompt that was posted for it.
+   * If the connection broke after the post, first calls `postAgain`, because the server may have been killed. `isCut`
+   * if the connection broke already, for example with a restart of this process.
    */
   expectRun(sessionID: string, postAgain?: PostAgain, isCut?: boolean): void
-  /** Call it when the expected prompt is posted again. Restarts the wait. */
-  expectAgain(sessionID: string): void
+  /** Restarts the wait for an expected run, because its prompt was posted again. Does nothing if none is expected. */
+  restartWait(sessionID: string): void
+  /** Stops all checks, so nothing is read or settled any more. */
   stop(): void
 }
 
@@ -31,7 +32,8 @@ interface Expected {
   isCut: boolean
 }
 
-interface Case {
+/** A running check of a session's reply, `waiting` for its first event or `idle` without an end. */
+interface OpenCheck {
   readonly reason: 'idle' | 'waiting'
   looks: number
   failures: number
@@ -57,108 +59,122 @@ const maxFailures = 10
  */
 export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings, 'graceMs' | 'waitMs'>): IdleCheck {
   const { clock, engine, onError } = drive
-  const cases = new Map<string, Case>()
+  const checks = new Map<string, OpenCheck>()
   const expected = new Map<string, Expected>()
   engine.onStep(({ reply: { phase, sessionID, connection }, run }) => {
     const prompt = expected.get(sessionID)
     if (!prompt || engine.replies.newest(sessionID)?.run !== run) return
     if (phase === 'settled') return void expected.delete(sessionID)
-    // After failed looks, the next one would come late.
-    if (connection === 'live' && prompt.isDown && cases.get(sessionID)?.failures) forget(sessionID)
+    // After failed reads, the next one would come late.
+    if (connection === 'live' && prompt.isDown && checks.get(sessionID)?.failures) stopCheck(sessionID)
     prompt.isDown = connection === 'lost'
     prompt.isCut ||= prompt.isDown
   })
-  engine.onSessionChanged(review)
-  return { expectRun, expectAgain, stop }
+  engine.onSessionChanged(startOrStopCheck)
+  return { expectRun, restartWait, stop: stopAllChecks }
 
   function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
     expected.set(sessionID, { postAgain, left: maxPosts, isDown: false, isCut })
   }
 
-  function expectAgain(sessionID: string): void {
+  function restartWait(sessionID: string): void {
     if (!expected.has(sessionID)) return
-    forget(sessionID)
-    review(sessionID)
+    stopCheck(sessionID)
+    startOrStopCheck(sessionID)
   }
 
-  /** Schedules a check if the session's reply may have ended unnoticed. */
-  function review(sessionID: string): void {
+  /** Starts a check if the session's reply may have ended unnoticed, and otherwise stops a running one. */
+  function startOrStopCheck(sessionID: string): void {
     const reply = engine.openReply(sessionID)
     // The abort waits for the end itself.
-    if (!reply || reply.aborting) return forget(sessionID)
+    if (!reply || reply.aborting) return stopCheck(sessionID)
     // A background sub-agent's end arrives on the stream.
     if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     // Servers from 1.17 on report `connected` too early, so events right after it are lost.
     const isUnreported = expected.has(sessionID) && reply.promptIDs.length === 0
-    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported)) begin(sessionID, 'waiting')
-    else if (engine.idleOf(sessionID)) begin(sessionID, 'idle')
-    else forget(sessionID)
+    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported)) startCheck(sessionID, 'waiting')
+    else if (engine.idleOf(sessionID)) startCheck(sessionID, 'idle')
+    else stopCheck(sessionID)
   }
 
-  function begin(sessionID: string, reason: Case['reason']): void {
-    const known = cases.get(sessionID)
+  /** Starts a check, in place of one for another reason. Does nothing if one runs for the same reason. */
+  function startCheck(sessionID: string, reason: OpenCheck['reason']): void {
+    const known = checks.get(sessionID)
     if (known?.reason === reason) return
     known?.stop()
-    const next: Case = { reason, looks: 0, failures: 0, stop: () => {} }
-    cases.set(sessionID, next)
-    schedule(sessionID, next)
+    const next: OpenCheck = { reason, looks: 0, failures: 0, stop: () => {} }
+    checks.set(sessionID, next)
+    scheduleRead(sessionID, next)
   }
 
-  function schedule(sessionID: string, open: Case): void {
+  /** Sets the check's timer for its next read. */
+  function scheduleRead(sessionID: string, open: OpenCheck): void {
     const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
     const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
-    open.stop = clock.after(delayMs, () => void look(sessionID, open))
+    open.stop = clock.after(delayMs, () => void readAndDecide(sessionID, open))
   }
 
-  async function look(sessionID: string, open: Case): Promise<void> {
-    if (cases.get(sessionID) !== open) return
+  /** Reads and applies the session, then settles the reply, schedules another read or stops the check. */
+  async function readAndDecide(sessionID: string, open: OpenCheck): Promise<void> {
+    if (checks.get(sessionID) !== open) return
     const reply = engine.openReply(sessionID)
-    if (!reply) return forget(sessionID)
+    if (!reply) return stopCheck(sessionID)
     open.looks += 1
     let read: ReadEvent | undefined
     try {
       // If only REST reports the end of an open text, the stream missed it.
       ;[read] = await drive.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
     } catch (error) {
-      return retry(sessionID, open, error)
+      return retryOrGiveUp(sessionID, open, error)
     }
-    if (!read) return decideUnread(sessionID, open)
+    if (!read) return decideWithoutRead(sessionID, open)
     if (read.type === 'session-removed') return engine.apply([read])
-    if (cases.get(sessionID) !== open) return
+    if (checks.get(sessionID) !== open) return
     engine.apply([read])
-    if (cases.get(sessionID) !== open) return
+    if (checks.get(sessionID) !== open) return
     const after = engine.openReply(sessionID)
-    if (!after) return forget(sessionID)
-    if (read.status !== 'idle') return forget(sessionID)
-    decide(after, open, read)
+    if (!after) return stopCheck(sessionID)
+    if (read.status !== 'idle') return stopCheck(sessionID)
+    settlePostOrCheckAgain(after, open, read)
   }
 
-  /** Schedules another look after a failed read. The connection handles its own loss. */
-  function retry(sessionID: string, open: Case, error: unknown): void {
+  /**
+   * Reports a failed read and schedules another. After ten in a row, settles the reply as lost if its run has ended or
+   * was never seen.
+   */
+  function retryOrGiveUp(sessionID: string, open: OpenCheck, error: unknown): void {
     onError(toReplyError(error))
-    if (cases.get(sessionID) !== open) return
+    if (checks.get(sessionID) !== open) return
     open.failures += 1
     // The run has ended, or none was ever seen, and the outcome can't be determined any more.
     const reply = engine.openReply(sessionID)
-    const isUnseen = expected.has(sessionID) && reply !== undefined && isWaiting(reply)
+    const isUnseen = expected.has(sessionID) && reply !== undefined && hasNothingRun(reply)
     if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'reported'))
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
-    open.stop = clock.after(Math.min(maxDelayMs, graceMs * 2 ** open.failures), () => void look(sessionID, open))
+    open.stop = clock.after(
+      Math.min(maxDelayMs, graceMs * 2 ** open.failures),
+      () => void readAndDecide(sessionID, open),
+    )
   }
 
-  /** Decides by the stream alone, for a server that shows no state of sessions. A prompt waits for its events. */
-  function decideUnread(sessionID: string, open: Case): void {
-    if (open.reason === 'waiting' && open.looks < maxLooks) return schedule(sessionID, open)
-    forget(sessionID)
+  /**
+   * Settles an idle reply without a read, for a server that shows no state of sessions. A prompt without events is
+   * checked again, and in the end fails.
+   */
+  function decideWithoutRead(sessionID: string, open: OpenCheck): void {
+    if (open.reason === 'waiting' && open.looks < maxLooks) return scheduleRead(sessionID, open)
+    stopCheck(sessionID)
     if (open.reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
-    else if (expected.has(sessionID)) failUnstarted(sessionID)
+    else if (expected.has(sessionID)) failAsNeverStarted(sessionID)
   }
 
-  function isWaiting(reply: Reply): boolean {
+  /** Whether nothing has run for the reply's prompt yet. */
+  function hasNothingRun(reply: Reply): boolean {
     return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun(reply))
   }
 
-  function failUnstarted(sessionID: string): void {
+  /** Settles the reply as failed, because no run started. */
+  function failAsNeverStarted(sessionID: string): void {
     const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
     const error = { name: 'NeverStarted', message, raw: undefined }
     const at = clock.now()
@@ -167,46 +183,51 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     if (engine.openReply(sessionID)) engine.apply([{ type: 'settle', sessionID, at, by: 'rest' }])
   }
 
-  /** Decides after REST showed the session idle. */
-  function decide(reply: Reply, open: Case, snapshot: SnapshotEvent): void {
+  /**
+   * After REST showed the session idle: posts the prompt again, schedules another read, fails the prompt, or settles the
+   * reply and its idle sub-agents.
+   */
+  function settlePostOrCheckAgain(reply: Reply, open: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
-    if (isWaiting(reply) && prompt?.isCut && prompt.postAgain && prompt.left > 0)
-      return void postAgain(sessionID, open, prompt)
+    if (hasNothingRun(reply) && prompt?.isCut && prompt.postAgain && prompt.left > 0)
+      return void postAgainAndCheck(sessionID, open, prompt)
     // A server that was just started may take seconds to begin.
-    if (isWaiting(reply) && open.looks < maxLooks) return schedule(sessionID, open)
-    if (isWaiting(reply) && expected.has(sessionID)) return failUnstarted(sessionID)
+    if (hasNothingRun(reply) && open.looks < maxLooks) return scheduleRead(sessionID, open)
+    if (hasNothingRun(reply) && expected.has(sessionID)) return failAsNeverStarted(sessionID)
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
-    if (!isFinished(reply) && open.looks < 2) return schedule(sessionID, open)
+    if (!isFinished(reply) && open.looks < 2) return scheduleRead(sessionID, open)
     const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
     const ended = idleBelow(reply, snapshot.children)
     engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
     const after = engine.openReply(sessionID)
-    if (!after || snapshot.children.some(isTreeAtWork)) return forget(sessionID)
+    if (!after || snapshot.children.some(isTreeAtWork)) return stopCheck(sessionID)
     engine.apply([{ type: 'settle', sessionID, at, by }])
   }
 
-  async function postAgain(sessionID: string, open: Case, prompt: Expected): Promise<void> {
+  /** Calls `prompt.postAgain`. Then restarts the wait if it posted, and otherwise schedules another read. */
+  async function postAgainAndCheck(sessionID: string, open: OpenCheck, prompt: Expected): Promise<void> {
     prompt.isCut = false
     try {
       const isPosted = (await prompt.postAgain?.()) === true
       if (isPosted) prompt.left -= 1
-      if (cases.get(sessionID) !== open) return
-      if (isPosted) expectAgain(sessionID)
-      else schedule(sessionID, open)
+      if (checks.get(sessionID) !== open) return
+      if (isPosted) restartWait(sessionID)
+      else scheduleRead(sessionID, open)
     } catch (error) {
       prompt.isCut = true
-      retry(sessionID, open, error)
+      retryOrGiveUp(sessionID, open, error)
     }
   }
 
-  function forget(sessionID: string): void {
-    cases.get(sessionID)?.stop()
-    cases.delete(sessionID)
+  /** Stops and drops the session's check, if any. */
+  function stopCheck(sessionID: string): void {
+    checks.get(sessionID)?.stop()
+    checks.delete(sessionID)
   }
 
-  function stop(): void {
-    for (const sessionID of [...cases.keys()]) forget(sessionID)
+  function stopAllChecks(): void {
+    for (const sessionID of [...checks.keys()]) stopCheck(sessionID)
   }
 }

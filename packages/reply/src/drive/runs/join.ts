@@ -4,10 +4,10 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { LeftPrompt } from '../inbox.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
-import { recognizeByID, recognizeByText, type Start } from './recognize.ts'
+import { type FoundReply, recognizeByID, recognizeByText } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
 
-export interface JoinOptions {
+export interface PromptToJoin {
   readonly server: RunServer
   readonly place: SessionRef
   /** The id of the prompt's message, if the server accepts one. */
@@ -22,7 +22,7 @@ export interface JoinOptions {
   /** Aborts when the search can stop. */
   readonly over: AbortSignal
   /** Called once with the reply that includes the prompt, within the step that shows it. */
-  readonly found: (live: LiveReply, start: Start) => void
+  readonly found: (live: LiveReply, start: FoundReply) => void
 }
 
 /**
@@ -37,67 +37,67 @@ const maxLooks = 5
  * first. Recognizes the prompt by its id or its text, because others may prompt the session at the same time. Resolves
  * with `how` if the prompt waited and does not run. Rejects if nothing ran for it.
  */
-export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | undefined> {
+export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
   const { server, place, messageID, unwanted, dropped, over } = options
   const { inbox } = server
   const current = server.engine.replies.newest(place.sessionID)
-  let end: 'found' | LeftPrompt['how'] | undefined
+  let outcome: 'found' | LeftPrompt['how'] | undefined
   let isPosted = false
   /** Aborts when the search has ended. */
   const done = new AbortController()
   const search = { server, place, over, found }
   const recognizer = messageID === undefined ? recognizeByText(search, options.text) : recognizeByID(search, messageID)
   const stopInbox = inbox.onLeft((left) => {
-    if (left.messageID === messageID) leave(left.how)
+    if (left.messageID === messageID) endWithoutReply(left.how)
   })
-  over.addEventListener('abort', finish, { once: true })
+  over.addEventListener('abort', endSearch, { once: true })
   try {
     await post()
     if (unwanted.aborted) void withdrawOrAttach()
     else unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
     if (dropped.aborted) void withdraw()
     else dropped.addEventListener('abort', withdraw, { once: true })
-    await lookForEvents()
+    await refreshUntilEnded()
   } finally {
-    over.removeEventListener('abort', finish)
+    over.removeEventListener('abort', endSearch)
     unwanted.removeEventListener('abort', withdrawOrAttach)
     dropped.removeEventListener('abort', withdraw)
     stopInbox()
     recognizer.stop()
   }
-  if (end === undefined && !unwanted.aborted)
+  if (outcome === undefined && !unwanted.aborted)
     throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
-  return end === 'found' ? undefined : end
+  return outcome === 'found' ? undefined : outcome
 
   async function post(): Promise<void> {
     try {
       await options.post()
       isPosted = true
     } catch (error) {
-      if (!isUncertain(error)) throw error
+      if (!mayHaveReachedServer(error)) throw error
     }
   }
 
   /** Reads the session until a reply includes the prompt, because its events may be on no stream. */
-  async function lookForEvents(): Promise<void> {
+  async function refreshUntilEnded(): Promise<void> {
     let wasParked = false
-    for (let look = 0; look < maxLooks && !isDone(); ) {
+    for (let look = 0; look < maxLooks && !hasEnded(); ) {
       await pause(server.clock, lookMs * 2 ** look, done.signal)
-      if (isDone()) return
+      if (hasEnded()) return
       const where = messageID === undefined ? undefined : await inbox.find(place, messageID)
-      if (!isDone()) await server.sessions.refresh(place)
-      await recognizer.settled()
-      if (isDone() || unwanted.aborted) return
-      if (where === 'gone' && isPosted) return leave('withdrawn')
+      if (!hasEnded()) await server.sessions.refresh(place)
+      await recognizer.whenCompared()
+      if (hasEnded() || unwanted.aborted) return
+      if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
       // Checks twice, because a run may be about to begin.
-      if (where === 'parked' && wasParked) return leave('parked')
+      if (where === 'parked' && wasParked) return endWithoutReply('parked')
       wasParked = where === 'parked'
       look = where === 'waiting' ? Math.min(look + 1, maxLooks - 1) : look + 1
     }
   }
 
   async function withdraw(): Promise<void> {
-    if (messageID !== undefined && !isDone()) await inbox.withdraw(place, messageID)
+    if (messageID !== undefined && !hasEnded()) await inbox.withdraw(place, messageID)
   }
 
   /**
@@ -107,33 +107,33 @@ export async function join(options: JoinOptions): Promise<LeftPrompt['how'] | un
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()
     const reply = current?.reply()
-    if (current && reply && reply.phase !== 'settled' && !isDone()) found(current, { reply, joined: true })
+    if (current && reply && reply.phase !== 'settled' && !hasEnded()) found(current, { reply, joined: true })
   }
 
-  function found(live: LiveReply, start: Start): void {
-    if (isDone()) return
-    end = 'found'
-    finish()
+  function found(live: LiveReply, start: FoundReply): void {
+    if (hasEnded()) return
+    outcome = 'found'
+    endSearch()
     recognizer.stop()
     options.found(live, start)
   }
 
-  function leave(how: LeftPrompt['how']): void {
-    if (isDone()) return
-    end = how
-    finish()
+  function endWithoutReply(how: LeftPrompt['how']): void {
+    if (hasEnded()) return
+    outcome = how
+    endSearch()
   }
 
-  function finish(): void {
+  function endSearch(): void {
     done.abort()
   }
 
-  function isDone(): boolean {
+  function hasEnded(): boolean {
     return done.signal.aborted || over.aborted
   }
 }
 
 /** Whether the server may have taken a post that failed. */
-export function isUncertain(error: unknown): boolean {
+export function mayHaveReachedServer(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'unreachable' && !wasNeverSent(error)
 }

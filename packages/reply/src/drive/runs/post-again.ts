@@ -1,12 +1,12 @@
 import { isTreeAtWork, replyOfPrompt } from '../connection/newest-run.ts'
 import { type FoundPrompt, findPosted } from './find-posted.ts'
-import { isUncertain } from './join.ts'
+import { mayHaveReachedServer } from './join.ts'
 import { postPrompt } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import type { RunRequest, RunServer, StoredParts } from './run-server.ts'
 import { toFailure } from './stand-in.ts'
 
-export interface PostAgainOptions {
+export interface PromptToRepost {
   readonly server: RunServer
   readonly posted: PostedPrompt
   /** Creates the request. If it fails, the reply fails. */
@@ -29,7 +29,7 @@ interface Slot {
  * if the server doesn't have the prompt, or has it as a message that the post replaces. Resolves with whether it did.
  * Rejects if the server can't be read.
  */
-export async function postAgain(options: PostAgainOptions): Promise<boolean> {
+export async function postAgain(options: PromptToRepost): Promise<boolean> {
   const { server, posted, over, isPointless } = options
   const { sessionID } = posted
   const found = await findPosted(server, posted, over)
@@ -41,7 +41,7 @@ export async function postAgain(options: PostAgainOptions): Promise<boolean> {
     if (isPointless()) return false
     await postPrompt({ server, request, place: { sessionID, directory }, messageID, stored, isPointless, over })
   } catch (error) {
-    if (!isUncertain(error))
+    if (!mayHaveReachedServer(error))
       server.engine.apply([{ type: 'error', sessionID, at: server.clock.now(), error: toFailure(error) }])
   }
   return true

@@ -5,7 +5,7 @@ import { findPosted } from './find-posted.ts'
 import type { RunRequest, RunServer, StoredParts } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 
-interface PostOptions {
+interface PromptPost {
   readonly server: RunServer
   readonly request: RunRequest
   readonly place: PreparedPlace
@@ -31,7 +31,7 @@ const maxPauseMs = 8000
  * post that got no connection. If the connection was cut off, first looks for the prompt by its id, and posts again
  * only if the server doesn't have it. Rejects with the error of the last attempt.
  */
-export async function postPrompt(options: PostOptions): Promise<void> {
+export async function postPrompt(options: PromptPost): Promise<void> {
   const { server, request, place, messageID, stored, over, isPointless } = options
   const { clock, idleCheck } = server
   const startedAt = clock.now()
@@ -47,7 +47,7 @@ export async function postPrompt(options: PostOptions): Promise<void> {
       if (wasNeverSent(error) || (!isSafe && wasCutOff(error))) await pause(clock, pauseMs, over)
       else if (!wasCutOff(error) || (await mayBeStored(options))) throw error
       if (isPointless()) throw error
-      idleCheck.expectAgain(place.sessionID)
+      idleCheck.restartWait(place.sessionID)
     }
   }
 }
@@ -56,14 +56,14 @@ export async function postPrompt(options: PostOptions): Promise<void> {
  * Guards the session again, because the server may have been restarted with another config, or another client may have
  * changed the session's rules.
  */
-async function guardAgain({ server, request: { input }, place }: PostOptions): Promise<void> {
+async function guardAgain({ server, request: { input }, place }: PromptPost): Promise<void> {
   if (!input.guarded) return
   const { sessionID, directory } = place
   await server.sessions.guard({ sessionID, directory, agent: input.agent, command: input.command })
 }
 
 /** False only if the server certainly doesn't have the prompt, after the time in which it would have stored it. */
-async function mayBeStored({ server, request, place, messageID, over }: PostOptions): Promise<boolean> {
+async function mayBeStored({ server, request, place, messageID, over }: PromptPost): Promise<boolean> {
   // The server uses its own id for a command until its run has begun.
   const { canRead, keepsPromptIDs = true } = server.info.current()
   if (request.kind !== 'prompt' || messageID === undefined || !canRead || !keepsPromptIDs) return true
@@ -79,8 +79,8 @@ async function mayBeStored({ server, request, place, messageID, over }: PostOpti
  * Prepares a prompt's session, and retries if the call never reached the server or the connection broke during a read.
  * The client may not know yet that the server is restarting. Resolves with undefined if the prompt is no longer wanted.
  */
-export async function prepareAgain(
-  options: Pick<PostOptions, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },
+export async function prepareWithRetries(
+  options: Pick<PromptPost, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },
 ): Promise<PreparedPlace | undefined> {
   const { server, input, over, isPointless } = options
   const { clock, sessions, readiness } = server

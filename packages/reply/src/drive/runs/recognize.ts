@@ -5,41 +5,47 @@ import type { LiveReply } from '../replies.ts'
 import type { RunServer } from './run-server.ts'
 
 /** The reply that a run was found in. */
-export interface Start {
+export interface FoundReply {
   /** The reply's state at that moment. */
   readonly reply: Reply
   /** Whether the reply was already running. */
   readonly joined: boolean
 }
 
-export interface RecognizeOptions {
+/** The session in which a prompt's reply is looked for. */
+export interface PromptSearch {
   readonly server: RunServer
   readonly place: SessionRef
   readonly over: AbortSignal
   /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
-  readonly found: (live: LiveReply, start: Start) => void
+  readonly found: (live: LiveReply, start: FoundReply) => void
 }
 
-/** Watches a session's running reply and later ones for the reply that includes a prompt. */
+/** A search for the reply that includes a prompt, in a session's running reply and later ones. */
 export interface Recognizer {
   /** Resolves when the prompts seen so far have been compared. */
-  settled(): Promise<void>
+  whenCompared(): Promise<void>
+  /** Ends the search. */
   stop(): void
 }
 
-/** Recognizes a prompt by its id alone, because the server keeps the id that it was posted with. */
-export function recognizeByID({ server, place, found }: RecognizeOptions, messageID: string): Recognizer {
+/**
+ * Calls `found` with each step of a reply that includes the prompt's id, until stopped. For servers that keep the id
+ * that a prompt was posted with.
+ */
+export function recognizeByID({ server, place, found }: PromptSearch, messageID: string): Recognizer {
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
-  const stops = [replies.onOpened(watch)]
-  if (current) watch(current)
-  return { settled: async () => {}, stop: () => stopAll(stops) }
+  const stops = [replies.onOpened(followReply)]
+  if (current) followReply(current)
+  return { whenCompared: async () => {}, stop: () => stopAll(stops) }
 
-  function watch(live: LiveReply): void {
-    if (live.sessionID === place.sessionID) stops.push(live.follow(({ reply }) => look(live, reply)))
+  /** Compares each step of the reply from now on, if it belongs to the session. */
+  function followReply(live: LiveReply): void {
+    if (live.sessionID === place.sessionID) stops.push(live.follow(({ reply }) => compareIDs(live, reply)))
   }
 
-  function look(live: LiveReply, reply: Reply): void {
+  function compareIDs(live: LiveReply, reply: Reply): void {
     const at = reply.promptIDs.indexOf(messageID)
     if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
   }
@@ -52,42 +58,52 @@ const storedMs = 100
 const maxLooks = 5
 
 /**
- * Recognizes a prompt by its text, for servers that make the ids. Compares each new prompt of the running reply, one
- * after the other. Without a text, the first one is ours. A reply that opens is ours unless the running one includes
- * our prompt.
+ * Calls `found` with the running reply once a new prompt in it has the text, and with each reply that opens later. For
+ * servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are read from
+ * the server, one after the other, and a reply that opens waits for that.
  */
-export function recognizeByText(options: RecognizeOptions, text: string | undefined): Recognizer {
+export function recognizeByText(options: PromptSearch, text: string | undefined): Recognizer {
   const { server, place, over, found } = options
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
   const known = new Set(current?.reply().promptIDs)
   let comparing: Promise<void> | undefined
   let isStopped = false
-  const stops = [replies.onOpened(onOpened)]
-  if (current) stops.push(current.follow(({ reply }) => look(current, reply)))
-  return { settled: async () => await comparing, stop }
+  const stops = [replies.onOpened(foundUnlessJoined)]
+  if (current) stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
+  return { whenCompared: async () => await comparing, stop }
 
-  function onOpened(opened: LiveReply, reply: Reply): void {
+  /** Calls `found` with a reply that opened in the session, once the prompts seen so far have been compared. */
+  function foundUnlessJoined(opened: LiveReply, reply: Reply): void {
     if (opened.sessionID !== place.sessionID) return
     if (!comparing) return found(opened, { reply, joined: false })
     void comparing.then(() => found(opened, { reply: opened.reply(), joined: false }))
   }
 
-  function look(live: LiveReply, reply: Reply): void {
+  function compareNewPrompts(live: LiveReply, reply: Reply): void {
     for (const id of reply.promptIDs) {
       if (known.has(id)) continue
       known.add(id)
       if (text === undefined) found(live, { reply, joined: true })
-      else comparing = compare(live, { id, text, before: comparing })
+      else comparing = compareInOrder(live, id, text, comparing)
     }
   }
 
-  async function compare(live: LiveReply, { id, text, before }: Comparison): Promise<void> {
+  /** Waits for the comparison before, then calls `found` if the prompt has the text. Does nothing once stopped. */
+  async function compareInOrder(
+    live: LiveReply,
+    id: string,
+    text: string,
+    before: Promise<void> | undefined,
+  ): Promise<void> {
     await before
     if (!isStopped && (await hasText(id, text.trim()))) found(live, { reply: live.reply(), joined: true })
   }
 
-  /** Also true if the text can't be read, so an unreadable prompt counts as ours. */
+  /**
+   * Reads a prompt, up to five times until its text is stored. Resolves with whether it contains the text, and with true
+   * if it can't be read.
+   */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {
       const stored = await server.sessions.textOf(place, id)
@@ -102,12 +118,6 @@ export function recognizeByText(options: RecognizeOptions, text: string | undefi
     isStopped = true
     stopAll(stops)
   }
-}
-
-interface Comparison {
-  readonly id: string
-  readonly text: string
-  readonly before: Promise<void> | undefined
 }
 
 function stopAll(stops: readonly (() => void)[]): void {

@@ -49,15 +49,17 @@ export interface ReplyStream extends AsyncIterable<Change> {
   toReadableStream(): ReadableStream<Change>
 }
 
+/** A stream with the functions that feed it. */
 export interface StreamSource {
   readonly stream: ReplyStream
-  /** Connects the stream to its reply. Readers start to receive it. */
+  /** Emits the reply so far to all iterators as one diff, then each of its steps until it settles. */
   attach(live: LiveReply, joined: boolean): void
-  /** Shows a reply without attaching a live one. */
-  show(step: Reduction, joined: boolean): void
+  /** Emits a step of a reply that isn't live. A settled one ends the stream. */
+  emitWhole(step: Reduction, joined: boolean): void
 }
 
-export function createReplyStream(options: { readonly abort: () => Promise<void> }): StreamSource {
+/** Creates a stream that emits nothing yet. `abort` ends the run, or prevents it. */
+export function createReplyStream(abort: () => Promise<void>): StreamSource {
   let reply: Reply | undefined
   let joined: boolean | undefined
   let settled = false
@@ -80,7 +82,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     text: { [Symbol.asyncIterator]: iterateText },
     output: result.then(outputOf),
     abort: async () => {
-      await options.abort()
+      await abort()
       return await result
     },
     leave,
@@ -88,7 +90,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     toReadableStream,
     [Symbol.asyncIterator]: iterate,
   }
-  return { stream, attach, show }
+  return { stream, attach, emitWhole }
 
   function attach(live: LiveReply, isJoined: boolean): void {
     joined = isJoined
@@ -96,21 +98,25 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     const missed = { reply, changes: diff(emptyReply(reply.sessionID), reply) }
     if (!hasLeft) for (const queue of queues) queue.push(missed)
     const stop = live.follow((step) => {
-      notify(step)
+      emit(step)
       if (settled) stop()
     })
     if (reply.phase === 'settled') {
       stop()
-      notify({ reply, changes: [] })
+      emit({ reply, changes: [] })
     }
   }
 
-  function show(step: Reduction, isJoined: boolean): void {
+  function emitWhole(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
-    notify(step)
+    emit(step)
   }
 
-  function notify(step: Reduction): void {
+  /**
+   * Updates `stream.reply` and queues the step for all iterators. A settled reply ends them and resolves `result`, and
+   * later steps are ignored.
+   */
+  function emit(step: Reduction): void {
     if (settled) return
     reply = step.reply
     if (!hasLeft) for (const queue of queues) queue.push(step)
@@ -130,6 +136,7 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     return iterateOver((change): change is Change => change !== undefined)
   }
 
+  /** Returns an iterator over `stream.text`. It ends with the reply, or when the stream is left. */
   function iterateText(): AsyncIterableIterator<string, undefined> {
     const pieceOf = createTextPieces()
     let isClosed = false
@@ -160,13 +167,16 @@ export function createReplyStream(options: { readonly abort: () => Promise<void>
     return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
   }
 
-  /** Not a generator, because a generator that waits for its next value can't be closed until it arrives. */
+  /**
+   * Returns an iterator over the wanted changes. Its queue opens with the first call of `next`. Not a generator, because
+   * one that waits for its next value can't be closed until that arrives.
+   */
   function iterateOver<C extends Change>(
     isWanted: (change: Change) => change is C,
   ): AsyncIterableIterator<C, undefined> {
     let queue: ReturnType<typeof createChangeQueue> | undefined
     const open = (): ReturnType<typeof createChangeQueue> => {
-      const opened = createChangeQueue({ sessionID: reply?.sessionID ?? '', reply })
+      const opened = createChangeQueue(reply?.sessionID ?? '', reply)
       if (settled || hasLeft) opened.end()
       else queues.add(opened)
       return opened

@@ -14,12 +14,13 @@ import { checkTimeout, createFollowedRun, type FollowedRun } from './followed-ru
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
 import type { PostedPrompt, Resumed } from './posted-prompt.ts'
-import { recognizeByID, type Start } from './recognize.ts'
+import { type FoundReply, recognizeByID } from './recognize.ts'
 import type { RunOptions } from './run-options.ts'
 import type { RunRequest, RunServer } from './run-server.ts'
 
 /**
- * Finds a prompt that an earlier process posted or was about to post, and follows its run:
+ * Finds a prompt that an earlier process posted or was about to post, and follows its run. Resolves once the prompt is
+ * found, or is certainly not there:
  *
  * 1. If a reply known here includes the prompt, attaches to it at once.
  * 2. If the prompt's run has ended, makes its reply from the read.
@@ -35,23 +36,25 @@ export async function resumeRun(server: RunServer, posted: PostedPrompt, options
   const closed = new AbortController()
   const stopClosed = server.onClosed(() => closed.abort())
   try {
-    const found = knownPrompt(server, posted) ?? (await findPrompt(server, posted, closed.signal))
+    const found = promptInKnownReply(server, posted) ?? (await findPrompt(server, posted, closed.signal))
     if (typeof found === 'string') return { type: found }
     const kind = posted.noReply ? 'note' : 'prompt'
     const run = createFollowedRun(server, { kind, text: posted.text, sessionID: posted.sessionID }, options)
-    run.posted({ messageID: found.messageID, answered: Promise.resolve() })
-    follow(server, { run, posted, found, again: options.again })
+    run.markPosted({ messageID: found.messageID, answered: Promise.resolve() })
+    followPrompt(server, { run, posted, found, again: options.again })
     return { type: 'found', stream: run.stream }
   } finally {
     stopClosed()
   }
 }
 
-function knownPrompt({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): FoundPrompt | undefined {
+/** The prompt, if a reply known here includes it. */
+function promptInKnownReply({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): FoundPrompt | undefined {
   if (messageID === undefined || !engine.replies.withPrompt(sessionID, messageID)) return undefined
   return { sessionID, messageID }
 }
 
+/** Looks for the prompt on the server. `unknown` if the server can't show whether it has the prompt. */
 async function findPrompt(
   server: RunServer,
   posted: PostedPrompt,
@@ -69,7 +72,7 @@ interface ResumeRunOptions extends RunOptions {
   readonly again?: (() => Promise<RunRequest>) | undefined
 }
 
-interface Following extends Pick<ResumeRunOptions, 'again'> {
+interface PromptToFollow extends Pick<ResumeRunOptions, 'again'> {
   readonly run: FollowedRun
   readonly posted: PostedPrompt
   readonly found: FoundPrompt
@@ -82,48 +85,53 @@ const maxLookMs = 4000
 /** How many reads in a row may fail. */
 const maxFailures = 10
 
-function follow(server: RunServer, { run, posted, found, again }: Following): void {
+/**
+ * Attaches the run's stream to the reply that includes the prompt, or ends it if nothing runs for the prompt. Does that
+ * at once if `found` shows which, otherwise keeps looking in the background.
+ */
+function followPrompt(server: RunServer, { run, posted, found, again }: PromptToFollow): void {
   const { engine, clock, inbox, onError } = server
   const { sessionID, messageID } = found
-  if (posted.noReply) return run.endWith({ sessionID, end: { type: 'noted' } })
+  if (posted.noReply) return run.endWithStandIn(sessionID, { type: 'noted' })
   const known = engine.replies.withPrompt(sessionID, messageID)
-  if (known) return run.attach(known, startOf(known, messageID))
+  if (known) return run.attach(known, foundReplyOf(known, messageID))
   const place = { sessionID, directory: found.read?.session.directory }
-  const recognizer = recognizeByID({ server, place, over: run.over, found: (live) => attach(live) }, messageID)
+  const recognizer = recognizeByID({ server, place, over: run.over, found: (live) => attachOnce(live) }, messageID)
   const stopInbox = inbox.onLeft((left) => {
-    if (left.messageID === messageID) leave(left.how)
+    if (left.messageID === messageID) endWithoutRun(left.how)
   })
   run.unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
   run.dropped.addEventListener('abort', withdraw, { once: true })
-  if (found.read && settle(found.read)) return stop()
-  void lookAgain().finally(stop)
+  if (found.read && decideFate(found.read)) return stopSearch()
+  void readUntilDecided().finally(stopSearch)
 
-  function stop(): void {
+  function stopSearch(): void {
     recognizer.stop()
     stopInbox()
     run.unwanted.removeEventListener('abort', withdrawOrAttach)
     run.dropped.removeEventListener('abort', withdraw)
   }
 
-  async function lookAgain(): Promise<void> {
+  /** Reads the session, with growing pauses, until the prompt's fate is known. Fails the run if reads keep failing. */
+  async function readUntilDecided(): Promise<void> {
     let failures = 0
     let wasParked = false
     for (let look = 0; !isOver(); look++) {
       await pause(clock, Math.min(maxLookMs, lookMs * 2 ** look), run.over)
       if (isOver()) return
       const where = await inbox.find(place, messageID)
-      if (where === 'gone') return leave('withdrawn')
+      if (where === 'gone') return endWithoutRun('withdrawn')
       // Checks twice, because a run may be about to begin.
-      if (where === 'parked' && wasParked) return leave('parked')
+      if (where === 'parked' && wasParked) return endWithoutRun('parked')
       wasParked = where === 'parked'
       if (where !== undefined) continue
       try {
-        if (settle(await readBackTo(server, posted, messageID))) return
+        if (decideFate(await readBackTo(server, posted, messageID))) return
         failures = 0
       } catch (error) {
         failures += 1
         const isGone = error instanceof ReplyError && error.type === 'gone'
-        if (isGone || failures > maxFailures) return run.fail(sessionID, error)
+        if (isGone || failures > maxFailures) return run.endAsFailed(sessionID, error)
         onError(toReplyError(error))
       }
     }
@@ -133,24 +141,29 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     return run.isAttached() || run.over.aborted
   }
 
-  /** Determines the prompt's fate from a read. Returns whether it is known. */
-  function settle(read: SnapshotEvent): boolean {
+  /**
+   * Applies a read, then attaches the run to the prompt's reply, ends it with a settled one, or opens a reply if the
+   * session is idle. Returns false if the read doesn't show what becomes of the prompt.
+   */
+  function decideFate(read: SnapshotEvent): boolean {
     if (isOver()) return true
     const reply = replyOfPrompt(read, messageID)
     if (reply?.phase === 'settled') {
-      run.show({ reply, changes: diff(emptyReply(sessionID), reply) }, hasJoined(reply, messageID))
+      run.endWithRun({ reply, changes: diff(emptyReply(sessionID), reply) }, hasJoined(reply, messageID))
       return true
     }
     engine.apply([read])
-    if (!isOver() && !isRunActive(read) && !engine.openReply(sessionID)) expect(read)
+    if (!isOver() && !isRunActive(read) && !engine.openReply(sessionID)) openReplyAndExpectRun(read)
     return isOver()
   }
 
-  /** Opens the prompt's reply, because the session is idle and nothing has run for the prompt. */
-  function expect(read: SnapshotEvent): void {
+  /**
+   * Opens the prompt's reply and attaches to it. The reply fails if nothing runs for the prompt, after `again` was tried.
+   */
+  function openReplyAndExpectRun(read: SnapshotEvent): void {
     const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
     engine.apply([read])
-    if (!isOver()) attach(opened)
+    if (!isOver()) attachOnce(opened)
     const isPointless = (): boolean => run.over.aborted || run.isStopped()
     const { over } = run
     server.idleCheck.expectRun(
@@ -160,17 +173,20 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     )
   }
 
-  function attach(live: LiveReply, start = startOf(live, messageID)): void {
+  /** Ends the search and attaches the run. Does nothing if it is attached. */
+  function attachOnce(live: LiveReply, start = foundReplyOf(live, messageID)): void {
     if (run.isAttached()) return
-    stop()
+    stopSearch()
     run.attach(live, start)
   }
 
-  function leave(how: LeftPrompt['how']): void {
+  /** Ends the stream as parked or aborted, because nothing runs for the prompt. */
+  function endWithoutRun(how: LeftPrompt['how']): void {
     const end = how === 'parked' ? ({ type: 'parked', messageID } as const) : ({ type: 'aborted' } as const)
-    run.endWith({ sessionID, end })
+    run.endWithStandIn(sessionID, end)
   }
 
+  /** Withdraws the prompt if it waits. `onLeft` then ends the stream. */
   async function withdraw(): Promise<void> {
     if (!isOver()) await inbox.withdraw(place, messageID)
   }
@@ -180,11 +196,11 @@ function follow(server: RunServer, { run, posted, found, again }: Following): vo
     await withdraw()
     if (isOver()) return
     const current = engine.openReply(sessionID) && engine.replies.newest(sessionID)
-    if (current) attach(current, { reply: current.reply(), joined: true })
+    if (current) attachOnce(current, { reply: current.reply(), joined: true })
   }
 }
 
-function startOf(live: LiveReply, messageID: string): Start {
+function foundReplyOf(live: LiveReply, messageID: string): FoundReply {
   const reply = live.reply()
   return { reply, joined: hasJoined(reply, messageID) }
 }

@@ -7,7 +7,6 @@ import type { LiveReply } from '../replies.ts'
 import type { Aborting } from '../stop/abort.ts'
 import type { Stopping } from '../stop/stopping.ts'
 import type { IdleCheck } from './idle-check.ts'
-import type { RunOptions } from './run-options.ts'
 import type { Sessions } from './sessions.ts'
 import type { StallTimer } from './stall-timer.ts'
 
@@ -18,18 +17,12 @@ export interface RunServer extends Drive {
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>
-  readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'expectAgain'>
+  readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'restartWait'>
   /** Replies that a guarded prompt of this process began. */
   readonly guardedRuns: WeakSet<LiveReply>
-  readonly stallTimer: Pick<StallTimer, 'limit'>
+  readonly stallTimer: Pick<StallTimer, 'addLimit'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
-}
-
-/** What to post, and how its stream behaves. */
-export interface StartRunOptions extends RunOptions {
-  readonly server: RunServer
-  readonly request: RunRequest
 }
 
 /** The stored content of a prompt that never ran. */

@@ -40,16 +40,18 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   return { prepare, guard, refresh, textOf, find }
 
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
-    if (input.sessionID === undefined) return await create(input)
+    if (input.sessionID === undefined) return await createGuarded(input)
     // First, because a run that the snapshot doesn't show yet began with the rules.
-    const guarded = input.guarded ? await guard({ ...targetOf(input), ...(await find(input.sessionID)) }) : undefined
-    return { ...(await readRoot(input.sessionID)), guarded }
+    const guarded = input.guarded
+      ? await guard({ ...guardTargetOf(input), ...(await find(input.sessionID)) })
+      : undefined
+    return { ...(await readAndApplyRoot(input.sessionID)), guarded }
   }
 
-  async function create(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
+  async function createGuarded(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     const { title, agent, model, variant, guarded } = input
     const home = directory === undefined ? undefined : await source.spelled(directory)
-    if (guarded) await guard({ ...targetOf(input), directory: home })
+    if (guarded) await guard({ ...guardTargetOf(input), directory: home })
     const created = await source.create({ directory: home, title, agent, model, variant, guarded })
     engine.apply([{ type: 'session', sessionID: created.sessionID, at: clock.now(), ...sessionFields(created) }])
     return sessionRefOf(created)
@@ -63,9 +65,9 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     )
   }
 
-  async function readRoot(sessionID: string): Promise<PreparedPlace> {
+  async function readAndApplyRoot(sessionID: string): Promise<PreparedPlace> {
     const place = engine.place(sessionID)
-    if (!info.current().canRead) return await knownRoot(place)
+    if (!info.current().canRead) return await lookUpAndApplyRoot(place)
     const snapshot = await reader.read({ ...place, reply: engine.openReply(sessionID), gap: false })
     requireRoot(sessionID, snapshot.session.parentID)
     engine.apply([snapshot])
@@ -73,7 +75,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   }
 
   /** For a server that shows no state of sessions but still knows them. */
-  async function knownRoot(place: SessionRef): Promise<SessionRef> {
+  async function lookUpAndApplyRoot(place: SessionRef): Promise<SessionRef> {
     const known = await source.session(place)
     requireRoot(place.sessionID, known.parentID)
     engine.apply([{ type: 'session', sessionID: place.sessionID, at: clock.now(), ...sessionFields(known) }])
@@ -104,7 +106,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   }
 }
 
-function targetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): GuardTarget {
+function guardTargetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): GuardTarget {
   return { agent, command }
 }
 

@@ -3,26 +3,22 @@ import type { SteadyClock } from '../../clock.ts'
 import type { Reply } from '../../reply.ts'
 import type { TrackedStep } from '../../track/state.ts'
 
-export interface StallTimerOptions {
-  readonly clock: SteadyClock
-  readonly stalledAfterMs: { readonly first: number; readonly later: number }
-  /** Called when the reply made no progress for too long, and when it makes progress again. */
-  readonly onStalled: (sessionID: string, stalled: boolean) => void
+export interface StallTimer {
+  /** Restarts the reply's time without progress if the step is progress. Begins with an open reply and ends with it. */
+  noteStep(step: TrackedStep): void
+  /**
+   * Calls `onTimeOut` once, when the session's open reply has made no progress for `timeoutMs`. Does nothing if no reply
+   * is open. Each limit is independent.
+   */
+  addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void
+  /** Stops all timers, so nothing is called any more. */
+  stop(): void
 }
 
 /** A caller's own limit for a reply. */
-export interface Limit {
-  /** How long the reply may go without progress, in ms. */
+interface Limit {
   readonly timeoutMs: number
-  /** Called once, after that time without progress. */
   readonly onTimeOut: () => void
-}
-
-export interface StallTimer {
-  note(step: TrackedStep): void
-  /** Adds a limit to the session's open reply. Each limit is independent. */
-  limit(sessionID: string, limit: Limit): void
-  stop(): void
 }
 
 interface Watch {
@@ -46,15 +42,18 @@ const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
 ])
 
 /**
- * Measures progress. Real work resets the timer, while heartbeats and repeated statuses don't. Pauses while an ask
- * waits for a person.
+ * Calls `onStalled` with true when a reply has made no progress for `stalledAfterMs`, and with false when it makes
+ * progress again. Heartbeats and repeated statuses are no progress. Pauses while an ask waits for a person.
  */
-export function createStallTimer(options: StallTimerOptions): StallTimer {
-  const { clock } = options
+export function createStallTimer(
+  clock: SteadyClock,
+  stalledAfterMs: { readonly first: number; readonly later: number },
+  onStalled: (sessionID: string, stalled: boolean) => void,
+): StallTimer {
   const watches = new Map<string, Watch>()
-  return { note, limit, stop }
+  return { noteStep, addLimit, stop }
 
-  function note(step: TrackedStep): void {
+  function noteStep(step: TrackedStep): void {
     const { reply, changes } = step
     const { sessionID } = reply
     const watch = watches.get(sessionID)
@@ -66,47 +65,50 @@ export function createStallTimer(options: StallTimerOptions): StallTimer {
       return
     }
     const isWork = changes.some((change) => !idleTypes.has(change.type))
-    if (!watch) return begin(step)
+    if (!watch) return startWatch(step)
     const wasResting = watch.reply.phase === 'blocked'
     watch.reply = reply
     if (isWork || wasResting) watch.lastAt = clock.monotonic()
     if (isWork) watch.hasBegun = true
-    if (isWork && reply.stalled) options.onStalled(sessionID, false)
+    if (isWork && reply.stalled) onStalled(sessionID, false)
   }
 
-  function begin({ reply, run }: TrackedStep): void {
+  /** Begins to measure a reply, in place of the session's earlier one. */
+  function startWatch({ reply, run }: TrackedStep): void {
     const watch: Watch = { reply, run, lastAt: clock.monotonic(), hasBegun: false, limits: [], stop: () => {} }
     watches.set(reply.sessionID, watch)
-    arm(watch)
+    armTimer(watch)
   }
 
-  function limit(sessionID: string, added: Limit): void {
+  function addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void {
     const watch = watches.get(sessionID)
     if (!watch) return
-    watch.limits = [...watch.limits, added]
+    watch.limits = [...watch.limits, { timeoutMs, onTimeOut }]
     watch.stop()
-    arm(watch)
+    armTimer(watch)
   }
 
-  /** Sets one timer per reply to the earliest limit. Events only update the time. */
-  function arm(watch: Watch): void {
-    const limitMs = nextLimit(watch)
+  /** Sets the reply's only timer to its earliest limit. */
+  function armTimer(watch: Watch): void {
+    const limitMs = shortestLimitMs(watch)
     const dueMs = limitMs - (clock.monotonic() - watch.lastAt)
     // A limit that has passed, for example of a reply that waits to retry, is checked again after the same time.
-    watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => check(watch))
+    watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => reportDueAndRearm(watch))
   }
 
-  function nextLimit(watch: Watch): number {
-    const stalledMs = watch.reply.stalled ? Number.POSITIVE_INFINITY : stallLimit(watch)
+  /** The time without progress at which to look next, in ms. */
+  function shortestLimitMs(watch: Watch): number {
+    const stalledMs = watch.reply.stalled ? Number.POSITIVE_INFINITY : stallLimitMs(watch)
     const limitMs = Math.min(stalledMs, ...watch.limits.map(({ timeoutMs }) => timeoutMs))
-    return Number.isFinite(limitMs) ? limitMs : options.stalledAfterMs.later
+    return Number.isFinite(limitMs) ? limitMs : stalledAfterMs.later
   }
 
-  function stallLimit(watch: Watch): number {
-    return watch.hasBegun ? options.stalledAfterMs.later : options.stalledAfterMs.first
+  function stallLimitMs(watch: Watch): number {
+    return watch.hasBegun ? stalledAfterMs.later : stalledAfterMs.first
   }
 
-  function check(watch: Watch): void {
+  /** Calls each limit that is due, reports a stalled reply, and sets the timer again. */
+  function reportDueAndRearm(watch: Watch): void {
     const { sessionID } = watch.reply
     if (watches.get(sessionID) !== watch) return
     if (watch.reply.phase === 'blocked') watch.lastAt = clock.monotonic()
@@ -117,8 +119,8 @@ export function createStallTimer(options: StallTimerOptions): StallTimer {
     if (watches.get(sessionID) !== watch) return
     // A reply that waits to retry is not stalled.
     const canStall = !watch.reply.stalled && watch.reply.phase !== 'retrying'
-    if (canStall && silentMs >= stallLimit(watch)) options.onStalled(sessionID, true)
-    arm(watch)
+    if (canStall && silentMs >= stallLimitMs(watch)) onStalled(sessionID, true)
+    armTimer(watch)
   }
 
   function stop(): void {

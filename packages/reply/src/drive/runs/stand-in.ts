@@ -6,19 +6,20 @@ import type { ReplyFailure } from '../../part.ts'
 import { type Reduction, reduce } from '../../reduce/reduce.ts'
 import { emptyReply } from '../../reduce/shape.ts'
 
-export interface StandInOptions {
-  readonly sessionID: string
-  readonly text?: string | undefined
-  readonly at: number
-  /** `noted`: the message is stored and nothing runs for it. `parked`: it waits until the next prompt. */
-  readonly end:
-    | { readonly type: 'aborted' | 'noted' }
-    | { readonly type: 'parked'; readonly messageID: string }
-    | { readonly type: 'failed'; readonly error: unknown }
-}
+/**
+ * How a prompt without a run ends. `noted`: the message is stored and nothing runs for it. `parked`: it waits until the
+ * next prompt.
+ */
+export type StandInEnd =
+  | { readonly type: 'aborted' | 'noted' }
+  | { readonly type: 'parked'; readonly messageID: string }
+  | { readonly type: 'failed'; readonly error: unknown }
 
-/** Builds a settled reply for a prompt that nothing runs for on the server. */
-export function standIn({ sessionID, text, at, end }: StandInOptions): Reduction {
+/**
+ * Returns a settled reply for a prompt that nothing runs for on the server, with its changes from an empty reply. `text`
+ * is the prompt's, and `at` the time of its beginning and end.
+ */
+export function standIn(sessionID: string, text: string | undefined, at: number, end: StandInEnd): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]
   if (end.type === 'aborted' || end.type === 'parked')
     events.push({ type: 'abort-requested', sessionID, reason: 'requested', at })
@@ -36,13 +37,14 @@ export function standIn({ sessionID, text, at, end }: StandInOptions): Reduction
   return { reply, changes }
 }
 
-/** Dispatches a step that doesn't come from an engine. */
-export function reportOnce(observers: readonly ReplyObserver[], step: Reduction, onError: OnError): void {
+/** Calls the observers once with a step that doesn't come from an engine. Their errors go to `onError`. */
+export function sendToObservers(observers: readonly ReplyObserver[], step: Reduction, onError: OnError): void {
   const dispatcher = createDispatcher({ onError })
   for (const observer of observers) dispatcher.observe(observer)
   dispatcher.dispatch(step)
 }
 
+/** Converts an error to a reply's failure. The name is a `ReplyError`'s type, and `UnknownError` for any other error. */
 export function toFailure(error: unknown): ReplyFailure {
   if (error instanceof ReplyError) return { name: error.type, message: error.message, raw: undefined }
   return { name: 'UnknownError', message: error instanceof Error ? error.message : String(error), raw: undefined }

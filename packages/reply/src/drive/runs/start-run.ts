@@ -1,21 +1,23 @@
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'
-import { isUncertain, join } from './join.ts'
+import { mayHaveReachedServer, postAndFindReply } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
-import { postPrompt, prepareAgain } from './post-prompt.ts'
+import { postPrompt, prepareWithRetries } from './post-prompt.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
-import type { Start } from './recognize.ts'
+import type { FoundReply } from './recognize.ts'
 import type { ReplyStream } from './reply-stream.ts'
-import type { StartRunOptions } from './run-server.ts'
+import type { RunOptions } from './run-options.ts'
+import type { RunRequest, RunServer } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 import { toFailure } from './stand-in.ts'
 import { holdsOnlyANote } from './whose-run.ts'
 
 /**
- * Posts a prompt and follows the reply to it:
+ * Posts a prompt and returns the stream of the reply to it at once. Errors end the stream instead of being thrown, except
+ * `invalid` for a bad `timeoutMs`:
  *
  * 1. Prepare: waits for the connection, then finds or creates the session. Nothing is posted yet, so a stop drops the
  * prompt.
@@ -26,40 +28,41 @@ import { holdsOnlyANote } from './whose-run.ts'
  *
  * If nothing runs for the prompt, a stand-in reply carries the reason.
  */
-export function startRun({ server, request, ...options }: StartRunOptions): ReplyStream {
+export function startRun(server: RunServer, request: RunRequest, options: RunOptions): ReplyStream {
   const { engine, clock } = server
   const { kind, input } = request
   /** The prompt's text, if the server keeps it verbatim. Absent for a command, because servers wrap its text. */
   const text = kind === 'command' || request.text?.trim() === '' ? undefined : request.text
   const run = createFollowedRun(server, { kind, text: request.text, sessionID: input.sessionID }, options)
-  const { attach, drop, fail, endWith } = run
+  const { attach, endAsAborted, endAsFailed, endWithStandIn } = run
   let messageID: string | undefined
-  void start()
+  void prepareAndPost()
   return run.stream
 
-  async function start(): Promise<void> {
+  /** Does steps 1 to 3. An error ends the stream as failed. */
+  async function prepareAndPost(): Promise<void> {
     let sessionID = input.sessionID ?? ''
     try {
-      if (run.isStopped()) return drop(sessionID)
-      await whenReady()
+      if (run.isStopped()) return endAsAborted(sessionID)
+      await whenLiveAndReopened()
       requireDelivery(request.delivery, server.info.current())
       // Don't create a session for a prompt that is no longer wanted.
-      if (run.isStopped()) return drop(sessionID)
-      let place = await prepareAgain({ server, input, over: run.over, isPointless })
-      if (!place) return drop(sessionID)
+      if (run.isStopped()) return endAsAborted(sessionID)
+      let place = await prepareWithRetries({ server, input, over: run.over, isPointless })
+      if (!place) return endAsAborted(sessionID)
       sessionID = place.sessionID
       // The previous run may have ended together with the connection.
-      if (!server.readiness.isLive()) await whenReady()
-      if (run.isStopped()) return drop(sessionID)
+      if (!server.readiness.isLive()) await whenLiveAndReopened()
+      if (run.isStopped()) return endAsAborted(sessionID)
       let isAnnounced = options.onPosting === undefined
       // Nothing may run between the last check and the post, because another prompt may wait for the same end.
-      for (let running = runBefore(place); running || !isAnnounced; running = runBefore(place)) {
-        if (running) await waitFor(running)
-        else await announce(place)
-        if (isPointless()) return drop(sessionID)
+      for (let running = blockingRun(place); running || !isAnnounced; running = blockingRun(place)) {
+        if (running) await waitUntilOver(running)
+        else await callOnPosting(place)
+        if (isPointless()) return endAsAborted(sessionID)
         if (running && !isAnnounced)
-          place = await prepareAgain({ server, input: { ...input, sessionID }, over: run.over, isPointless })
-        if (!place) return drop(sessionID)
+          place = await prepareWithRetries({ server, input: { ...input, sessionID }, over: run.over, isPointless })
+        if (!place) return endAsAborted(sessionID)
         isAnnounced ||= !running
       }
       messageID ??= server.info.current().nextMessageID?.()
@@ -67,30 +70,31 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
       else if (engine.openReply(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)
     } catch (error) {
-      fail(sessionID, error)
+      endAsFailed(sessionID, error)
     }
   }
 
+  /** Whether the prompt is no longer wanted, or its stream has ended. */
   function isPointless(): boolean {
     return run.isStopped() || run.over.aborted
   }
 
-  /** Waits until a run settles. It may end with the connection, or by a stop that covers this session's asks. */
-  async function waitFor(running: LiveReply): Promise<void> {
+  /** Waits until a run settles, and until the connection is up. Returns at once when the stream ends. */
+  async function waitUntilOver(running: LiveReply): Promise<void> {
     await whenSettled(running, run.over)
-    if (!isPointless()) await whenReady()
+    if (!isPointless()) await whenLiveAndReopened()
   }
 
-  /** Gives the caller the data to find the prompt again if this process ends before the reply does. */
-  async function announce({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
+  /** Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting`. Rejects if that fails. */
+  async function callOnPosting({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
     const posted: PostedPrompt = { sessionID, directory, messageID, after, text, noReply, at: clock.now() }
     await options.onPosting?.(posted)
   }
 
-  /** Waits for the connection. After that, the session's asks can be answered again. */
-  async function whenReady(): Promise<void> {
+  /** Waits for the connection, then lets the session's asks be answered again after a stop. */
+  async function whenLiveAndReopened(): Promise<void> {
     await server.readiness.whenLive()
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
   }
@@ -99,32 +103,41 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
    * The run that must end before the prompt can be posted: a busy session that takes no prompts, or a run that may have
    * begun without the guard that this prompt needs.
    */
-  function runBefore({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
+  function blockingRun({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
     const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
     if (!running) return undefined
     const isUnguarded = guarded === 'next-run' && !server.guardedRuns.has(running)
     return isUnguarded || !server.info.current().takesPromptsWhileBusy ? running : undefined
   }
 
+  /**
+   * Opens the session's next reply, attaches the stream to it and posts the prompt. If the server refuses the post, the
+   * reply fails. If nothing runs for it, the prompt may be posted again.
+   */
   async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
-    const opened = openReply(sessionID)
+    const opened = openOwnReply(sessionID)
     if (request.input.guarded) server.guardedRuns.add(opened)
     attach(opened, { reply: opened.reply(), joined: false })
-    const posting = post(place)
-    server.idleCheck.expectRun(sessionID, kind === 'prompt' ? () => again(place, opened, posting) : undefined)
+    const posting = postAndMark(place)
+    server.idleCheck.expectRun(
+      sessionID,
+      kind === 'prompt' ? () => postAgainIfUnrun(place, opened, posting) : undefined,
+    )
     try {
       await posting
     } catch (error) {
       if (!isCurrent(server, opened)) return
-      if (wasNeverSent(error) && run.isStopped()) dropReply(sessionID)
+      if (wasNeverSent(error) && run.isStopped()) settleAsAborted(sessionID)
       // A later check determines whether the server took it.
-      else if (!isUncertain(error)) failReply(sessionID, error)
+      else if (!mayHaveReachedServer(error)) failOpenReply(sessionID, error)
     }
   }
 
-  /** Posts the prompt again if nothing runs for it, after the connection broke. */
-  async function again(
+  /**
+   * Posts the prompt again if the server doesn't run it, after the connection broke. Resolves with whether it was posted.
+   */
+  async function postAgainIfUnrun(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,
     opened: LiveReply,
     posting: Promise<void>,
@@ -136,54 +149,69 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     return await postAgain({ server, posted, request: () => request, over: run.over, isPointless: isOver })
   }
 
+  /** Posts into a busy session and attaches the stream to the reply that includes the prompt. */
   async function postIntoRun(place: PreparedPlace): Promise<void> {
-    const left = await findReply(place, attach)
+    const left = await postAndFind(place, attach)
     const { sessionID } = place
-    if (left === 'parked' && messageID !== undefined) return endWith({ sessionID, end: { type: 'parked', messageID } })
+    if (left === 'parked' && messageID !== undefined) return endWithStandIn(sessionID, { type: 'parked', messageID })
     // It was withdrawn, or aborted before it was ever seen.
-    if (!run.isAttached()) drop(sessionID)
+    if (!run.isAttached()) endAsAborted(sessionID)
   }
 
   /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
   async function postNote(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     if (!server.info.current().showsNotes)
-      return await post(place).then(() => endWith({ sessionID, end: { type: 'noted' } }))
-    const own = engine.openReply(sessionID) ? undefined : openReply(sessionID)
+      return await postAndMark(place).then(() => endWithStandIn(sessionID, { type: 'noted' }))
+    const own = engine.openReply(sessionID) ? undefined : openOwnReply(sessionID)
     let holder: LiveReply | undefined
     try {
       holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
-        findReply(place, resolve).then(() => resolve(undefined), reject)
+        postAndFind(place, resolve).then(() => resolve(undefined), reject)
       })
     } catch (error) {
-      if (own && isCurrent(server, own) && own.reply().phase === 'waiting') failReply(sessionID, error)
+      if (own && isCurrent(server, own) && own.reply().phase === 'waiting') failOpenReply(sessionID, error)
       throw error
     }
     if (!holder || !isCurrent(server, holder) || !holdsOnlyANote(holder.reply()))
-      return endWith({ sessionID, end: { type: 'noted' } })
+      return endWithStandIn(sessionID, { type: 'noted' })
     attach(holder, { reply: holder.reply(), joined: false })
     engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'none' }])
   }
 
-  function openReply(sessionID: string): LiveReply {
+  /** Opens the session's next reply with the prompt's text. Throws `gone` if the session was removed. */
+  function openOwnReply(sessionID: string): LiveReply {
     return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
   }
 
-  async function findReply(
+  /** Posts and calls `found` with the reply that includes the prompt. See `postAndFindReply`. */
+  async function postAndFind(
     place: PreparedPlace,
-    found: (live: LiveReply, start: Start) => void,
-  ): ReturnType<typeof join> {
+    found: (live: LiveReply, start: FoundReply) => void,
+  ): ReturnType<typeof postAndFindReply> {
     const { unwanted, dropped, over } = run
-    return await join({ server, place, messageID, text, post: () => post(place), unwanted, dropped, over, found })
+    return await postAndFindReply({
+      server,
+      place,
+      messageID,
+      text,
+      post: () => postAndMark(place),
+      unwanted,
+      dropped,
+      over,
+      found,
+    })
   }
 
-  async function post(place: PreparedPlace): Promise<void> {
+  /** Posts with retries. From the call on, a stop has to reach the server. */
+  async function postAndMark(place: PreparedPlace): Promise<void> {
     const answered = postPrompt({ server, request, place, messageID, over: run.over, isPointless })
-    run.posted({ messageID, answered })
+    run.markPosted({ messageID, answered })
     await answered
   }
 
-  function dropReply(sessionID: string): void {
+  /** Settles the session's open reply as aborted, without a call to the server. */
+  function settleAsAborted(sessionID: string): void {
     const at = clock.now()
     engine.apply([
       { type: 'abort-requested', sessionID, reason: 'requested', at },
@@ -191,7 +219,8 @@ export function startRun({ server, request, ...options }: StartRunOptions): Repl
     ])
   }
 
-  function failReply(sessionID: string, error: unknown): void {
+  /** Settles the session's open reply as failed, if it has no events yet. */
+  function failOpenReply(sessionID: string, error: unknown): void {
     engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
   }
 }

@@ -2,7 +2,10 @@ import { type Clock, pause } from '../../clock.ts'
 import type { Reply } from '../../reply.ts'
 import type { LiveReply } from '../replies.ts'
 
-/** Whether another client's prompt began the run. False while it shows no prompt, and on servers that make the ids. */
+/**
+ * Whether another client's prompt began the run. False while the reply shows no prompt, and without a `messageID`, on
+ * servers that make the ids.
+ */
 export function isBegunByOther({ promptIDs }: Reply, messageID: string | undefined): boolean {
   const [first] = promptIDs
   return messageID !== undefined && first !== undefined && first !== messageID
@@ -16,25 +19,23 @@ export function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
 /** How long a server that was just started may take to show a posted prompt, in ms. */
 const shownMs = 2000
 
-export interface FirstPromptOptions {
-  readonly clock: Clock
-  /** The post of a prompt to that reply, if any. */
-  readonly posting: Promise<unknown> | undefined
-}
-
 /**
- * Resolves when the reply shows its first prompt, which tells which client began it, or when it has settled, at the
- * latest `shownMs` after the post. Until then another client's prompt may be the first one.
+ * Resolves when the reply shows its first prompt or has settled, at the latest `shownMs` after `posting` settles. The
+ * first prompt tells which client began the run. `posting` is the post of a prompt to that reply, if any.
  */
-export async function whenFirstPromptShown(live: LiveReply, { clock, posting }: FirstPromptOptions): Promise<void> {
+export async function whenFirstPromptShown(
+  live: LiveReply,
+  clock: Clock,
+  posting: Promise<unknown> | undefined,
+): Promise<void> {
   await posting?.catch(() => {})
   const shown = new AbortController()
-  const look = (): void => {
+  const endWhenShown = (): void => {
     const { promptIDs, phase } = live.reply()
     if (promptIDs.length > 0 || phase === 'settled') shown.abort()
   }
-  const stop = live.follow(look)
-  look()
+  const stop = live.follow(endWhenShown)
+  endWhenShown()
   await pause(clock, shownMs, shown.signal)
   stop()
 }

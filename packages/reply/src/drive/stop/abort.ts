@@ -28,8 +28,8 @@ export type Aborted =
 
 export interface Aborting {
   /**
-   * Ends all work in a session and below it, even if its reply isn't known. Concurrent calls for one session share one
-   * abort. Never rejects.
+   * Ends all work of a session and its sub-agents on the server, and settles its reply here if one is known. Resolves
+   * with the outcome after 30 s at the latest. Never rejects. Concurrent calls for one session share one abort.
    */
   abort(sessionID: string, request?: AbortRequest): Promise<Aborted>
 }
@@ -41,7 +41,7 @@ const listMs = 5000
 const wholeMs = 30_000
 
 /** How often a session without a reply is polled, in ms. */
-const lookMs = 100
+const pollMs = 100
 
 /**
  * Ends a run on the server. At once, no ask of its tree can be answered any more, and the known asks are rejected: an
@@ -61,7 +61,7 @@ export function createAborting(
 ): Aborting {
   const { engine, source, info, clock, onError } = drive
   const { graceMs, stopping, parentOf, find, inbox } = options
-  const underWay = new Map<string, Promise<Aborted>>()
+  const runningAborts = new Map<string, Promise<Aborted>>()
   const wakes = new Map<() => void, string>()
   engine.onSessionChanged((sessionID) => {
     for (const [wake, id] of wakes) if (id === sessionID) wake()
@@ -69,50 +69,66 @@ export function createAborting(
   return { abort }
 
   function abort(sessionID: string, request: AbortRequest = {}): Promise<Aborted> {
-    const before = underWay.get(sessionID)
+    const before = runningAborts.get(sessionID)
     if (before) return before
-    const aborted = start(sessionID, request).finally(() => underWay.delete(sessionID))
-    underWay.set(sessionID, aborted)
+    const aborted = runAbort(sessionID, request).finally(() => runningAborts.delete(sessionID))
+    runningAborts.set(sessionID, aborted)
     return aborted
   }
 
-  async function start(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
-    const stop = stopping.begin([sessionID, ...idsOf(known())])
+  /**
+   * Blocks answers to the session's asks, stops its work on the server and settles its reply. Answers stay blocked if
+   * the stop could not be confirmed.
+   */
+  async function runAbort(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
+    const stop = stopping.begin([sessionID, ...sessionIDsOf(openReply())])
     let tree: Tree | undefined
     let isOver = false
     let lastError: ReplyError | undefined
-    mark()
+    markAborting()
     // Some agents must receive the abort before the asks that it ends.
     const mustReject = info.current().abortsAsks !== true
-    const rejections = (mustReject ? (known()?.asks ?? []) : []).filter((ask) => ask.status === 'pending').map(reject)
-    const aborted = (await within(clock, wholeMs, tryAll())) ?? { type: 'not-stopped', error: lastError }
+    const rejections = (mustReject ? (openReply()?.asks ?? []) : [])
+      .filter((ask) => ask.status === 'pending')
+      .map(rejectAsk)
+    const aborted = (await within(clock, wholeMs, stopOnServer())) ?? { type: 'not-stopped', error: lastError }
     isOver = true
     stop.end(aborted.type !== 'not-stopped')
-    finish(aborted)
+    settleReply(aborted)
     return aborted
 
-    async function tryAll(): Promise<Aborted> {
+    /**
+     * Withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries` times until the tree is idle.
+     * Doesn't change the reply.
+     */
+    async function stopOnServer(): Promise<Aborted> {
       let busy: readonly string[] = []
       await within(clock, listMs, Promise.all(rejections))
       await after?.catch(() => {})
       for (let attempt = 1; attempt <= maxTries && !isOver; attempt++) {
-        mark()
+        markAborting()
         try {
           const place = await find(sessionID)
           const found = tree ?? createTree(source, place, parentOf, stop.cover)
           tree = found
           // First, because a rejection ends the run and a queued prompt would begin.
-          await within(clock, listMs, inbox.clear(place, found.found()).catch(report))
-          if (mustReject) await within(clock, listMs, clear(place, found).catch(report))
-          await Promise.all([source.abort(place), ...busy.map(async (id) => await end({ ...place, sessionID: id }))])
-          await resting(place, found)
-          const isClear = await within(clock, listMs, clear(place, found))
-          busy = await atWork(place, found)
-          const isIdle = busy.length === 0 && (info.current().canRead || isAtRest())
-          if (isClear && isIdle && (hasBegun() || attempt === maxTries))
-            return { type: 'stopped', parked: await within(clock, listMs, inbox.clear(place, found.found())) }
+          await within(clock, listMs, inbox.withdrawAll(place, found.sessionIDs()).catch(recordError))
+          if (mustReject) await within(clock, listMs, rejectListedAsks(place, found).catch(recordError))
+          await Promise.all([
+            source.abort(place),
+            ...busy.map(async (id) => await abortUnlessGone({ ...place, sessionID: id })),
+          ])
+          await waitUntilIdle(place, found)
+          const areAsksRejected = await within(clock, listMs, rejectListedAsks(place, found))
+          busy = await runningSessionIDs(place, found)
+          const isIdle = busy.length === 0 && (info.current().canRead || isIdleOnStream())
+          if (areAsksRejected && isIdle && (hasPromptStarted() || attempt === maxTries))
+            return {
+              type: 'stopped',
+              parked: await within(clock, listMs, inbox.withdrawAll(place, found.sessionIDs())),
+            }
         } catch (error) {
-          const reported = report(error)
+          const reported = recordError(error)
           if (reported.type === 'gone') return { type: 'gone', error: reported }
           if (reported.type === 'closed') break
           await pauseUntil(() => false)
@@ -121,72 +137,83 @@ export function createAborting(
       return { type: 'not-stopped', error: lastError }
     }
 
-    /** Ends a sub-agent's run. If its session was deleted, the run has ended. */
-    async function end(place: SessionRef): Promise<void> {
+    /** Aborts a sub-agent's run on the server. Does nothing if its session was deleted. */
+    async function abortUnlessGone(place: SessionRef): Promise<void> {
       await source.abort(place).catch((error: unknown) => {
         if (!(error instanceof ReplyError && error.type === 'gone')) throw error
       })
     }
 
     /**
-     * Rejects all asks that the server lists as pending in the tree, because the stream may not have reported the
-     * newest. Returns whether all were rejected.
+     * Rejects all asks of the tree that the server lists as pending, and adds newly found sub-agents to the tree.
+     * Resolves with whether all were rejected.
      */
-    async function clear({ directory }: SessionRef, tree: Tree): Promise<boolean> {
-      tree.add(idsOf(known()))
-      const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.walk()])
+    async function rejectListedAsks({ directory }: SessionRef, tree: Tree): Promise<boolean> {
+      tree.add(sessionIDsOf(openReply()))
+      const [{ asks: listed, isWhole }] = await Promise.all([source.asks(directory), tree.addDescendants()])
       const isListed = (ask: Ask): boolean => listed.some((other) => other.requestID === ask.requestID)
       // If the server can't list all, adds those that the stream reported.
-      const streamed = isWhole ? [] : (known()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask))
+      const streamed = isWhole
+        ? []
+        : (openReply()?.asks ?? []).filter((ask) => ask.status === 'pending' && !isListed(ask))
       const asks = [...listed, ...streamed]
-      const held = await Promise.all(asks.map((ask) => tree.holds(ask.sessionID)))
-      const rejected = await Promise.all(asks.filter((_, index) => held[index]).map(reject))
+      const isBelow = await Promise.all(asks.map((ask) => tree.addIfBelow(ask.sessionID)))
+      const rejected = await Promise.all(asks.filter((_, index) => isBelow[index]).map(rejectAsk))
       return rejected.every((isRejected) => isRejected)
     }
 
-    async function reject(ask: Ask): Promise<boolean> {
-      stop.close(ask.requestID)
+    /**
+     * Rejects an ask on the server, and blocks answers to it for good. Resolves with whether it is no longer pending.
+     * Reports errors instead of rejecting.
+     */
+    async function rejectAsk(ask: Ask): Promise<boolean> {
+      stop.closeAsk(ask.requestID)
       try {
         await source.reject(ask)
         return true
       } catch (error) {
         // Rejecting one permission also rejects the session's others.
         if (error instanceof ReplyError && error.type === 'gone') return true
-        report(error)
+        recordError(error)
         return false
       }
     }
 
-    /** The tree's sessions that are not idle. */
-    async function atWork({ directory }: SessionRef, tree: Tree): Promise<readonly string[]> {
+    /** The ids of the tree's sessions that are running according to REST. */
+    async function runningSessionIDs({ directory }: SessionRef, tree: Tree): Promise<readonly string[]> {
       const ids = [...(await source.working(directory)).keys()]
-      const held = await Promise.all(ids.map((id) => tree.holds(id)))
-      return ids.filter((_, index) => held[index])
+      const isBelow = await Promise.all(ids.map((id) => tree.addIfBelow(id)))
+      return ids.filter((_, index) => isBelow[index])
     }
 
-    /** Waits until the run is idle according to the stream, or until `graceMs` have passed. */
-    async function resting(place: SessionRef, tree: Tree): Promise<void> {
-      if (known()) return await pauseUntil(isAtRest)
-      for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += lookMs) {
-        if ((await atWork(place, tree)).length === 0) return
-        await pauseUntil(() => false, lookMs)
+    /**
+     * Resolves when the run is idle or after `graceMs`. Goes by the stream if the session has a reply, otherwise polls
+     * the server.
+     */
+    async function waitUntilIdle(place: SessionRef, tree: Tree): Promise<void> {
+      if (openReply()) return await pauseUntil(isIdleOnStream)
+      for (let waitedMs = 0; waitedMs < graceMs && !isOver; waitedMs += pollMs) {
+        if ((await runningSessionIDs(place, tree)).length === 0) return
+        await pauseUntil(() => false, pollMs)
       }
     }
 
-    function isAtRest(): boolean {
-      const reply = known()
+    /** Whether the stream shows that the run and its sub-agents have ended. True without an open reply. */
+    function isIdleOnStream(): boolean {
+      const reply = openReply()
       if (!reply) return true
       // A reply of background sub-agents alone has no idle of its own.
       const isIdle = isOnlyOfBackgroundChildren(reply) || (engine.idleOf(sessionID) === 'reported' && isAtEnd(reply))
       return isIdle && !isAnyChildRunning(reply)
     }
 
-    /** Whether the posted prompt has started. A server that was just started may take seconds. */
-    function hasBegun(): boolean {
-      const reply = known()
+    /** Whether the run shows any event or prompt. A server that was just started may take seconds. */
+    function hasPromptStarted(): boolean {
+      const reply = openReply()
       return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
     }
 
+    /** Resolves when the condition holds after a change of the session, or after `delayMs`. */
     function pauseUntil(isEnough: () => boolean, delayMs = graceMs): Promise<void> {
       return new Promise((resolve) => {
         if (isEnough()) return resolve()
@@ -199,44 +226,46 @@ export function createAborting(
           if (isEnough()) done()
         }
         const stopTimer = clock.after(delayMs, done)
-        wakes.set(wake, rootOf(sessionID)?.sessionID ?? sessionID)
+        wakes.set(wake, openRootReply(sessionID)?.sessionID ?? sessionID)
       })
     }
 
-    function mark(): void {
-      const reply = known()
+    /** Shows the open reply as aborting, unless it is already. */
+    function markAborting(): void {
+      const reply = openReply()
       if (!reply || reply.aborting) return
       engine.apply([{ type: 'abort-requested', sessionID, reason, at: clock.now() }])
     }
 
     /**
-     * Parks the prompts that could not be withdrawn and settles the reply: as removed, as lost if the stop was not
-     * confirmed, or as aborted. After a confirmed stop, background sub-agents are settled too, because they don't end
-     * with the reply that started them.
+     * Settles the open reply by the outcome: as aborted with its open sub-agents, as lost if the stop was not
+     * confirmed, or as removed. Also reports the prompts that could not be withdrawn as parked.
      */
-    function finish(aborted: Aborted): void {
+    function settleReply(aborted: Aborted): void {
       const { type } = aborted
-      mark()
+      markAborting()
       const parked = type === 'stopped' ? (aborted.parked ?? []) : []
-      inbox.park(parked)
-      const reply = known()
+      inbox.reportParked(parked)
+      const reply = openReply()
       if (!reply) return
       const at = clock.now()
       if (type === 'gone') return engine.apply([{ type: 'session-removed', sessionID, at, by: 'rest' }])
       if (type === 'not-stopped')
         return engine.apply([{ type: 'settle', sessionID, at, by: 'lost', reason: 'not-stopped' }])
+      // Background sub-agents don't end with the reply that started them.
       const below = openChildIDs(reply).map((id): SettleEvent => ({ type: 'settle', sessionID: id, at, by: 'grace' }))
       engine.apply([...below, { type: 'settle', sessionID, at, by: 'grace', parkedPromptIDs: parked }])
     }
 
-    /** The session's open reply, as reported by the stream. */
-    function known(): Reply | undefined {
-      const root = rootOf(sessionID)
+    /** The session's open reply, or a sub-agent's part of it. Undefined if none is open. */
+    function openReply(): Reply | undefined {
+      const root = openRootReply(sessionID)
       const reply = root && findReply(root, sessionID)
       return reply?.phase === 'settled' ? undefined : reply
     }
 
-    function report(error: unknown): ReplyError {
+    /** Makes the error the abort's last one, and reports it unless it is `gone`. Returns it as a `ReplyError`. */
+    function recordError(error: unknown): ReplyError {
       lastError =
         error instanceof ReplyError
           ? error
@@ -246,11 +275,13 @@ export function createAborting(
     }
   }
 
-  function rootOf(sessionID: string): Reply | undefined {
+  /** The open reply that contains the session, as its root or as a sub-agent. */
+  function openRootReply(sessionID: string): Reply | undefined {
     return engine.openReplies().find((reply) => findReply(reply, sessionID) !== undefined)
   }
 }
 
-function idsOf(reply: Reply | undefined): readonly string[] {
-  return reply ? [reply.sessionID, ...reply.children.flatMap((child) => idsOf(child.reply))] : []
+/** The ids of the reply's session and of all sub-agents below it. */
+function sessionIDsOf(reply: Reply | undefined): readonly string[] {
+  return reply ? [reply.sessionID, ...reply.children.flatMap((child) => sessionIDsOf(child.reply))] : []
 }

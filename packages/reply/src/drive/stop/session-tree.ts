@@ -3,25 +3,25 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { Source } from '../../source/port.ts'
 import { maxSessionDepth } from '../../track/state.ts'
 
-/** A session and all sub-agents below it, found over REST. Sessions are only added, never removed. */
+/** A session and the sub-agents below it that are known so far. Sessions are only added, never removed. */
 export interface Tree {
-  /** Adds sessions that belong to the tree. */
+  /** Adds sessions, which must belong to the tree. */
   add(sessionIDs: Iterable<string>): void
-  /** The sessions found so far, the top one first. */
-  found(): readonly string[]
+  /** The ids of the sessions found so far, the top one first. */
+  sessionIDs(): readonly string[]
   /**
-   * Lists the children of every session in the tree, at all levels. Rejects with `gone` if the server doesn't know the
-   * top session.
+   * Lists the children of every session in the tree over REST, at all levels, and adds them. Rejects with `gone` if the
+   * server doesn't know the top session.
    */
-  walk(): Promise<void>
+  addDescendants(): Promise<void>
   /**
-   * Whether the session belongs to the tree. Checks its ancestors, which also finds sessions that are in no list of
-   * children.
+   * Adds the session, and the ancestors in between, if one of its ancestors is in the tree. Resolves with whether the
+   * session belongs to the tree. Also finds sessions that are in no list of children.
    */
-  holds(sessionID: string): Promise<boolean>
+  addIfBelow(sessionID: string): Promise<boolean>
 }
 
-/** `place` is the top session. Calls `onFound` with each batch of new sessions. */
+/** Creates a tree of one session, the top one. Calls `onFound` with each batch of sessions that are added later. */
 export function createTree(
   source: Pick<Source, 'children'>,
   place: SessionRef,
@@ -30,7 +30,7 @@ export function createTree(
 ): Tree {
   const topID = place.sessionID
   const sessionIDs = new Set([topID])
-  return { add, found: () => [...sessionIDs], walk, holds }
+  return { add, sessionIDs: () => [...sessionIDs], addDescendants, addIfBelow }
 
   function add(found: Iterable<string>): void {
     const ids = [...found].filter((id) => !sessionIDs.has(id))
@@ -38,7 +38,7 @@ export function createTree(
     if (ids.length > 0) onFound(ids)
   }
 
-  async function walk(): Promise<void> {
+  async function addDescendants(): Promise<void> {
     const seen = new Set<string>()
     let level: readonly string[] = [...sessionIDs]
     for (let depth = 0; depth < maxSessionDepth && level.length > 0; depth++) {
@@ -49,16 +49,16 @@ export function createTree(
     }
   }
 
+  /** The ids of a session's children over REST. Empty for a sub-agent that was deleted. */
   async function childrenOf(id: string): Promise<readonly string[]> {
     const list = await source.children({ ...place, sessionID: id }).catch((error: unknown) => {
-      // A sub-agent may have been deleted in the meantime. If the top session is gone, that is an error.
       if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
       throw error
     })
     return list.map((child) => child.sessionID)
   }
 
-  async function holds(id: string): Promise<boolean> {
+  async function addIfBelow(id: string): Promise<boolean> {
     const path: string[] = []
     for (let next: string | undefined = id; next !== undefined; next = await parentOf({ ...place, sessionID: next })) {
       if (sessionIDs.has(next)) {
@@ -72,8 +72,13 @@ export function createTree(
   }
 }
 
-/** Reads each session's parent once, because it never changes. Undefined for a root, and for a session that is gone. */
-export function createParents(source: Pick<Source, 'session'>): (place: SessionRef) => Promise<string | undefined> {
+/**
+ * Returns a function that resolves with the id of a session's parent, or with undefined for a root and for a session
+ * that is gone. Reads each parent once, because it never changes.
+ */
+export function createParentLookup(
+  source: Pick<Source, 'session'>,
+): (place: SessionRef) => Promise<string | undefined> {
   const known = new Map<string, Promise<string | undefined>>()
   return async (place) => {
     const { sessionID } = place

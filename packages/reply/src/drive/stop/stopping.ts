@@ -4,17 +4,17 @@ import type { SessionRef } from '../../session-ref.ts'
 export interface Stop {
   /** Adds sub-agents that were found later, and cancels answers to their asks that are in flight. */
   cover(sessionIDs: Iterable<string>): void
-  /** Call it when the ask was rejected for this stop. It can't be answered later either. */
-  close(requestID: string): void
+  /** Blocks answers to an ask that this stop rejects, also after the stop has ended. */
+  closeAsk(requestID: string): void
   /**
-   * Ends the stop. If it was confirmed, later asks belong to a new run. Otherwise only a new prompt reopens the
-   * session.
+   * Ends the stop. If it was confirmed, the sessions' asks can be answered again, because they belong to a new run.
+   * Otherwise they stay blocked until `reopen`.
    */
-  end(isStopped: boolean): void
+  end(isConfirmed: boolean): void
 }
 
 /** The ask to answer. */
-export interface Addressee {
+export interface AskToAnswer {
   readonly requestID: string
   /** The asking session and its known ancestors. */
   readonly sessionIDs: readonly string[]
@@ -22,33 +22,39 @@ export interface Addressee {
   readonly unplaced?: SessionRef | undefined
 }
 
-/** Permission to send one answer. */
+/** An answer that is about to be sent. */
 export interface Permit {
   /** Aborts as soon as a stop covers the ask. An unsent answer must not be sent then. */
   readonly signal: AbortSignal
-  /** Looks up the session's ancestors if needed. Rejects if the server doesn't answer. */
-  placed(): Promise<void>
+  /**
+   * Adds the unknown ancestors of the asking session while a stop is running, so that a stop that covers one of them
+   * aborts the signal. Rejects if the server doesn't answer.
+   */
+  findAncestors(): Promise<void>
+  /** Ends the permit, once the answer was sent or has failed. */
   release(): void
 }
 
 export interface Stopping {
-  /** Begins a stop. Asks of these sessions can't be answered from now on. The first id is the session being stopped. */
-  begin(sessionIDs: readonly [string, ...string[]]): Stop
-  permit(addressee: Addressee): Permit
   /**
-   * Reopens a session for a new prompt. Resolves when no stop of the session is running. Its asks can then be answered.
+   * Begins a stop of the first session. From now on, asks of all these sessions can't be answered, and answers that are
+   * being sent are aborted.
    */
+  begin(sessionIDs: readonly [string, ...string[]]): Stop
+  /** Returns a permit to send an answer. Its signal is already aborted if a stop covers the ask. */
+  permit(addressee: AskToAnswer): Permit
+  /** Waits until no stop covers the session, then lets its asks be answered again, for a new prompt. */
   reopen(sessionID: string): Promise<void>
 }
 
-interface Entry {
+interface StopEntry {
   readonly sessionID: string
   readonly covered: Set<string>
   isUnderWay: boolean
   readonly over: Promise<void>
 }
 
-interface Sending {
+interface AnswerInFlight {
   readonly requestID: string
   readonly sessionIDs: Set<string>
   readonly abort: AbortController
@@ -57,63 +63,64 @@ interface Sending {
 /** How many rejected asks are kept. Servers up to 1.14 accept answers to them, without effect. */
 const maxClosed = 1000
 
-/** Decides which asks can still be answered. Only this file knows which sessions are being stopped. */
-export function createStopping(options: {
-  /** Reads the parent's id over REST. Undefined for a root. */
-  readonly parentOf: (place: SessionRef) => Promise<string | undefined>
-}): Stopping {
-  const entries = new Set<Entry>()
-  const sending = new Set<Sending>()
+/**
+ * Creates the registry of sessions that are being stopped, which decides which asks can still be answered. `parentOf`
+ * resolves with the id of a session's parent, or with undefined for a root.
+ */
+export function createStopping(parentOf: (place: SessionRef) => Promise<string | undefined>): Stopping {
+  const entries = new Set<StopEntry>()
+  const sending = new Set<AnswerInFlight>()
   const closed = new Set<string>()
   return { begin, permit, reopen }
 
   function begin(sessionIDs: readonly [string, ...string[]]): Stop {
     const [sessionID] = sessionIDs
-    forget(sessionID)
+    removeEndedStops(sessionID)
     let resolve = (): void => {}
     const over = new Promise<void>((done) => {
       resolve = done
     })
-    const entry: Entry = { sessionID, covered: new Set(sessionIDs), isUnderWay: true, over }
+    const entry: StopEntry = { sessionID, covered: new Set(sessionIDs), isUnderWay: true, over }
     entries.add(entry)
-    cancelCovered()
+    cancelCoveredAnswers()
     return {
       cover: (ids) => {
         for (const id of ids) entry.covered.add(id)
-        cancelCovered()
+        cancelCoveredAnswers()
       },
-      close: (requestID) => {
+      closeAsk: (requestID) => {
         closed.add(requestID)
         for (const oldest of [...closed].slice(0, -maxClosed)) closed.delete(oldest)
       },
-      end: (isStopped) => {
+      end: (isConfirmed) => {
         entry.isUnderWay = false
-        if (isStopped) entries.delete(entry)
+        if (isConfirmed) entries.delete(entry)
         resolve()
       },
     }
   }
 
-  function permit({ requestID, sessionIDs, unplaced }: Addressee): Permit {
-    const one: Sending = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
-    sending.add(one)
-    cancelCovered()
+  function permit({ requestID, sessionIDs, unplaced }: AskToAnswer): Permit {
+    const inFlight: AnswerInFlight = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
+    sending.add(inFlight)
+    cancelCoveredAnswers()
     return {
-      signal: one.abort.signal,
-      release: () => sending.delete(one),
-      placed: async () => {
-        for (let top = unplaced; top && entries.size > 0 && !one.abort.signal.aborted; ) {
-          const sessionID = await options.parentOf(top)
-          if (sessionID === undefined || one.sessionIDs.has(sessionID)) return
-          one.sessionIDs.add(sessionID)
-          cancelCovered()
+      signal: inFlight.abort.signal,
+      release: () => sending.delete(inFlight),
+      findAncestors: async () => {
+        for (let top = unplaced; top && entries.size > 0 && !inFlight.abort.signal.aborted; ) {
+          const sessionID = await parentOf(top)
+          if (sessionID === undefined || inFlight.sessionIDs.has(sessionID)) return
+          inFlight.sessionIDs.add(sessionID)
+          cancelCoveredAnswers()
           top = { ...top, sessionID }
         }
       },
     }
   }
 
-  function cancelCovered(): void {
+  /** Aborts the signals of answers to asks that a stop covers or has rejected. */
+  function cancelCoveredAnswers(): void {
     for (const { requestID, sessionIDs, abort } of sending) {
       const isCovered = [...entries].some(({ covered }) => [...sessionIDs].some((id) => covered.has(id)))
       if (isCovered || closed.has(requestID)) abort.abort()
@@ -122,10 +129,11 @@ export function createStopping(options: {
 
   async function reopen(sessionID: string): Promise<void> {
     for (const entry of [...entries]) if (entry.isUnderWay && entry.covered.has(sessionID)) await entry.over
-    forget(sessionID)
+    removeEndedStops(sessionID)
   }
 
-  function forget(sessionID: string): void {
+  /** Unblocks the session's asks after a stop of it that was not confirmed. */
+  function removeEndedStops(sessionID: string): void {
     for (const entry of entries) if (!entry.isUnderWay && entry.sessionID === sessionID) entries.delete(entry)
   }
 }

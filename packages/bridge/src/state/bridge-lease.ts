@@ -20,9 +20,9 @@ export interface BridgeLease {
   /** Whether calls are allowed now: by this process's monotonic clock, the lease has not expired. */
   isHeld(): boolean
   /**
-   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Await it right before each call.
-   * Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would have to wait after
-   * `quit`.
+   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Await it right before each
+   * call. Rejects with `taken-over` once another process has the lease, and with a `PortError` if it would have to wait
+   * after `quit`.
    */
   whenHeld(): Promise<AbortSignal>
   /** Returns why calls are waiting. Undefined if they are not. */
@@ -77,7 +77,7 @@ export function createBridgeLease(options: {
     let isReported = false
     for (;;) {
       signal?.throwIfAborted()
-      if (await requestUnlessBusy()) break
+      if (await requestLeaseUnlessLocked()) break
       if (!isReported) onWaiting()
       isReported = true
       await pause(clock, askMs, signal)
@@ -85,8 +85,11 @@ export function createBridgeLease(options: {
     scheduleRenewal()
   }
 
-  /** A process that was suspended during a write keeps the state locked until it resumes or ends. */
-  async function requestUnlessBusy(): Promise<StoreLease | undefined> {
+  /**
+   * Like `requestLease`, and also undefined while the state is locked: a process that was suspended during a write
+   * keeps it locked until it resumes or ends.
+   */
+  async function requestLeaseUnlessLocked(): Promise<StoreLease | undefined> {
     try {
       return await requestLease()
     } catch (error) {
@@ -107,8 +110,9 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Takes or renews the lease, and allows calls, unless another process held it meanwhile. Undefined while another process
-   * holds it. The time counts from before the request, because that may take long.
+   * Takes or renews the lease, allows calls, and sets the timer that stops them when it expires. Resolves with the
+   * lease, or with undefined while another process holds it. Changes nothing if another process held it meanwhile. The
+   * time counts from before the request, because that may take long.
    */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
@@ -131,8 +135,8 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Renews the lease. False if another process held it meanwhile, which also ends this one. If the fence is the next one,
-   * the lease only expired, for example during sleep, but no other process held it in between.
+   * Renews the lease. False if another process held it meanwhile, which also ends this one. If the fence is the next
+   * one, the lease only expired, for example during sleep, but no other process held it in between.
    */
   async function renewOnce(): Promise<boolean> {
     const before = lease
@@ -155,8 +159,8 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Requests the lease itself while it
-   * is expired. Rejects if another process took over, or if the bridge is stopping.
+   * Resolves when calls are allowed, with a signal that aborts when they no longer are. Requests the lease itself while
+   * it is expired. Rejects if another process took over, or if the bridge is stopping.
    */
   async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {

@@ -25,7 +25,7 @@ export interface ConnectedTo extends Address {
 
 const connectedTo = new WeakMap<object, ConnectedTo>()
 
-/** Returns the server of a connection. Undefined unless `connect` made the connection. */
+/** The address and the directory that a client was connected with. Undefined unless `connect` made the client. */
 export function serverOf(client: object): ConnectedTo | undefined {
   return connectedTo.get(client)
 }

@@ -66,8 +66,8 @@ export interface Queries {
 }
 
 /**
- * `directory` is the connection's own. `whenLive` resolves when the connection is up, and rejects if that takes too
- * long.
+ * Creates the queries of a client. `directory` is the connection's own. `whenLive` resolves when the connection is up,
+ * and rejects if that takes too long.
  */
 export function createQueries(
   drive: Drive,
@@ -79,13 +79,14 @@ export function createQueries(
   return {
     reply,
     sessions,
-    models: async (given) => await source.models(await spelledOrDefault(given)),
+    models: async (requested) => await source.models(await spelledOrDefault(requested)),
     agents: async (requested) =>
       (await source.agents?.(await spelledOrDefault(requested))) ?? throwUnsupported('agents'),
-    commands: async (given) => (await source.commands?.(await spelledOrDefault(given))) ?? throwUnsupported('commands'),
-    requireGuard: async ({ directory: given, ...target } = {}) => {
+    commands: async (requested) =>
+      (await source.commands?.(await spelledOrDefault(requested))) ?? throwUnsupported('commands'),
+    requireGuard: async ({ directory: requested, ...target } = {}) => {
       await whenLive()
-      await runSessions.guard({ ...target, directory: await spelledOrDefault(given) })
+      await runSessions.guard({ ...target, directory: await spelledOrDefault(requested) })
     },
     savedRules: async () => (await source.savedRules?.()) ?? throwUnsupported('savedRules'),
     removeRule: async (id) => {
@@ -120,6 +121,7 @@ export function createQueries(
     const open = engine.openReply(sessionID)
     if (open) return open
     const found = replyOfRead(read)
+    // Of the same run, the received reply is the better one, because events tell more.
     return known && (!found || isSameRun(known, found)) ? known : found
   }
 
@@ -137,15 +139,16 @@ export function createQueries(
     await source.compact?.(place, model ?? (await requireLastModel(sessionID)))
   }
 
+  /** The model of the session's newest run. Throws `invalid` if it is unknown. */
   async function requireLastModel(sessionID: string): Promise<Model> {
     const model = (await reply(sessionID))?.model
     if (model) return model
     throw new ReplyError('invalid', `Session ${sessionID} has no answer yet, so its model is unknown. Pass a model.`)
   }
 
-  /** Returns the server's spelling of the directory, by default of the connection's own. */
-  async function spelledOrDefault(given = directory): Promise<string | undefined> {
-    return given === undefined ? undefined : await source.spelled(given)
+  /** Resolves with the server's spelling of the directory, or of the connection's own. Undefined if neither is set. */
+  async function spelledOrDefault(requested = directory): Promise<string | undefined> {
+    return requested === undefined ? undefined : await source.spelled(requested)
   }
 
   /** Finds the session. Throws `unsupported` if the source doesn't offer the call. */
@@ -161,7 +164,7 @@ export function createQueries(
 
 type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
-/** Whether the received reply is the run that was read. It is then the better one, because events tell more. */
+/** Whether the received reply includes the prompt that began the run that was read. */
 function isSameRun(known: Reply, read: Reply): boolean {
   return read.promptIDs[0] !== undefined && known.promptIDs.includes(read.promptIDs[0])
 }

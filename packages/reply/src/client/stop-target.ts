@@ -9,7 +9,10 @@ import type { Reply } from '../reply.ts'
  */
 export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, 'abort'>
 
-/** Aborts the target. Rejects unless the stop was confirmed. */
+/**
+ * Aborts the target and resolves once the stop is confirmed. Rejects with `not-stopped` if it isn't, and with `gone` if
+ * the session doesn't exist.
+ */
 export async function abortTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {
   if (typeof target !== 'string' && 'abort' in target) {
     const { lostReason, sessionID } = await target.abort()

@@ -14,7 +14,7 @@ export interface Engine {
    * one.
    */
   apply(events: readonly ReplyEvent[]): void
-  /** Ignores all further events. */
+  /** Makes `apply` ignore all further events. */
   stop(): void
   /** Called with each step, after the reply's observers. */
   onStep(listener: (step: TrackedStep) => void): void
@@ -38,7 +38,9 @@ export interface Engine {
   listeningFrom(): number | undefined
   /** The newest time in any event, in ms since the epoch by the server's clock. */
   newestAt(): number | undefined
+  /** The root replies that have not settled. */
   openReplies(): readonly Reply[]
+  /** The session's newest reply, if it has not settled. */
   openReply(sessionID: string): Reply | undefined
   /** The newest reply of a session, whether open or settled. */
   newestReply(sessionID: string): Reply | undefined
@@ -95,7 +97,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     for (const listener of appliedListeners) listener()
   }
 
-  /** Applies one event and calls the listeners. Reports held events that were dropped. */
+  /** Applies one event, calls the observers and listeners, and reports held events that were dropped. */
   function applyOne(event: ReplyEvent): void {
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state

@@ -46,7 +46,7 @@ export async function readSnapshot(drive: ReadDrive, request: ReadRequest): Prom
   return await readTree(drive, request, { reading, seen: new Set(), depth: 1 })
 }
 
-/** Reads one session and the descendants that `readSnapshot` wants. Adds each session to `visit.seen`. */
+/** Reads one session and those of its descendants that `readSnapshot` includes. Adds each session to `visit.seen`. */
 async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
   const { source, clock } = drive
   const { reading, seen, depth } = visit
@@ -106,8 +106,8 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   }
 
   /**
-   * An idle child may have a busy child itself, for example a background sub-agent. Checked only while a busy session
-   * isn't placed yet.
+   * Lists the session's children over REST. Resolves with whether one is running or open here, for example a background
+   * sub-agent of an idle child.
    */
   async function hasWorkBelow(place: SessionRef): Promise<boolean> {
     return (await source.children(place)).some((child) => isAtWork(child.sessionID))
@@ -156,13 +156,14 @@ function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Rea
   return { since: Math.min(from, first?.createdAt ?? from), messageIDs: [] }
 }
 
-/** Drops the runs of earlier calls than those that were read. Always keeps the last run. */
+/** The messages from that time on, but at least the last run. All without a time. */
 function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
   if (from === undefined) return messages
   const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
   return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
 }
 
+/** Whether the reply includes the session's reply, not settled. */
 function isOpenIn(reply: Reply | undefined, id: string): boolean {
   const known = reply && findReply(reply, id)
   return known !== undefined && known.phase !== 'settled'

@@ -22,7 +22,10 @@ export interface LiveReply {
 export interface Replies {
   /** Calls the listener with each change of this type, in any root reply, after that reply's observers. */
   readonly on: Dispatcher['on']
-  /** Records a step and passes it to all followers of that reply. */
+  /**
+   * Stores a step's reply and passes the step to the reply's followers, its observers and the `on` listeners. Opens the
+   * reply if the step begins it. Ignores a late step of a reply that is no longer kept.
+   */
   apply(step: TrackedStep): void
   /** The newest reply of a root session. */
   newest(sessionID: string): LiveReply | undefined
@@ -86,6 +89,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     if (step.reply.phase === 'settled' && open.delete(entry)) keepSettledEntry(key)
   }
 
+  /** Adds a reply as its session's newest, and as open. */
   function openEntry(key: string, { reply, run }: TrackedStep): Entry {
     const { sessionID } = reply
     const dispatcher = createDispatcher({ onError: options.onError })

@@ -8,10 +8,11 @@ import { type ReadRequest, readSnapshot } from './read-snapshot.ts'
  * response can't be understood, otherwise the source's error.
  */
 export interface SessionReader {
+  /** Reads a session and calls the `onRead` listeners. Doesn't apply the read. */
   read(request: ReadRequest): Promise<SnapshotEvent>
   /**
-   * Returns the read as events to apply. A session that the server doesn't know is removed. Empty if the server shows
-   * no state of sessions.
+   * Like `read`, but returns events to apply: the snapshot, or the removal of a session that the server doesn't know.
+   * Empty if the server shows no state of sessions.
    */
   readEvents(request: ReadRequest): Promise<readonly ReadEvent[]>
   /** Calls the listener with each snapshot, before it is applied. */

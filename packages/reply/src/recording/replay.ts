@@ -84,7 +84,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
       onError?.(
         new ReplyError(
           'too-large',
-          `Dropped ${tracked.dropped} events; the recording lacks the messages they belong to.`,
+          `Dropped ${tracked.dropped} events. The recording lacks the messages they belong to.`,
         ),
       )
     }

@@ -18,9 +18,9 @@ export interface SseOptions {
 }
 
 export interface SseReader {
-  /** Takes the next bytes. Any split is fine, even within a character or a line end. */
+  /** Parses the next bytes and calls `onData` for each frame that ends. Any split is fine, even within a character. */
   push(chunk: Uint8Array | string): void
-  /** Forgets an unfinished frame. Call it when the source changes or ends. */
+  /** Drops an unfinished frame. Call it when the source changes or ends. */
   reset(): void
 }
 
@@ -92,7 +92,7 @@ export function createSseReader(options: SseOptions): SseReader {
   function onError(error: ParseError): void {
     if (error.type === 'max-buffer-size-exceeded') {
       skippedTail = ''
-      const message = `Dropped an event of more than ${maxFrame} UTF-16 units; raise maxFrame if the server really sends events this large.`
+      const message = `Dropped an event of more than ${maxFrame} UTF-16 units. Raise maxFrame if the server really sends events this large.`
       options.onError?.(new ReplyError('too-large', message, { cause: error }))
       return
     }

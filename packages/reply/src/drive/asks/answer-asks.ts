@@ -9,6 +9,7 @@ import type { Drive } from '../drive.ts'
 import type { AskToAnswer, Stopping } from '../stop/stopping.ts'
 import { type Answer, checkAnswers } from './check-answers.ts'
 
+/** See `Client.answer` and `Client.reject`. */
 export interface Asks {
   answer(ask: Ask, answer: Answer): Promise<void>
   reject(ask: Ask, message?: string): Promise<void>
@@ -33,8 +34,9 @@ interface SharedAnswer {
 const maxSharedAnswers = 1000
 
 /**
- * Sends people's answers. Validates each answer first, because the server accepts anything. Applies an accepted answer
- * at once, because the server's own event may be lost in a gap. The event is idempotent.
+ * Creates the functions that send people's answers. Each validates its answer first, because the server accepts
+ * anything, and closes the ask here once the server has accepted it, because the server's own event may be lost in a
+ * gap.
  */
 export function createAsks(
   { engine, clock }: Pick<Drive, 'engine'> & { readonly clock: Clock },
@@ -70,7 +72,10 @@ export function createAsks(
     await sendAndClose(ask, { how: { type: 'rejected' }, requireUnchanged: () => requirePending(ask), post })
   }
 
-  /** Sends the answer to all equal permissions that are pending, because people see them as one question. */
+  /**
+   * Sends the answer to the permission, and then to all equal ones that are pending, because people see them as one
+   * question.
+   */
   async function answerPermission(
     ask: PermissionAsk,
     reply: PermissionReply,
@@ -126,8 +131,8 @@ export function createAsks(
   }
 
   /**
-   * Posts the answer and closes the ask here. Throws `already-resolved` if another answer to it is being sent, or if
-   * its run is being stopped.
+   * Calls `requireUnchanged`, posts the answer and closes the ask here. Throws `already-resolved` if another answer to
+   * it is being sent, or if its run is being stopped.
    */
   async function sendAndClose(ask: Ask, { how, requireUnchanged: check, post }: AnswerToSend): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolvedError(ask)
@@ -161,17 +166,21 @@ export function createAsks(
     return known
   }
 
-  /** Returns the passed copy if no reply has the ask. */
+  /** Returns the ask as its reply has it now, or the passed copy if no reply has it. */
   function currentStateOf(ask: Ask): Ask {
     return rootReplyOf(ask)?.asks.find((other) => other.requestID === ask.requestID) ?? ask
   }
 
-  /** Finds the reply that contains the ask. An ask that was taken from a sub-agent's reply does not name the root. */
+  /**
+   * The root reply that contains the ask, or else its session's newest. An ask that was taken from a sub-agent's reply
+   * does not name the root.
+   */
   function rootReplyOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
   }
 
+  /** Names the ask and its known ancestors for a permit to answer. */
   function toAskToAnswer(ask: Ask): AskToAnswer {
     const root = rootReplyOf(ask)
     const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]
@@ -181,8 +190,8 @@ export function createAsks(
 }
 
 /**
- * Ensures that the ask is still what the caller read. An ask without a call is allowed unseen, because the call may
- * become known at any moment, even between the ask and an immediate answer.
+ * Throws `invalid` if the ask has changed since the caller read it. A call that became known since then doesn't count,
+ * because that may happen at any moment, even between the ask and an immediate answer.
  */
 function requireSameContent(ask: Ask, known: Ask): void {
   const isUnseen = ask.type === 'permission' && known.type === 'permission' && !ask.call
@@ -193,6 +202,7 @@ function requireSameContent(ask: Ask, known: Ask): void {
   )
 }
 
+/** For `catch`: ignores `already-resolved`, and rethrows any other error. */
 function rethrowUnlessResolved(error: unknown): void {
   if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }

@@ -23,7 +23,10 @@ export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
   return questions.map((question, index) => checkAnswer(question, input[index] ?? []))
 }
 
-/** Returns labels and free texts, each once. Throws `invalid` if the question doesn't allow them. */
+/**
+ * Returns one question's answers as labels and free texts, each once. Throws `invalid` if the question doesn't allow
+ * them.
+ */
 function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   const labels = question.options.map((option) => option.label)
   const choices = labels.map((label) => JSON.stringify(label)).join(', ')
@@ -52,7 +55,10 @@ function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   return answers
 }
 
-/** Replaces an option's number with its label, unless a label is that number. A number in quotes is free text. */
+/**
+ * Returns the label of an option's number, unless a label is that number. Returns any other answer as it is, and a
+ * number in quotes without them, as free text.
+ */
 function labelOf(answer: string, { custom }: Question, labels: readonly string[]): string {
   if (labels.includes(answer)) return answer
   const quoted = custom ? /^"(\d+)"$/.exec(answer)?.[1] : undefined

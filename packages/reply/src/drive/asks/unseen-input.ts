@@ -16,9 +16,9 @@ export const unseenMs = 1000
 const maxWaitMs = 30_000
 
 /**
- * Reads the message of a pending permission if the stream has not sent its call's input, because what it would run is
- * unknown until then. Repeats the read while the permission is pending. Skips permissions that name no message or call.
- * Returns a function that stops it.
+ * From now on, reads and applies the call of each pending permission whose input the stream has not sent, because what
+ * it would run is unknown until then. Repeats the read while the permission is pending. Skips permissions that name no
+ * message or call. Returns a function that stops all reads.
  */
 export function readUnseenInputs(
   { engine, clock, onError }: Pick<Drive, 'engine' | 'onError'> & { readonly clock: Clock },
@@ -38,6 +38,7 @@ export function readUnseenInputs(
     stops.clear()
   }
 
+  /** Sets the timer of the permission's next read, in place of an earlier one. */
   function scheduleRead(ask: PermissionAsk, waitMs: number): void {
     if (isStopped) return
     stops.get(ask.requestID)?.()
@@ -65,7 +66,9 @@ export function readUnseenInputs(
     if (isStillUnseen(ask)) scheduleRead(ask, Math.min(2 * waitMs, maxWaitMs))
   }
 
-  /** Reads the ask's message. Empty if it doesn't have the call. */
+  /**
+   * Reads the ask's message and returns its head and the call as events to apply. Empty if it doesn't have the call.
+   */
   async function readCall(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
     const { sessionID, messageID, callID } = ask
     if (messageID === undefined) return []
@@ -81,7 +84,7 @@ export function readUnseenInputs(
     ]
   }
 
-  /** Checks the current state, because the timer's copy is outdated. */
+  /** Whether the permission's call is unseen in the current reply. The timer's copy is outdated. */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
     const ask = asks[askAt(asks, requestID)]

@@ -15,7 +15,7 @@ export interface Connection {
   close(): void
 }
 
-/** All settings, with guarded callbacks. */
+/** All settings. Errors of its callbacks are reported. */
 type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs' | 'onFrame' | 'onConnection'>
 
 /** A minute and a half at 5,000 events per second. */
@@ -73,7 +73,7 @@ export function createConnection(
     for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
   }
 
-  /** Reads a session that missed events, with the tree that it belongs to. */
+  /** Reads a session that missed events again, with the tree that it belongs to. Ignores a session without a reply. */
   function readMissed(sessionID: string): void {
     const root = engine.openReplies().find((reply) => findReply(reply, sessionID))
     if (root) recheck.readNow(root.sessionID)
@@ -95,7 +95,7 @@ export function createConnection(
     if (start !== -1) void sync(++generation)
   }
 
-  /** Drops the held events, because everything is read again. */
+  /** Drops the held events, holds later ones, and makes a running sync end without effect. */
   function dropHeld(): void {
     generation += 1
     held = []
@@ -126,7 +126,7 @@ export function createConnection(
     }
   }
 
-  /** Returns no events if the read fails, and adds the error to `failures`. */
+  /** Reads a session as events. If that fails, adds the error to `failures` and resolves with none. */
   async function readOrCollectFailure(
     request: ReadRequest,
     failures: Map<ReadRequest, ReplyError>,
@@ -139,7 +139,10 @@ export function createConnection(
     }
   }
 
-  /** Lists the sessions to read for this connection. Each response of the server extends the waits of callers. */
+  /**
+   * Learns the server's capabilities, spelling of directories and newest times, then resolves with the reads to make
+   * for this connection. Each response extends the waits of callers.
+   */
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learnServerInfo()
     readiness.extendWaits()
@@ -157,7 +160,7 @@ export function createConnection(
     return [...requests.values()].map((request) => ({ ...request, since: gapSince, reading, complete: true }))
   }
 
-  /** Rethrows the error. Waiting doesn't help if the server certainly has no such directory. */
+  /** Rethrows the error. If the server has no such directory, first rejects the callers that wait. */
   function failWaitersIfRefused(error: unknown): never {
     if (error instanceof ReplyError && error.type === 'refused') readiness.failWaiters(error)
     throw error
@@ -171,6 +174,7 @@ export function createConnection(
     eventStream.restartSilenceTimer()
   }
 
+  /** Ends the gap: marks the connection as live, reports that, and starts the rechecks of what may still be missing. */
   function onSynced(failedRequests: readonly ReadRequest[]): void {
     const newsSince = gapSince ?? engine.listeningFrom()
     gapSince = undefined
@@ -186,6 +190,10 @@ export function createConnection(
     recheckDirectories.start()
   }
 
+  /**
+   * Begins a gap: marks the connection as lost, reports that, drops held events and stops the rechecks. Open replies
+   * end as lost after `lostAfterMs`, or at once if the server shows no state of sessions.
+   */
   function onLost(loss: StreamLoss): void {
     const { reason } = loss
     if (readiness.isLive()) {
@@ -204,6 +212,7 @@ export function createConnection(
     else stopLostTimer ??= clock.after(settings.lostAfterMs, settleOpenAsLost)
   }
 
+  /** Sets the state of the connection in all open replies. */
   function reportConnectionToReplies(connection: 'live' | 'lost'): void {
     const at = clock.now()
     engine.apply(
@@ -211,6 +220,7 @@ export function createConnection(
     )
   }
 
+  /** Settles all open replies as lost. */
   function settleOpenAsLost(): void {
     const end = { type: 'settle', at: clock.now(), by: 'lost', reason: 'unreachable' } as const
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
@@ -228,8 +238,9 @@ export function createConnection(
 }
 
 interface UnseenSessions {
-  /** Reads what held events are waiting for. */
+  /** Reads the sessions that events are held for: unknown ones at once, others after `patienceMs`. */
   readUnassigned(): void
+  /** Stops all timers. */
   stop(): void
 }
 
@@ -239,7 +250,10 @@ const patienceMs = 250
 /** How long until a session may be read again, in ms. An immediate second read would show the same. */
 const readAgainMs = 30_000
 
-/** Reads sessions whose parent or messages the stream never sent, because they began before this client listened. */
+/**
+ * From now on, reads and applies sessions whose parent or messages the stream never sent, because they began before
+ * this client listened.
+ */
 function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive: () => boolean): UnseenSessions {
   const recentlyRead = new Set<string>()
   let stopTimer: (() => void) | undefined
@@ -258,6 +272,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     if (engine.hasHeldEvents()) stopTimer ??= clock.after(patienceMs, readHeldSessions)
   }
 
+  /** Reads the sessions whose events are still held. */
   function readHeldSessions(): void {
     stopTimer = undefined
     for (const sessionID of engine.sessionsWithHeldEvents()) readAtMostOnce(sessionID)
@@ -271,7 +286,10 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     })
   }
 
-  /** Reads a session and applies the result. Skips a session that was read within the last `readAgainMs`. */
+  /**
+   * Reads a session and applies the read, or reports its failure. Skips a session that was read within the last
+   * `readAgainMs`.
+   */
   function readAtMostOnce(sessionID: string): void {
     if (recentlyRead.has(sessionID)) return
     recentlyRead.add(sessionID)
@@ -292,6 +310,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     stops.clear()
   }
 
+  /** Calls `run` after the delay, unless stopped before. */
   function schedule(delayMs: number, run: () => void): void {
     if (isStopped) return
     const stopOne = clock.after(delayMs, () => {

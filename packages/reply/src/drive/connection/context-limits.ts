@@ -1,7 +1,10 @@
 import type { ModelInfo } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
 
-/** Sets each reply's context window, read once per directory. If the server doesn't answer, the limit stays unknown. */
+/**
+ * From now on, sets the context limit of each open reply once its model is known. Reads the models once per directory.
+ * If that fails, the limit stays unknown until the reply changes again.
+ */
 export function trackContextLimits({ engine, source, clock }: Drive): void {
   const models = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
   const asked = new Set<string>()

@@ -2,7 +2,7 @@ import { type Clock, pause } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import type { Source } from '../../source/port.ts'
-import { reportingErrors } from '../guard-callback.ts'
+import { reportingErrors } from '../reporting-errors.ts'
 
 export interface EventStreamOptions {
   readonly source: Pick<Source, 'connect' | 'name'>
@@ -37,12 +37,13 @@ export interface StreamLoss {
 }
 
 export interface EventStream {
-  /** Ends the current connection and starts another. */
+  /** Ends the current connection with this reason. `onLost` is called, and after the back-off another one starts. */
   reconnect(reason: ReplyError): void
-  /** Restarts the silence timer after `silenceMs` changed. */
+  /** Restarts the current connection's silence timer with a new `silenceMs`. */
   restartSilenceTimer(): void
-  /** Marks the connection as usable, so the next back-off starts from the shortest delay. */
+  /** Makes the next back-off the shortest again. Called once the connection is of use. */
   resetBackOff(): void
+  /** Ends the connection for good. `onLost` isn't called. */
   close(): void
 }
 
@@ -72,6 +73,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     connection.abort(new ReplyError('closed', 'The connection was closed.'))
   }
 
+  /** Connects again and again, with a growing back-off, and calls `onLost` after each connection. */
   async function connectUntilClosed(): Promise<void> {
     while (!closed.signal.aborted) {
       connection = new AbortController()
@@ -85,7 +87,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     }
   }
 
-  /** Ends early when the stream is closed, or when `whenWanted` resolves. */
+  /** Waits for the delay, or until the stream is closed or `whenWanted` resolves. */
   async function pauseBeforeReconnect(delayMs: number): Promise<void> {
     // Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was made from it.
     const over = new AbortController()
@@ -97,7 +99,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     closed.signal.removeEventListener('abort', end)
   }
 
-  /** Runs one connection to its end and returns why it ended. */
+  /** Connects, passes the events to `receive`, and resolves with why the connection ended. Never rejects. */
   async function readConnection(abort: AbortController): Promise<StreamLoss> {
     const { signal } = abort
     let isSilent = false
@@ -136,7 +138,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     }
   }
 
-  /** Ends the connection after that time. Returns a function that stops the timer. */
+  /** Aborts the connection after `silenceMs`, and calls `onSilent` before. Returns a function that stops the timer. */
   function startSilenceTimer(abort: AbortController, silenceMs: number, onSilent = (): void => {}): () => void {
     if (silenceMs === Number.POSITIVE_INFINITY) return () => {}
     return clock.after(silenceMs, () => {

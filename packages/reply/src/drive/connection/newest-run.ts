@@ -1,7 +1,7 @@
 import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
-import { isRunActive as goesOn } from '../../track/current-run.ts'
+import { isRunActive } from '../../track/current-run.ts'
 import { runStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
 import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track/track.ts'
@@ -39,7 +39,7 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const next = starts.find((start) => start > at)
   const run = messages.slice(starts.findLast((start) => start <= at) ?? 0, next)
   if (next === undefined)
-    return { messages: run, status: goesOn(read) && read.status === 'idle' ? 'busy' : read.status }
+    return { messages: run, status: isRunActive(read) && read.status === 'idle' ? 'busy' : read.status }
   const begunAt = run[0]?.head.createdAt ?? 0
   const nextAt = messages[next]?.head.createdAt ?? 0
   // If the server's clock was set back in between, times can't separate the runs.
@@ -86,7 +86,9 @@ function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   return retainedReplies(settled, sessionID)
 }
 
-/** Leaves out reverted messages and, if the session is idle, prompts without an answer. */
+/**
+ * The messages of the newest run, without reverted ones. If the session is idle, prompts without an answer don't count.
+ */
 function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   const kept = unrevertedMessages(read)
   const answered = kept.findLastIndex(isAssistantMessage) + 1

@@ -6,17 +6,22 @@ import type { Watching } from './watch.ts'
 
 export interface Recheck {
   /**
-   * Called when a connection is up. Retries what could not be read for it. Runs newer than `since` are reported as new.
+   * Begins to read once more, after `checkMs`, the sessions of these failed requests, all with an open reply, and those
+   * that change until then. Runs newer than `since` are reported as new. Called when a connection is up.
    */
   start(requests: readonly ReadRequest[], since: number | undefined): void
-  /** Adds sessions to read. */
+  /** Adds these sessions to the next check, which follows after `checkMs`. */
   readLater(requests: readonly ReadRequest[]): void
-  /** Reads a session at once, because it missed events. */
+  /**
+   * Reads a session that missed events at once, and applies the read. A read that fails, or is asked for while one is
+   * running, is made with the next check. Does nothing while the connection is down.
+   */
   readNow(sessionID: string): void
-  /** Reads every running session once more, because something changed without an event. */
+  /** Adds every session with an open reply to the next check, because something changed without an event. */
   recheckOpenReplies(): void
   /** The earliest time since which a session that is still to be read may have missed events. */
   unreadSince(): number | undefined
+  /** Drops all reads that are still to be made. */
   stop(): void
 }
 
@@ -78,7 +83,7 @@ export function createRecheck(
     void readNowOrLater(sessionID).finally(() => readingNow.delete(sessionID))
   }
 
-  /** Applies the read. If it fails, reports that and retries it with the next check. */
+  /** Reads a session and applies the read. Reports a failure, and retries with the next check. */
   async function readNowOrLater(sessionID: string): Promise<void> {
     try {
       engine.apply(await readSession(sessionID, newsSince))
@@ -88,6 +93,7 @@ export function createRecheck(
     }
   }
 
+  /** Returns the read of a session as events, without applying them. */
   async function readSession(sessionID: string, since: number | undefined) {
     const reply = engine.newestReply(sessionID)
     return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
@@ -111,11 +117,15 @@ export function createRecheck(
     stopTimer = undefined
   }
 
+  /** Sets the timer of the next check, unless it is set. */
   function scheduleCheck(tries: number): void {
     stopTimer ??= clock.after(checkMs * 2 ** tries, () => void readDue())
   }
 
-  /** Reads the sessions that are due, one after the other. A failed read is due again, after twice the delay. */
+  /**
+   * Reads and applies the sessions that are due, one after the other. A failed read is reported, and due again after
+   * twice the delay.
+   */
   async function readDue(): Promise<void> {
     stopTimer = undefined
     const sessions = [...due]
@@ -142,9 +152,11 @@ export function createRecheck(
 interface RecheckDirectories {
   /** Sets the time since which they may have missed events, by the server's clock. Undefined if all were listed. */
   setUnreadSince(since: number | undefined): void
+  /** The time that was set. Undefined once all are listed. */
   unreadSince(): number | undefined
-  /** Called when the connection is up. */
+  /** Lists unread directories again after `checkMs`. Called when the connection is up. */
   start(): void
+  /** Ends the retries. */
   stop(): void
 }
 

@@ -31,17 +31,24 @@ export interface WatchOptions {
 }
 
 export interface Watching {
+  /** Gives observers to each reply of the target, open or new. Returns a function that removes them. */
   watch(target: WatchTarget, options: WatchOptions): () => void
-  /** Asks the server for its spelling of the watched directories. */
+  /**
+   * Replaces the watched directories by the server's spelling of them, and observes the replies that waited for it.
+   * Rejects if the server doesn't answer.
+   */
   spellDirectories(): Promise<void>
   /**
    * Reads once what exists in the watched directories and in those with an open reply, so that it isn't reported as
    * new.
    */
   readBaseline(): Promise<void>
-  /** Called when the connection is up. Reads for watches that began too late for its `atWork`. */
+  /** Reads the running sessions of watches that began after `readsAtWork`. Called when the connection is up. */
   readNewWatches(): void
-  /** The watched sessions that are running according to REST, or changed at `since` or later. */
+  /**
+   * Resolves with the reads to make: of watched sessions that are running according to REST, or changed at `since` or
+   * later. The caller reads them, so `readNewWatches` skips these watches.
+   */
   readsAtWork(since?: number): Promise<AtWork>
 }
 
@@ -146,7 +153,6 @@ export function createWatching(
     }
   }
 
-  /** Asks the server for its spelling of the watched directories. Rejects if the server doesn't answer. */
   async function spellDirectories(): Promise<void> {
     const { directory } = options
     if (directory !== undefined) ownDirectory = await source.spelled(directory)
@@ -163,7 +169,7 @@ export function createWatching(
       if (watches.has(watched)) watched.observeIfTarget(live, live.reply())
   }
 
-  /** Reads the sessions that were running before the watch began. Reports errors instead of rejecting. */
+  /** Reads and applies the sessions that were running before the watch began. Reports errors instead of rejecting. */
   async function readRunning(watched: Watch): Promise<void> {
     watched.isAttached = true
     try {
@@ -188,7 +194,10 @@ export function createWatching(
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
-  /** Lists the reads for one watch. Reports a directory that can't be listed, and then `isWhole` is false. */
+  /**
+   * Lists the reads to make for one watch, without making them. Reports a directory that can't be listed, and then
+   * `isWhole` is false.
+   */
   async function readsOf({ target, directory }: Watch, since?: number): Promise<AtWork> {
     if (!info.current().canRead) return { requests: [], isWhole: true }
     if (target.sessionID !== undefined)
@@ -236,7 +245,7 @@ export function createWatching(
   }
 }
 
-/** Skips sub-agents, which are read with their roots. Older servers list every session. */
+/** The root sessions that changed at `since` or later. Sub-agents are read with their roots. */
 function rootsChangedSince(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
   return sessions
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
@@ -244,8 +253,8 @@ function rootsChangedSince(sessions: readonly SessionInfo[], since: number): rea
 }
 
 /**
- * Lists the directories to read after a gap: the connection's own (`home`, in the server's spelling once that is
- * known), and those with an open reply.
+ * Returns a function that lists the directories to read after a gap: the connection's own (`home`, in the server's
+ * spelling once that is known), and those with an open reply.
  */
 export function createOpenDirectories(
   engine: Engine,

@@ -27,8 +27,9 @@ const clockSkewMs = 60_000
 const noMessage = ''
 
 /**
- * Looks for the prompt until the server would have stored it. Undefined if it isn't there, `unclear` if it may be one of
- * several prompts with the same text, or one that the source no longer keeps. Rejects if the session can't be read, and with `closed` once `over` aborts.
+ * Looks for a posted prompt until the server would have stored it, and resolves with it. Resolves with undefined if it
+ * isn't there, and with `unclear` if it may be one of several prompts with the same text, or one that the source no
+ * longer keeps. Rejects if the session can't be read, and with `closed` once `over` aborts.
  */
 export async function findPosted(
   server: RunServer,
@@ -48,27 +49,28 @@ export async function findPosted(
   }
 }
 
+/** Reads the session once and resolves with the prompt if it is there, or waits in the inbox. */
 async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID, after } = posted
   if (server.info.current().keepsPromptIDs === false) return await lookByText(server, posted)
   const backTo = after ?? messageID ?? noMessage
   const read = await readBackTo(server, posted, backTo)
-  const id = messageID === undefined ? idByText(read, posted) : idIn(read, messageID)
-  if (id === undefined && idIn(read, backTo) === undefined && mayBeDropped(read, posted)) return 'unclear'
+  const id = messageID === undefined ? idByText(read, posted) : hasMessage(read, messageID) ? messageID : undefined
+  if (id === undefined && !hasMessage(read, backTo) && mayBeDropped(read, posted)) return 'unclear'
   if (id === undefined) return await findWaiting(server, posted)
-  const hasAll = idIn(read, backTo) !== undefined
+  const hasAll = hasMessage(read, backTo)
   return { sessionID, messageID: id, read: hasAll ? read : await readBackTo(server, posted, id) }
 }
 
 /**
- * Looks for the prompt on a server that has its own ids for it. Only the newest prompt of the session counts as this one,
- * because an earlier one with the same text may have been answered long ago.
+ * Looks once for the prompt on a server that has its own ids for it. Resolves with the newest prompt if it has the same
+ * text and isn't older than the post, and with `unclear` if an earlier one has the text or ours is unknown.
  */
 async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID, text } = posted
   const read = await readBackTo(server, posted, noMessage)
   // This program posted it.
-  if (messageID !== undefined && idIn(read, messageID)) return { sessionID, messageID, read }
+  if (messageID !== undefined && hasMessage(read, messageID)) return { sessionID, messageID, read }
   const prompts = promptsIn(read.messages)
   const newest = prompts.at(-1)
   if (!newest) return undefined
@@ -94,10 +96,13 @@ async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<Fou
   if (where === 'gone') return undefined
   if (where !== undefined) return { sessionID, messageID }
   const read = await readBackTo(server, posted, messageID)
-  return idIn(read, messageID) === undefined ? undefined : { sessionID, messageID, read }
+  return hasMessage(read, messageID) ? { sessionID, messageID, read } : undefined
 }
 
-/** Reads a session back to the run of a message, including the sub-agents since then. */
+/**
+ * Reads a session back to the run of a message, including the sub-agents since then. Doesn't apply the read. Rejects
+ * with `invalid` for a sub-agent's session.
+ */
 export async function readBackTo(
   { engine, reader }: RunServer,
   { sessionID, directory }: Pick<PostedPrompt, 'sessionID' | 'directory'>,
@@ -110,11 +115,14 @@ export async function readBackTo(
   return read
 }
 
-function idIn({ messages }: SnapshotEvent, messageID: string): string | undefined {
-  return messages.find(({ head }) => head.id === messageID)?.head.id
+function hasMessage({ messages }: SnapshotEvent, messageID: string): boolean {
+  return messages.some(({ head }) => head.id === messageID)
 }
 
-/** Finds the first prompt with the same text, or else the first that contains it, because servers may add to it. */
+/**
+ * The id of the first prompt after `after` with the same text, or else of the first that contains it, because servers
+ * may add to it. Without a text, the first prompt's.
+ */
 function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): string | undefined {
   const texts = promptsIn(messagesAfter(messages, after))
   if (text === undefined) return texts[0]?.id
@@ -129,7 +137,10 @@ function promptsIn(messages: SnapshotEvent['messages']) {
     .map(({ head: { id, createdAt }, parts }) => ({ id, createdAt, text: writtenText(parts) }))
 }
 
-/** If that message was removed, compares ids, because servers make ids that rise. */
+/**
+ * The messages after that one, all if it is undefined. If it was removed, those with a higher id, because servers make
+ * ids that rise.
+ */
 function messagesAfter(messages: SnapshotEvent['messages'], after: string | undefined): SnapshotEvent['messages'] {
   if (after === undefined) return messages
   const at = messages.findIndex(({ head }) => head.id === after)

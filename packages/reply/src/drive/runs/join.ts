@@ -7,6 +7,7 @@ import type { LiveReply } from '../replies.ts'
 import { type FoundReply, recognizeByID, recognizeByText } from './recognize.ts'
 import type { RunServer } from './run-server.ts'
 
+/** A prompt for a busy session. */
 export interface PromptToJoin {
   readonly server: RunServer
   readonly place: SessionRef
@@ -33,9 +34,10 @@ const lookMs = 1000
 const maxLooks = 5
 
 /**
- * Posts into a busy session and finds the reply that includes the prompt: the running one, or the next if that ends
- * first. Recognizes the prompt by its id or its text, because others may prompt the session at the same time. Resolves
- * with `how` if the prompt waited and does not run. Rejects if nothing ran for it.
+ * Posts into a busy session and calls `found` with the reply that includes the prompt: the running one, or the next if
+ * that ends first. Resolves with undefined then, and with `withdrawn` or `parked` if the prompt waited and doesn't run.
+ * Rejects if the post fails, or with `refused` if nothing ran for the prompt in half a minute. Recognizes the prompt by
+ * its id or its text, because others may prompt the session at the same time.
  */
 export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
   const { server, place, messageID, unwanted, dropped, over } = options
@@ -69,6 +71,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
   return outcome === 'found' ? undefined : outcome
 
+  /** Posts the prompt. Rejects unless the server may have taken it. */
   async function post(): Promise<void> {
     try {
       await options.post()
@@ -78,7 +81,10 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     }
   }
 
-  /** Reads the session until a reply includes the prompt, because its events may be on no stream. */
+  /**
+   * Reads and applies the session, with growing pauses, until the search ends or half a minute has passed. A waiting
+   * prompt has no limit.
+   */
   async function refreshUntilEnded(): Promise<void> {
     let wasParked = false
     for (let look = 0; look < maxLooks && !hasEnded(); ) {
@@ -96,6 +102,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     }
   }
 
+  /** Withdraws the prompt if it waits. `onLeft` then ends the search. */
   async function withdraw(): Promise<void> {
     if (messageID !== undefined && !hasEnded()) await inbox.withdraw(place, messageID)
   }
@@ -110,6 +117,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     if (current && reply && reply.phase !== 'settled' && !hasEnded()) found(current, { reply, joined: true })
   }
 
+  /** Ends the search and calls `options.found`. Does nothing once the search has ended. */
   function found(live: LiveReply, start: FoundReply): void {
     if (hasEnded()) return
     outcome = 'found'
@@ -118,6 +126,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     options.found(live, start)
   }
 
+  /** Ends the search, because nothing runs for the prompt. Does nothing once it has ended. */
   function endWithoutReply(how: LeftPrompt['how']): void {
     if (hasEnded()) return
     outcome = how

@@ -5,7 +5,7 @@ import type { LiveReply } from '../replies.ts'
 
 type OpenedEvent = Extract<SessionScopedEvent, { type: 'opened' }>
 
-/** Opens a session's next reply before its prompt is posted. Throws `gone` if the session was removed. */
+/** Applies the event and returns the live reply that it opens. Throws `gone` if the session was removed. */
 export function openReplyFor(event: OpenedEvent, engine: Engine): LiveReply {
   const { sessionID } = event
   let opened: LiveReply | undefined

@@ -6,6 +6,7 @@ import type { PostedPrompt } from './posted-prompt.ts'
 import type { RunRequest, RunServer, StoredParts } from './run-server.ts'
 import { toFailure } from './stand-in.ts'
 
+/** A prompt that may have to be posted again. */
 export interface PromptToRepost {
   readonly server: RunServer
   readonly posted: PostedPrompt
@@ -25,9 +26,10 @@ interface Slot {
 }
 
 /**
- * Posts a prompt again if nothing runs for it, for example because the server was killed after it took the prompt. Only
- * if the server doesn't have the prompt, or has it as a message that the post replaces. Resolves with whether it did.
- * Rejects if the server can't be read.
+ * Looks for a prompt on the server, and posts it again unless it could then run twice. Resolves with whether it was
+ * posted, also if the server refused it, which fails the session's open reply. Rejects if the server can't be read. A
+ * prompt is posted if the server doesn't have it, or has it as a message that the post replaces and that nothing ran
+ * for, for example because the server was killed.
  */
 export async function postAgain(options: PromptToRepost): Promise<boolean> {
   const { server, posted, over, isPointless } = options
@@ -47,7 +49,10 @@ export async function postAgain(options: PromptToRepost): Promise<boolean> {
   return true
 }
 
-/** A post only replaces a session's newest message, or a prompt that waits in the inbox of an idle session. */
+/**
+ * The id and directory to post under. Undefined if the post could make the prompt run twice: a post only replaces a
+ * session's newest message, or a prompt that waits in the inbox of an idle session.
+ */
 function slotFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Slot | undefined {
   if (!found) return { messageID: posted.messageID, directory: posted.directory }
   const { messageID, read } = found

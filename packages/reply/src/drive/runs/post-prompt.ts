@@ -5,6 +5,7 @@ import { findPosted } from './find-posted.ts'
 import type { RunRequest, RunServer, StoredParts } from './run-server.ts'
 import type { PreparedPlace } from './sessions.ts'
 
+/** One post of a prompt. */
 interface PromptPost {
   readonly server: RunServer
   readonly request: RunRequest
@@ -27,9 +28,10 @@ const againMs = 60_000
 const maxPauseMs = 8000
 
 /**
- * Posts a prompt so that the server takes it exactly once, and a guarded prompt only while the guard holds. Retries a
- * post that got no connection. If the connection was cut off, first looks for the prompt by its id, and posts again
- * only if the server doesn't have it. Rejects with the error of the last attempt.
+ * Posts a prompt, and retries for up to a minute until the server has it exactly once. Resolves when the server has
+ * responded, and rejects with the error of the last attempt. Retries a post that got no connection. After a connection
+ * that was cut off, posts again only if the server doesn't have the prompt's id. Guards a guarded prompt before each
+ * attempt.
  */
 export async function postPrompt(options: PromptPost): Promise<void> {
   const { server, request, place, messageID, stored, over, isPointless } = options
@@ -53,8 +55,8 @@ export async function postPrompt(options: PromptPost): Promise<void> {
 }
 
 /**
- * Guards the session again, because the server may have been restarted with another config, or another client may have
- * changed the session's rules.
+ * Guards the session of a guarded prompt again, because the server may have been restarted with another config, or
+ * another client may have changed the session's rules. Rejects with `unguarded` if that fails.
  */
 async function guardAgain({ server, request: { input }, place }: PromptPost): Promise<void> {
   if (!input.guarded) return
@@ -62,7 +64,10 @@ async function guardAgain({ server, request: { input }, place }: PromptPost): Pr
   await server.sessions.guard({ sessionID, directory, agent: input.agent, command: input.command })
 }
 
-/** False only if the server certainly doesn't have the prompt, after the time in which it would have stored it. */
+/**
+ * Waits until the server would have stored the prompt, and looks for it. Resolves with false only if the server
+ * certainly doesn't have it.
+ */
 async function mayBeStored({ server, request, place, messageID, over }: PromptPost): Promise<boolean> {
   // The server uses its own id for a command until its run has begun.
   const { canRead, keepsPromptIDs = true } = server.info.current()
@@ -76,8 +81,9 @@ async function mayBeStored({ server, request, place, messageID, over }: PromptPo
 }
 
 /**
- * Prepares a prompt's session, and retries if the call never reached the server or the connection broke during a read.
- * The client may not know yet that the server is restarting. Resolves with undefined if the prompt is no longer wanted.
+ * Prepares a prompt's session and resolves with it, or with undefined if the prompt is no longer wanted after a
+ * failure. Retries for up to a minute if the call never reached the server or the connection broke during a read,
+ * because the server may be restarting.
  */
 export async function prepareWithRetries(
   options: Pick<PromptPost, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },

@@ -2,7 +2,10 @@ import { ReplyError } from '../../error.ts'
 import type { CommandInput, PromptDelivery, PromptInput } from '../../source/input.ts'
 import type { Capabilities, SourceCommand, SourcePrompt } from '../../source/port.ts'
 
-/** Throws `invalid` for an empty prompt, and for a guarded one whose parts or tools would bypass the guard. */
+/**
+ * Returns the prompt without the fields of its session. Throws `invalid` for an empty prompt, and for a guarded one
+ * whose parts or tools would bypass the guard.
+ */
 export function toSourcePrompt({ sessionID: _, title: __, guarded, ...prompt }: PromptInput): SourcePrompt {
   const { text, files = [], parts = [] } = prompt
   if ((text === undefined || text.trim() === '') && files.length === 0 && parts.length === 0) {
@@ -12,7 +15,9 @@ export function toSourcePrompt({ sessionID: _, title: __, guarded, ...prompt }: 
   return prompt
 }
 
-/** Throws `invalid` for a command without a name. */
+/**
+ * Returns the command without its slash and the fields of its session. Throws `invalid` for a command without a name.
+ */
 export function toSourceCommand({ sessionID: _, title: __, guarded: ___, ...input }: CommandInput): SourceCommand {
   const command = input.command.replace(/^\//, '')
   if (command === '') throw new ReplyError('invalid', 'The command has no name. Pass one, for example "init".')
@@ -20,8 +25,8 @@ export function toSourceCommand({ sessionID: _, title: __, guarded: ___, ...inpu
 }
 
 /**
- * Throws `invalid` for what would bypass the guard: OpenCode starts a sub-agent that a prompt names without asking, and
- * `tools` replace the session's rules (measured on 1.1.65 to 1.18.34).
+ * Throws `invalid` if the prompt names a sub-agent or sets `tools`, because both bypass the guard: OpenCode starts the
+ * sub-agent without asking, and `tools` replace the session's rules (measured on 1.1.65 to 1.18.34).
  */
 function requirePlain({ parts = [], tools }: SourcePrompt): void {
   const part = parts.find(({ type }) => type === 'agent' || type === 'subtask')?.type

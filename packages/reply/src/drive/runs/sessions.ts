@@ -11,18 +11,24 @@ import { toReplyError } from '../session-reader.ts'
 /** Finds, creates and reads the sessions of runs. */
 export interface Sessions {
   /**
-   * Finds or creates a prompt's session and applies its current state, so that existing messages don't count as the
-   * prompt's reply. Rejects with `invalid` for a sub-agent's session, and with `unguarded` if a guarded prompt can't be
-   * guarded.
+   * Finds or creates a prompt's session, applies its current state, and resolves with it. Existing messages then don't
+   * count as the prompt's reply. Rejects with `invalid` for a sub-agent's session, and with `unguarded` if a guarded
+   * prompt can't be guarded.
    */
   prepare(input: SessionInput & Partial<Pick<CommandInput, 'command'>>): Promise<PreparedPlace>
-  /** See `Source.guard`. Also rejects with `unguarded` if the source has no guard. */
+  /**
+   * Makes the source ask before it runs commands and edits files. Resolves with when that applies (see `Source.guard`).
+   * Rejects with `unguarded` if that isn't possible.
+   */
   guard(target: GuardTarget): Promise<Guarded>
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: SessionRef): Promise<void>
   /** The text of a user message. Undefined if it can't be read, empty if it isn't stored yet. */
   textOf(place: SessionRef, messageID: string): Promise<string | undefined>
-  /** Finds a session's directory, over REST if it is unknown. Rejects with `gone` if the session doesn't exist. */
+  /**
+   * Resolves with a session and its directory, which is read over REST if it is unknown. Rejects with `gone` if the
+   * session doesn't exist.
+   */
   find(sessionID: string): Promise<SessionRef>
 }
 
@@ -48,6 +54,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return { ...(await readAndApplyRoot(input.sessionID)), guarded }
   }
 
+  /** Creates a session, guarded if the prompt is, and applies its fields. */
   async function createGuarded(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     const { title, agent, model, variant, guarded } = input
     const home = directory === undefined ? undefined : await source.spelled(directory)
@@ -65,6 +72,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     )
   }
 
+  /** Reads a root session and applies the read. Rejects with `invalid` for a sub-agent's session. */
   async function readAndApplyRoot(sessionID: string): Promise<PreparedPlace> {
     const place = engine.place(sessionID)
     if (!info.current().canRead) return await lookUpAndApplyRoot(place)
@@ -74,7 +82,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return { ...engine.place(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
   }
 
-  /** For a server that shows no state of sessions but still knows them. */
+  /** Looks up a root session and applies its fields, for a server that shows no state of sessions. */
   async function lookUpAndApplyRoot(place: SessionRef): Promise<SessionRef> {
     const known = await source.session(place)
     requireRoot(place.sessionID, known.parentID)
@@ -110,6 +118,7 @@ function guardTargetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): 
   return { agent, command }
 }
 
+/** Throws `invalid` if the session has a parent, because a sub-agent's session can't be prompted. */
 export function requireRoot(sessionID: string, parentID: string | undefined): void {
   if (parentID === undefined) return
   const message = `Session ${sessionID} belongs to a sub-agent. Prompt the session that started it, ${parentID}.`

@@ -1,15 +1,18 @@
 import { type OnError, ReplyError } from '../error.ts'
 
-/** Wraps a user's callback so that its errors go to `onError`. */
+/**
+ * Returns a callback that passes an error of the user's callback to `onError` instead of throwing it. Undefined if
+ * there is no callback. `name` is for the error's message.
+ */
 export function reportingErrors<A extends readonly unknown[]>(
   name: string,
-  call: ((...given: A) => void) | undefined,
+  call: ((...args: A) => void) | undefined,
   onError: OnError,
-): ((...given: A) => void) | undefined {
+): ((...args: A) => void) | undefined {
   if (!call) return undefined
-  return (...given) => {
+  return (...args) => {
     try {
-      call(...given)
+      call(...args)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       onError(new ReplyError('observer', `"${name}" failed: ${reason}.`, { cause }))

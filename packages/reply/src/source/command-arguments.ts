@@ -8,15 +8,15 @@ import type { CommandInfo } from './server-data.ts'
  */
 export function mayActWithoutAsking({ template }: CommandInfo, args: string): boolean {
   if (args === '') return false
-  if (template === undefined || copying.test(args)) return true
+  if (template === undefined || copyingPattern.test(args)) return true
   const expanded = expandCommand(template, args)
   const shells = [...expanded.text.matchAll(shell)].map((match) => ({ match }))
-  const ownShells = placesOf(shell, template)
-  if (!shells.every(({ match }) => isLiteral(match, expanded, ownShells))) return true
-  const references = placesOf(reference, template)
+  const ownShells = matchPlaces(shell, template)
+  if (!shells.every(({ match }) => isFromTemplate(match, expanded, ownShells))) return true
+  const references = matchPlaces(reference, template)
   return possibleOutputs.some((output) => {
-    const prompt = replaced(expanded, shells, () => ({ text: output, origin: fromShell }))
-    return [...prompt.text.matchAll(reference)].some((match) => !isLiteral(match, prompt, references))
+    const prompt = replaceMatches(expanded, shells, () => ({ text: output, origin: fromShell }))
+    return [...prompt.text.matchAll(reference)].some((match) => !isFromTemplate(match, prompt, references))
   })
 }
 
@@ -47,34 +47,37 @@ const possibleOutputs = ['', ' ', 'x', ' @x']
  * Arguments that copy pieces of the prompt. OpenCode passes them to JavaScript's `replaceAll`, where `$&` and the like
  * are replaced. It also replaces `$ARGUMENTS` within an argument, so a long text of these would grow quadratically.
  */
-const copying = /\$(?:[&`']|ARGUMENTS)/
+const copyingPattern = /\$(?:[&`']|ARGUMENTS)/
 
 /**
- * Puts the arguments into a template, like OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so on. The
- * highest number takes all remaining arguments. `$ARGUMENTS` is the whole text of the arguments, even where an argument
- * inserted it. Without placeholders, the arguments follow after an empty line.
+ * Returns a template with the arguments put in, like OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so
+ * on. The highest number takes all remaining arguments. `$ARGUMENTS` is the whole text of the arguments, even where an
+ * argument inserted it. Without placeholders, the arguments follow after an empty line.
  */
 export function expandCommand(template: string, args: string): ExpandedCommand {
-  const listed = (args.match(/\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+/gi) ?? []).map((each) =>
+  const words = (args.match(/\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+/gi) ?? []).map((each) =>
     each.replace(/^["']|["']$/g, ''),
   )
   const placeholders = [...template.matchAll(/\$(\d+)/g)].map((match) => ({ match, number: Number(match[1]) }))
   const last = placeholders.reduce((most, { number }) => Math.max(most, number), 0)
   const argumentAt = (number: number): string => {
-    if (number > listed.length) return ''
+    if (number > words.length) return ''
     // OpenCode has no `$0`, and JavaScript writes `undefined` for it.
-    return number === last ? listed.slice(number - 1).join(' ') : String(listed[number - 1])
+    return number === last ? words.slice(number - 1).join(' ') : String(words[number - 1])
   }
-  const whole = { text: template, origins: Array.from({ length: template.length }, (_, at) => at) }
-  const numbered = replaced(whole, placeholders, ({ number }) => ({ text: argumentAt(number), origin: fromPerson }))
+  const unfilled = { text: template, origins: Array.from({ length: template.length }, (_, at) => at) }
+  const numbered = replaceMatches(unfilled, placeholders, ({ number }) => ({
+    text: argumentAt(number),
+    origin: fromPerson,
+  }))
   const wholes = [...numbered.text.matchAll(/\$ARGUMENTS/g)].map((match) => ({ match }))
-  const filled = replaced(numbered, wholes, () => ({ text: args.replaceAll('$$', '$'), origin: fromPerson }))
+  const filled = replaceMatches(numbered, wholes, () => ({ text: args.replaceAll('$$', '$'), origin: fromPerson }))
   const isNamed = placeholders.length > 0 || template.includes('$ARGUMENTS')
-  return isNamed || args.trim() === '' ? filled : appended(filled, `\n\n${args}`)
+  return isNamed || args.trim() === '' ? filled : appendArguments(filled, `\n\n${args}`)
 }
 
-/** Replaces each match. */
-function replaced<T extends { readonly match: RegExpExecArray }>(
+/** Replaces each match by its new text, whose origin is that of `textOf`. Matches must be in order. */
+function replaceMatches<T extends { readonly match: RegExpExecArray }>(
   before: ExpandedCommand,
   matches: readonly T[],
   textOf: (match: T) => { readonly text: string; readonly origin: number },
@@ -82,9 +85,9 @@ function replaced<T extends { readonly match: RegExpExecArray }>(
   const texts: string[] = []
   const origins: (readonly number[])[] = []
   let at = 0
-  for (const one of matches) {
-    const { index, 0: found } = one.match
-    const { text, origin } = textOf(one)
+  for (const next of matches) {
+    const { index, 0: found } = next.match
+    const { text, origin } = textOf(next)
     texts.push(before.text.slice(at, index), text)
     origins.push(
       before.origins.slice(at, index),
@@ -95,17 +98,18 @@ function replaced<T extends { readonly match: RegExpExecArray }>(
   return { text: [...texts, before.text.slice(at)].join(''), origins: [...origins, before.origins.slice(at)].flat() }
 }
 
-function appended({ text, origins }: ExpandedCommand, more: string): ExpandedCommand {
-  return { text: text + more, origins: [...origins, ...Array.from({ length: more.length }, () => fromPerson)] }
+/** Appends a text of the person, with its origins. */
+function appendArguments({ text, origins }: ExpandedCommand, args: string): ExpandedCommand {
+  return { text: text + args, origins: [...origins, ...Array.from({ length: args.length }, () => fromPerson)] }
 }
 
-/** The start of each match in a text, with its end. */
-function placesOf(pattern: RegExp, text: string): ReadonlyMap<number, number> {
+/** Returns the start of each match in a text, with its end. */
+function matchPlaces(pattern: RegExp, text: string): ReadonlyMap<number, number> {
   return new Map([...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]))
 }
 
 /** Whether a match comes from the template as a whole, or from the output of one of its shell commands. */
-function isLiteral(
+function isFromTemplate(
   { index, 0: found }: RegExpExecArray,
   { origins }: ExpandedCommand,
   own: ReadonlyMap<number, number>,

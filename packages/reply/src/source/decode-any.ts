@@ -4,7 +4,7 @@ import type { FrameDecoder } from '../wire/reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
 
-/** Decodes recordings of either OpenCode generation, which it recognizes by each frame's shape. */
+/** Creates a decoder for recordings of either OpenCode generation, which it recognizes by each frame's shape. */
 export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
   const first = createTextDecoder(options)
   /** Created at the first frame of its generation, because most recordings have none. */
@@ -15,7 +15,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
       if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
       const delta = second?.decodeUnparsed(data, at)
       if (delta) return delta === 'nothing' ? undefined : delta
-      const value = parsed(data)
+      const value = parseOrUndefined(data)
       // Reports the malformed frame.
       if (value === undefined) return first.decode(data, at)
       if (isFields(value) && ('properties' in value || 'payload' in value)) return first.decodeParsed(data, value, at)
@@ -25,7 +25,8 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
   }
 }
 
-function parsed(data: string): unknown {
+/** Parses JSON. Undefined for an invalid text. */
+function parseOrUndefined(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {

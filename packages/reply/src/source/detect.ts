@@ -16,42 +16,42 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   const second = createOpenCode2(options)
   const fetcher = createFetcher({ ...options, isLong: () => false })
   let current = first
-  let isKnown = false
-  let asked: Promise<void> | undefined
+  let isDetected = false
+  let healthRequest: Promise<void> | undefined
   return {
     name: address.url,
     connect,
     startReading,
-    learn: async () => await (await chosen()).learn(),
-    session: async (place) => await (await chosen()).session(place),
-    message: async (place, messageID) => await (await chosen()).message(place, messageID),
-    children: async (place) => await (await chosen()).children(place),
-    working: async (directory) => await (await chosen()).working(directory),
-    asks: async (directory) => await (await chosen()).asks(directory),
-    sessions: async (query) => await (await chosen()).sessions(query),
-    newestTime: async (directory) => await (await chosen()).newestTime(directory),
-    spelled: async (directory) => await (await chosen()).spelled(directory),
-    create: async (input) => await (await chosen()).create(input),
-    guard: async (target) => await (await chosen()).guard(target),
-    prompt: async (place, prompt) => await (await chosen()).prompt(place, prompt),
-    command: async (place, command) => await (await chosen()).command(place, command),
-    waiting: async (place) => (await (await chosen()).waiting?.(place)) ?? [],
-    withdraw: async (place, messageID) => (await (await chosen()).withdraw?.(place, messageID)) ?? false,
-    answer: async (ask, answer, signal) => await (await chosen()).answer(ask, answer, signal),
-    reject: async (ask, message, signal) => await (await chosen()).reject(ask, message, signal),
-    abort: async (place) => await (await chosen()).abort(place),
-    models: async (directory) => await (await chosen()).models(directory),
-    agents: async (directory) => await (await chosen()).agents(directory),
-    commands: async (directory) => await (await chosen()).commands(directory),
-    savedRules: async () => (await (await chosen()).savedRules?.()) ?? lacks('savedRules'),
+    learn: async () => await (await detectSource()).learn(),
+    session: async (place) => await (await detectSource()).session(place),
+    message: async (place, messageID) => await (await detectSource()).message(place, messageID),
+    children: async (place) => await (await detectSource()).children(place),
+    working: async (directory) => await (await detectSource()).working(directory),
+    asks: async (directory) => await (await detectSource()).asks(directory),
+    sessions: async (query) => await (await detectSource()).sessions(query),
+    newestTime: async (directory) => await (await detectSource()).newestTime(directory),
+    spelled: async (directory) => await (await detectSource()).spelled(directory),
+    create: async (input) => await (await detectSource()).create(input),
+    guard: async (target) => await (await detectSource()).guard(target),
+    prompt: async (place, prompt) => await (await detectSource()).prompt(place, prompt),
+    command: async (place, command) => await (await detectSource()).command(place, command),
+    waiting: async (place) => (await (await detectSource()).waiting?.(place)) ?? [],
+    withdraw: async (place, messageID) => (await (await detectSource()).withdraw?.(place, messageID)) ?? false,
+    answer: async (ask, answer, signal) => await (await detectSource()).answer(ask, answer, signal),
+    reject: async (ask, message, signal) => await (await detectSource()).reject(ask, message, signal),
+    abort: async (place) => await (await detectSource()).abort(place),
+    models: async (directory) => await (await detectSource()).models(directory),
+    agents: async (directory) => await (await detectSource()).agents(directory),
+    commands: async (directory) => await (await detectSource()).commands(directory),
+    savedRules: async () => (await (await detectSource()).savedRules?.()) ?? throwUnsupported('savedRules'),
     removeRule: async (id) => {
-      const { removeRule = () => lacks('removeRule') } = await chosen()
+      const { removeRule = () => throwUnsupported('removeRule') } = await detectSource()
       await removeRule(id)
     },
-    fork: async (place, messageID) => await (await chosen()).fork(place, messageID),
-    revert: async (place, messageID) => await (await chosen()).revert(place, messageID),
-    unrevert: async (place) => await (await chosen()).unrevert(place),
-    compact: async (place, model) => await (await chosen()).compact(place, model),
+    fork: async (place, messageID) => await (await detectSource()).fork(place, messageID),
+    revert: async (place, messageID) => await (await detectSource()).revert(place, messageID),
+    unrevert: async (place) => await (await detectSource()).unrevert(place),
+    compact: async (place, model) => await (await detectSource()).compact(place, model),
     close: () => {
       fetcher.close()
       first.close()
@@ -59,7 +59,8 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     },
   }
 
-  function lacks(call: string): never {
+  /** Throws `unsupported` for a call that only version 2 has. */
+  function throwUnsupported(call: string): never {
     throw new ReplyError(
       'unsupported',
       `${address.url} has no "${call}": OpenCode 1 keeps its "always" rules in memory until it exits.`,
@@ -70,34 +71,39 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
     const [likely, other] = current === first ? [first, second] : [second, first]
     try {
-      return yield* opened(likely, connection)
+      return yield* connectTo(likely, connection)
     } catch (error) {
-      if (!isOfAnother(error)) throw error
+      if (!isNotThisVersion(error)) throw error
       // If the other one fails too, the first error explains the problem.
-      yield* opened(other, connection, error)
+      yield* connectTo(other, connection, error)
     }
   }
 
-  async function* opened(
+  /**
+   * Yields a source's events, and selects the source at the first of them. If it isn't the server's version either,
+   * throws the earlier error.
+   */
+  async function* connectTo(
     source: OpenCodeSource,
     connection: ConnectionOptions,
-    before?: unknown,
+    earlierError?: unknown,
   ): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
     try {
       for await (const events of source.connect(connection)) {
         current = source
-        isKnown = true
+        isDetected = true
         yield events
       }
     } catch (error) {
-      throw before !== undefined && isOfAnother(error) ? before : error
+      throw earlierError !== undefined && isNotThisVersion(error) ? earlierError : error
     }
   }
 
+  /** Begins a reading of the detected source, at its first call. */
   function startReading(): Reading {
     let started: Promise<Reading> | undefined
     const reading = (): Promise<Reading> => {
-      started ??= chosen().then((source) => source.startReading())
+      started ??= detectSource().then((source) => source.startReading())
       return started
     }
     return {
@@ -106,32 +112,38 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     }
   }
 
-  async function chosen(): Promise<OpenCodeSource> {
-    if (!isKnown) {
-      asked ??= ask().finally(() => {
-        asked = undefined
+  /**
+   * Returns the source of the server's version. Requests its health first if the version is unknown, once for
+   * simultaneous calls.
+   */
+  async function detectSource(): Promise<OpenCodeSource> {
+    if (!isDetected) {
+      healthRequest ??= requestHealth().finally(() => {
+        healthRequest = undefined
       })
-      await asked
+      await healthRequest
     }
     return current
   }
 
   /**
-   * Version 1 answers with its web app, or from 1.18 on with a health response without a process id. If nothing
-   * answers, the call itself will report the problem.
+   * Requests `GET /api/health` and selects version 1 or 2 by the response. Selects nothing if the server doesn't
+   * answer: then the call itself reports the problem. Version 1 answers with its web app, or from 1.18 on with a health
+   * response without a process id.
    */
-  async function ask(): Promise<void> {
+  async function requestHealth(): Promise<void> {
     const { authorization } = address
     const headers = { accept: 'application/json', ...(authorization !== undefined && { authorization }) }
     const request = new Request(`${address.url}/api/health`, { headers })
     const response = await fetcher.fetch(request).catch(() => undefined)
-    if (!response || isKnown) return
+    if (!response || isDetected) return
     const health: unknown = await response.json().catch(() => undefined)
     current = typeof health === 'object' && health !== null && 'pid' in health ? second : first
-    isKnown = response.ok
+    isDetected = response.ok
   }
 }
 
-function isOfAnother(error: unknown): boolean {
+/** Whether the error says that the server isn't OpenCode of the source's version. */
+function isNotThisVersion(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'not-opencode'
 }

@@ -13,7 +13,7 @@ export interface PermissionRule {
  * Permissions that change nothing, run nothing and send nothing out: they read the project, or talk to the person. All
  * others ask, including those of unknown tools such as MCP tools.
  */
-const harmless = [
+const harmlessPermissions = [
   'read',
   'glob',
   'grep',
@@ -34,7 +34,7 @@ const secretFiles: readonly PermissionRule[] = [
 ]
 
 /** The permissions that let OpenCode 1 and 2 act, and the name of a tool that neither has. */
-const acting = [
+const actingPermissions = [
   'bash',
   'shell',
   'edit',
@@ -52,39 +52,40 @@ const acting = [
  * The server's own folders, for example for long outputs and for skills. They stay allowed as external directories,
  * because each action there is asked itself.
  */
-const ofOpenCode = /[/\\]\.?opencode[/\\]/
+const openCodeFolder = /[/\\]\.?opencode[/\\]/
 
 /**
  * Whether an agent with these rules asks before it acts, except on inputs that its config names. Narrow patterns that
  * are allowed, such as `git status *`, are the config author's choice.
  */
 export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
-  return acting.every((name) => {
+  return actingPermissions.every((name) => {
     const last = rules.findLast((rule) => {
-      const isForAll = rule.action === 'allow' ? isWide(rule.pattern) : rule.pattern === '*'
-      return isForAll && matches(rule.permission, name)
+      const isForAll = rule.action === 'allow' ? isWidePattern(rule.pattern) : rule.pattern === '*'
+      return isForAll && matchesPermission(rule.permission, name)
     })
     return last !== undefined && last.action !== 'allow'
   })
 }
 
-/** Whether these rules take a tool away from the agent. OpenCode goes by the tool's last rule, whatever its pattern. */
-export function isTakenAway(tool: string, rules: readonly PermissionRule[]): boolean {
-  const last = rules.findLast(({ permission }) => matches(permission, tool))
+/** Whether these rules deny a tool for every input. OpenCode goes by the tool's last rule, whatever its pattern. */
+export function isDenied(tool: string, rules: readonly PermissionRule[]): boolean {
+  const last = rules.findLast(({ permission }) => matchesPermission(permission, tool))
   return last?.pattern === '*' && last.action === 'deny'
 }
 
 /**
- * The rules of a session whose agent asks before it acts. Allowed actions are asked, while asked and denied ones stay
- * so. A sub-agent's session doesn't inherit rules that ask, so starting one is asked.
+ * Returns the rules that make an agent ask before it acts: first "ask" for everything, then the agent's rules with
+ * "ask" instead of "allow". Denied, asked and harmless permissions stay as they are. A sub-agent's session doesn't
+ * inherit rules that ask, so starting one is asked.
  */
-export function guardRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
+export function toGuardRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
   return [
     { permission: '*', pattern: '*', action: 'ask' },
     ...agent.flatMap((rule): readonly PermissionRule[] => {
       if (rule.action !== 'allow' || isHarmless(rule.permission)) return [rule]
-      if (rule.permission === 'external_directory' && ofOpenCode.test(rule.pattern)) return [rule]
-      const allowed = harmless.filter((name) => matches(rule.permission, name))
+      if (rule.permission === 'external_directory' && openCodeFolder.test(rule.pattern)) return [rule]
+      const allowed = harmlessPermissions.filter((name) => matchesPermission(rule.permission, name))
       return [
         { permission: rule.permission, pattern: rule.pattern, action: 'ask' },
         ...allowed.map((permission) => ({ permission, pattern: rule.pattern, action: 'allow' as const })),
@@ -95,30 +96,31 @@ export function guardRules(agent: readonly PermissionRule[]): readonly Permissio
 }
 
 /** Whether `rules` end with `last`, so that the rules before no longer count. */
-export function endWith(rules: readonly PermissionRule[], last: readonly PermissionRule[]): boolean {
+export function endsWithRules(rules: readonly PermissionRule[], last: readonly PermissionRule[]): boolean {
   const tail = rules.slice(rules.length - last.length)
-  return tail.length === last.length && last.every((rule, at) => isEqual(rule, tail[at]))
+  return tail.length === last.length && last.every((rule, at) => isSameRule(rule, tail[at]))
 }
 
-/** The error for a server that can't be made to ask. `cure` is the operator's fix. */
-export function unguarded(name: string, cure: string): ReplyError {
+/** Returns the error for a server that can't be made to ask. `cure` is the operator's fix. */
+export function unguardedError(name: string, cure: string): ReplyError {
   return new ReplyError('unguarded', `${name} would run commands and edit files without asking. ${cure}`)
 }
 
-function isEqual(one: PermissionRule, other: PermissionRule | undefined): boolean {
-  return one.permission === other?.permission && one.pattern === other.pattern && one.action === other.action
+function isSameRule(rule: PermissionRule, other: PermissionRule | undefined): boolean {
+  return rule.permission === other?.permission && rule.pattern === other.pattern && rule.action === other.action
 }
 
 function isHarmless(permission: string): boolean {
-  return harmless.some((name) => name === permission)
+  return harmlessPermissions.some((name) => name === permission)
 }
 
 /** Whether a pattern only has wildcards and characters of the root, the home or a folder: `*`, `**`, `~/*`. */
-function isWide(pattern: string): boolean {
+function isWidePattern(pattern: string): boolean {
   return /^[*?/~.]+$/.test(pattern)
 }
 
-function matches(permission: string, name: string): boolean {
+/** Whether a rule's permission, which may have the wildcards `*` and `?`, matches this name as a whole. */
+function matchesPermission(permission: string, name: string): boolean {
   const source = permission
     .split('*')
     .map((text) => text.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('?', '.'))

@@ -7,9 +7,9 @@ const randomDigits = 14
 const perMs = 4096
 
 /**
- * Creates message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock (milliseconds × 4096 + a
- * counter, so it wraps around every 2.2 years), then 14 random letters and digits. Servers of both generations only
- * require the prefix.
+ * Returns a function that creates message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock
+ * (milliseconds × 4096 + a counter, so it wraps around every 2.2 years), then 14 random letters and digits. Servers of
+ * both generations only require the prefix.
  */
 export function createMessageIDs(options: {
   readonly clock: Clock

@@ -1,7 +1,10 @@
 import { isRunStart } from '../track/run-boundaries.ts'
 import type { MessageRead, Reach } from './port.ts'
 
-/** Whether the messages go back far enough: they include the beginning of the wanted run, and a message before it. */
+/**
+ * Whether the messages go back far enough: they include the beginning of the run that `Reach` requires, and a message
+ * before it.
+ */
 export function reaches(
   messages: readonly MessageRead[],
   { since = Number.POSITIVE_INFINITY, messageIDs }: Reach,

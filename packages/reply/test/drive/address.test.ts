@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { toAddress, unauthorized } from '../../src/source/http/address.ts'
+import { toAddress, unauthorizedError } from '../../src/source/http/address.ts'
 
 const env = {
   OPENCODE_URL: 'http://elsewhere:1/',
@@ -44,7 +44,7 @@ describe('with a url', () => {
 })
 
 test('the error for refused credentials names what the caller has to set', () => {
-  const words = (address: Parameters<typeof unauthorized>[0]) => unauthorized(address, 401).message
+  const words = (address: Parameters<typeof unauthorizedError>[0]) => unauthorizedError(address, 401).message
   expect(words(toAddress({}, {}))).toMatch(/requires a password \(401\): set OPENCODE_SERVER_PASSWORD/)
   expect(words(toAddress({}, env))).toMatch(/rejected the credentials \(401\): set OPENCODE_SERVER_PASSWORD/)
   expect(words(toAddress({ url: 'http://here:2' }, env))).toMatch(/connect\(\) needs .* as password/)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { asksBeforeActing, guardRules, isTakenAway, type PermissionRule } from '../../src/source/guard-rules.ts'
+import { asksBeforeActing, isDenied, type PermissionRule, toGuardRules } from '../../src/source/guard-rules.ts'
 
 const rule = (permission: string, pattern: string, action: PermissionRule['action']): PermissionRule => ({
   permission,
@@ -27,14 +27,14 @@ test.each<[string, readonly PermissionRule[], boolean]>([
   ['a later ask', [rule('bash', '*', 'allow'), asking], true],
 ])('whether an agent asks before it acts: %s', (_, rules, asks) => {
   expect(asksBeforeActing(rules)).toBe(asks)
-  expect(asksBeforeActing(guardRules(rules))).toBe(true)
+  expect(asksBeforeActing(toGuardRules(rules))).toBe(true)
 })
 
 test('what is denied or asked stays so, and only reading stays allowed', () => {
   const kept = [rule('edit', '*', 'deny'), rule('bash', 'rm *', 'deny'), rule('read', 'docs/*', 'ask')]
   const own = rule('external_directory', '/home/ann/.local/share/opencode/tool-output/*', 'allow')
   const wide = rule('external_directory', '/srv/*', 'allow')
-  const rules = guardRules([rule('*', '*', 'allow'), ...kept, own, wide, rule('glob', 'src/*', 'allow')])
+  const rules = toGuardRules([rule('*', '*', 'allow'), ...kept, own, wide, rule('glob', 'src/*', 'allow')])
   for (const one of [...kept, own, rule('glob', 'src/*', 'allow')]) expect(rules).toContainEqual(one)
   expect(rules).toContainEqual({ ...wide, action: 'ask' })
   const allowed = rules.filter(({ action }) => action === 'allow').map(({ permission }) => permission)
@@ -48,7 +48,7 @@ test('what is denied or asked stays so, and only reading stays allowed', () => {
 
 test('a tool is taken away by the last rule for it alone', () => {
   const denied = rule('bash', '*', 'deny')
-  expect(isTakenAway('bash', [asking, denied])).toBe(true)
-  expect(isTakenAway('bash', [denied, asking])).toBe(false)
-  expect(isTakenAway('bash', [denied, rule('bash', 'git *', 'ask')])).toBe(false)
+  expect(isDenied('bash', [asking, denied])).toBe(true)
+  expect(isDenied('bash', [denied, asking])).toBe(false)
+  expect(isDenied('bash', [denied, rule('bash', 'git *', 'ask')])).toBe(false)
 })

@@ -7,84 +7,93 @@ import type * as z from 'zod/mini'
 export type Check = (value: unknown) => boolean
 
 /**
- * Compiles a schema to a predicate. Zod copies everything it parses, which is most of the work on a stream where every
- * event is read once. The predicate copies nothing, and a matching value is used as it is. Returns true only if the
- * schema would accept the value and return it unchanged, so an unsupported kind of schema never matches.
- *
- * Reads a private field of zod, which another version may move or change. If the field isn't in the known form, nothing
- * matches and zod parses every value: slower, with the same result.
+ * Returns a schema's predicate. It returns true only if the schema would accept the value and return it unchanged, so
+ * an unsupported kind of schema never matches. Zod copies everything it parses, which is most of the work on a stream
+ * where every event is read once. The predicate copies nothing. Reads a private field of zod, which another version may
+ * move or change. If the field isn't in the known form, nothing matches and zod parses every value: slower, with the
+ * same result.
  */
 export function checkOf(schema: z.core.$ZodType): Check {
   try {
-    return compiled(schema)
+    return compileCheck(schema)
   } catch {
-    return never
+    return matchesNothing
   }
 }
 
-/** Throws if a description is missing or has another form, at any depth. */
-function compiled(schema: z.core.$ZodType): Check {
+/** Returns the schema's predicate. Throws if a description is missing or has another form, at any depth. */
+function compileCheck(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'object':
       // Unknown keys survive only if the schema is loose.
-      return def.catchall?._zod.def.type === 'unknown' && isObject(def.shape) ? objectCheck(def.shape) : never
+      return def.catchall?._zod.def.type === 'unknown' && isObject(def.shape) ? objectCheck(def.shape) : matchesNothing
     case 'string':
       return stringCheck(def.checks ?? [])
     case 'number':
-      return def.checks?.length ? never : (value) => Number.isFinite(value)
+      return def.checks?.length ? matchesNothing : (value) => Number.isFinite(value)
     case 'boolean':
       return (value) => typeof value === 'boolean'
     case 'unknown':
       return () => true
     case 'optional':
-      return either((value) => value === undefined, compiled(def.innerType))
+      return either((value) => value === undefined, compileCheck(def.innerType))
     case 'nullable':
-      return either((value) => value === null, compiled(def.innerType))
+      return either((value) => value === null, compileCheck(def.innerType))
     case 'literal':
-      return Array.isArray(def.values) ? oneOf(def.values) : never
+      return Array.isArray(def.values) ? oneOf(def.values) : matchesNothing
     case 'enum':
       return oneOf(Object.values(def.entries))
     case 'array':
-      return def.checks?.length ? never : arrayCheck(compiled(def.element))
+      return def.checks?.length ? matchesNothing : arrayCheck(compileCheck(def.element))
     case 'record':
-      return def.valueType._zod.def.type === 'unknown' && def.keyType._zod.def.type === 'string' ? isObject : never
+      return def.valueType._zod.def.type === 'unknown' && def.keyType._zod.def.type === 'string'
+        ? isObject
+        : matchesNothing
     case 'union':
-      return def.options.map(compiled).reduce(either)
+      return def.options.map(compileCheck).reduce(either)
     default:
-      return never
+      return matchesNothing
   }
 }
 
-function never(): boolean {
+/** Matches no value, so that zod parses each. */
+function matchesNothing(): boolean {
   return false
 }
 
+/** Matches what one of the two checks matches. */
 function either(a: Check, b: Check): Check {
   return (value) => a(value) || b(value)
 }
 
+/** Matches exactly these values. */
 function oneOf(values: readonly unknown[]): Check {
   return (value) => values.includes(value)
 }
 
+/** Matches strings of the minimum length, if there is one. Matches nothing if the schema has any other check. */
 function stringCheck(checks: readonly z.core.$ZodCheck<never>[]): Check {
   if (checks.length === 0) return (value) => typeof value === 'string'
   const [only] = checks.map(({ _zod }) => _zod.def as z.core.$ZodCheckMinLengthDef)
-  if (checks.length > 1 || only?.check !== 'min_length') return never
+  if (checks.length > 1 || only?.check !== 'min_length') return matchesNothing
   const { minimum } = only
   return (value) => typeof value === 'string' && value.length >= minimum
 }
 
+/** Matches arrays whose items all match. */
 function arrayCheck(check: Check): Check {
   return (value) => Array.isArray(value) && value.every(check)
 }
 
-/** Iterates over the value's keys, because most of a schema's are optional and looking up an absent one is slow. */
+/**
+ * Matches objects with all required fields, whose known fields match. Iterates over the value's keys, because most of a
+ * schema's are optional and looking up an absent one is slow.
+ */
 function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   const fields = new Map(
     Object.entries(shape).map(([key, schema]) => {
-      const check = compiled(schema)
+      const check = compileCheck(schema)
       // An `unknown` field accepts any value but must be present.
       const isOptional = check(undefined) && schema._zod.def.type !== 'unknown'
       return [key, { check, needed: isOptional ? 0 : 1 }]
@@ -104,6 +113,7 @@ function objectCheck(shape: Readonly<Record<string, z.core.$ZodType>>): Check {
   }
 }
 
+/** Whether a value is an object other than null and an array. */
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

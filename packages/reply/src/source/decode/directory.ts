@@ -4,7 +4,10 @@ interface Placed {
   directory?: string | undefined
 }
 
-/** Mutates the event, because copying it takes longer. Nothing else has it yet. The directory in it takes precedence. */
-export function giveDirectory(event: Placed, directory: string): void {
+/**
+ * Sets the directory of a session's event that has none. Does nothing for an event without a session. Mutates the
+ * event, because copying it takes longer and nothing else has it yet.
+ */
+export function setDirectory(event: Placed, directory: string): void {
   if (event.sessionID !== undefined) event.directory ??= directory
 }

@@ -5,7 +5,10 @@ const brace = 125
 /** V8 copies shorter slices. Longer ones share the memory of the original text. */
 const copiedLength = 13
 
-/** Returns the JSON string whose quotes are at these positions. Undefined if there is another text. */
+/**
+ * Returns the value of the JSON string whose quotes are at these positions. Undefined if they aren't the quotes of a
+ * string.
+ */
 export function stringIn(data: string, opening: number, closing: number): string | undefined {
   if (opening >= closing || data.charAt(opening) !== '"') return undefined
   if (closing - opening <= copiedLength && isPlain(data, opening + 1, closing)) return data.slice(opening + 1, closing)
@@ -30,17 +33,17 @@ function isPlain(data: string, from: number, to: number): boolean {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Copies a text, because V8's slices share the memory of the original. */
-export function copied(text: string): string {
+/** Returns a copy of a text, because V8's slices share the memory of the original. */
+export function copyText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** Copies several texts without quotes, backslashes and control characters, in a fraction of the time. */
-export function copiedPlain(texts: readonly string[]): readonly string[] {
+/** Returns copies of several texts without quotes, backslashes and control characters, in a fraction of the time. */
+export function copyPlainTexts(texts: readonly string[]): readonly string[] {
   return JSON.parse(`["${texts.join('","')}"]`)
 }
 
-/** Comparing a slice takes a fraction of the time of `startsWith`. */
+/** Whether this text is at this index. Comparing a slice takes a fraction of the time of `startsWith`. */
 export function isAt(data: string, at: number, text: string): boolean {
   return data.slice(at, at + text.length) === text
 }
@@ -50,8 +53,11 @@ export function endsAsFrame(data: string): boolean {
   return data.charCodeAt(data.length - 1) === brace
 }
 
-/** The end of a frame whose last value is a string, from that string's closing quote on. */
-export function endOf(data: string): string | undefined {
+/**
+ * Returns the end of a frame whose last value is a string, from that string's closing quote on. Undefined if the frame
+ * ends otherwise.
+ */
+export function endFromQuote(data: string): string | undefined {
   const end = /"[}\s]*$/.exec(data.slice(-64))?.[0]
-  return end === undefined ? undefined : copied(end)
+  return end === undefined ? undefined : copyText(end)
 }

@@ -1,5 +1,5 @@
-/** Sets an entry as the newest one, and removes the oldest if there are too many. */
-export function putNewest<V>(
+/** Sets an entry as the newest one, and removes the oldest if there are more than `max`. */
+export function setNewest<V>(
   entries: Map<string, V>,
   { key, value, max }: { readonly key: string; readonly value: V; readonly max: number },
 ): void {
@@ -17,14 +17,14 @@ export function putNewest<V>(
 export const parsedFirst = 16
 
 /**
- * Counts the parsed frames of each part, for the newest `max` parts. The returned function tells whether a template
- * pays off.
+ * Returns a function that counts the parsed frames of a part and returns whether there are enough for a template to pay
+ * off. Keeps the counts of the newest `max` parts.
  */
-export function createRepeats(max: number): (key: string) => boolean {
+export function createRepeatCounter(max: number): (key: string) => boolean {
   const counts = new Map<string, number>()
   return (key) => {
     const value = (counts.get(key) ?? 0) + 1
-    putNewest(counts, { key, value, max })
+    setNewest(counts, { key, value, max })
     return value >= parsedFirst
   }
 }

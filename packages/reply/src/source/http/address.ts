@@ -26,45 +26,50 @@ const defaultUrl = 'http://127.0.0.1:4096'
  * `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url is not http(s).
  */
 export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
-  const isGiven = options.url !== undefined
-  const env = isGiven ? {} : environment
-  const given = options.url ?? (env.OPENCODE_URL || defaultUrl)
-  const parsed = URL.canParse(given) ? new URL(given) : undefined
+  const isPassed = options.url !== undefined
+  const env = isPassed ? {} : environment
+  const address = options.url ?? (env.OPENCODE_URL || defaultUrl)
+  const parsed = URL.canParse(address) ? new URL(address) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol)) {
-    const shown = JSON.stringify(given.replace(/^.*@/, '***@'))
-    const name = isGiven ? 'The url' : 'OPENCODE_URL'
+    const shown = JSON.stringify(address.replace(/^.*@/, '***@'))
+    const name = isPassed ? 'The url' : 'OPENCODE_URL'
     throw new ReplyError('invalid', `${name} ${shown} is not an http(s) address. Pass one like "${defaultUrl}".`)
   }
   const url = `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`
   const password =
-    options.password ?? (decoded(parsed.password) || env.OPENCODE_PASSWORD || env.OPENCODE_SERVER_PASSWORD || undefined)
+    options.password ??
+    (decodeOrKeep(parsed.password) || env.OPENCODE_PASSWORD || env.OPENCODE_SERVER_PASSWORD || undefined)
   const username =
-    options.username ?? (decoded(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
-  const cure = isGiven
+    options.username ??
+    (decodeOrKeep(parsed.username) || (!parsed.password && env.OPENCODE_SERVER_USERNAME) || 'opencode')
+  const cure = isPassed
     ? "connect() needs the server's OPENCODE_SERVER_PASSWORD as password, and its OPENCODE_SERVER_USERNAME, if set, as username. For OpenCode 2, pass the password that `opencode service get password` prints"
     : "set OPENCODE_SERVER_PASSWORD, and OPENCODE_SERVER_USERNAME if the server has one, to the server's values. For OpenCode 2, set OPENCODE_PASSWORD, which `opencode service get password` prints"
   if (password === undefined) return { url, cure }
   return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
 }
 
-/** The error for a response of 401 or 403. */
-export function unauthorized({ url, authorization, cure }: Address, status: number): ReplyError {
+/** Returns the error for a response of 401 or 403, with the fix. */
+export function unauthorizedError({ url, authorization, cure }: Address, status: number): ReplyError {
   const what = authorization === undefined ? 'requires a password' : 'rejected the credentials'
   return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)
 }
 
-/** Browsers have no `process`. */
+/** Returns `process.env`, or an empty object in browsers. */
 function processEnvironment(): Environment {
   return typeof process === 'undefined' ? {} : process.env
 }
 
-/** Works in browsers, where `btoa` takes one character per byte. */
+/** Returns the base64 of the text's UTF-8 bytes. `btoa` takes one character per byte. */
 function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))
 }
 
-/** Keeps a lone percent sign, because not all callers escape it. */
-function decoded(text: string): string {
+/**
+ * Decodes percent escapes. Returns the text unchanged if they are invalid, for example a lone percent sign, because not
+ * all callers escape it.
+ */
+function decodeOrKeep(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

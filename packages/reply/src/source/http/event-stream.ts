@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { createFrameReader, type FrameDecoder } from '../../wire/reader.ts'
-import { type Address, unauthorized } from './address.ts'
+import { type Address, unauthorizedError } from './address.ts'
 import { reasonOf } from './server-errors.ts'
 
 export interface EventStreamOptions {
@@ -25,37 +25,42 @@ export async function* readEventStream(
   const { address, clock, onError, decoder, onFrame } = options
   let isOpen = false
   try {
-    const body = await bodyOf(address, await options.open())
+    const body = await requireEventStream(address, await options.open())
     isOpen = true
     yield []
     const reader = createFrameReader({ onError, onFrame, decoder })
     for await (const chunk of body) yield reader.push(chunk, clock.now())
   } catch (cause) {
     if (cause instanceof ReplyError) throw cause
-    if (!isOpen) throw noServer(address, reasonOf(cause), cause)
+    if (!isOpen) throw unreachableError(address, reasonOf(cause), cause)
     const message = `The event stream of ${address.url} was interrupted (${reasonOf(cause)}).`
     throw new ReplyError('unreachable', message, { cause })
   }
 }
 
-/** The error for a server that can't be reached. */
-export function noServer({ url }: Address, reason: string, cause: unknown): ReplyError {
+/** Returns the error for a server that can't be reached. */
+export function unreachableError({ url }: Address, reason: string, cause: unknown): ReplyError {
   const message = `No OpenCode server at ${url} (${reason}). Start one with "opencode serve", or pass another url.`
   return new ReplyError('unreachable', message, { cause })
 }
 
-/** The headers of a request for a stream. */
+/** Returns the headers of a request for a stream. */
 export function streamHeaders({ authorization }: Address): Readonly<Record<string, string>> {
   return { accept: 'text/event-stream', ...(authorization !== undefined && { authorization }) }
 }
 
+/** Whether the response is a successful one with events. */
 export function isEventStream(response: Response): boolean {
   return response.ok && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 }
 
-async function bodyOf(address: Address, response: Response): Promise<AsyncIterable<Uint8Array>> {
+/**
+ * Returns the response's body. Otherwise cancels it and rejects: `unauthorized`, `refused` for a server's error, or
+ * `not-opencode`.
+ */
+async function requireEventStream(address: Address, response: Response): Promise<AsyncIterable<Uint8Array>> {
   const { status } = response
-  if (status === 401 || status === 403) throw unauthorized(address, status)
+  if (status === 401 || status === 403) throw unauthorizedError(address, status)
   if (response.body && isEventStream(response)) return response.body
   await response.body?.cancel()
   const type = response.headers.get('content-type') ?? 'no type'

@@ -14,6 +14,7 @@ export interface FetcherOptions {
 
 /** Makes calls to one server and reads each response whole. */
 export interface Fetcher {
+  /** Returns the response with its whole body. Retries reads twice and never retries writes. */
   fetch(request: Request): Promise<Response>
   /** Fails calls in flight and later ones with `closed`. */
   close(): void
@@ -28,22 +29,24 @@ const maxReads = 16
  */
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { clock, deadlineMs, maxAnswerBytes } = options
-  const turn = createSemaphore(maxReads)
-  const open = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
-  let closed: ReplyError | undefined
-  return { fetch: fetchRepeated, close }
+  const acquireRead = createSemaphore(maxReads)
+  const callsInFlight = new Set<{ readonly abort: AbortController; readonly stop: () => void }>()
+  let closedError: ReplyError | undefined
+  return { fetch: fetchWithRetries, close: abortCalls }
 
-  function close(): void {
-    closed = new ReplyError('closed', 'The connection was closed.')
-    for (const { abort, stop } of open) {
+  /** Makes calls in flight and later ones fail with `closed`, and stops their deadlines. */
+  function abortCalls(): void {
+    closedError = new ReplyError('closed', 'The connection was closed.')
+    for (const { abort, stop } of callsInFlight) {
       stop()
-      abort.abort(closed)
+      abort.abort(closedError)
     }
   }
 
-  async function fetchRepeated(request: Request): Promise<Response> {
+  /** Sends a write once. Sends a read up to three times, after it has waited for one of `maxReads` slots. */
+  async function fetchWithRetries(request: Request): Promise<Response> {
     if (request.method !== 'GET') return await fetchInTime(request)
-    const release = await turn()
+    const release = await acquireRead()
     try {
       return await fetchInTime(request)
         .catch((error: unknown) => fetchInTime(request, error))
@@ -53,9 +56,13 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     }
   }
 
+  /**
+   * Sends a request once and reads its whole body before the deadline. Rejects without sending if the fetcher is
+   * closed, the request was canceled, or an earlier attempt failed with a `ReplyError`, because a retry would be just
+   * as large or slow.
+   */
   async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
-    if (closed) throw closed
-    // A retry would be just as large or slow.
+    if (closedError) throw closedError
     if (failure instanceof ReplyError) throw failure
     const abort = new AbortController()
     // A call that is canceled before it was sent must not be sent.
@@ -65,7 +72,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     const expire = (): void => abort.abort(new ReplyError('unreachable', `no response within ${deadlineMs} ms`))
     const stop = options.isLong(request) ? () => {} : clock.after(deadlineMs, expire)
     const call = { abort, stop }
-    open.add(call)
+    callsInFlight.add(call)
     try {
       const response = await options.fetch(request, { signal: abort.signal })
       // The deadline includes the body, which may stall.
@@ -73,22 +80,24 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       return new Response(bytes.byteLength === 0 ? null : bytes, response)
     } finally {
       call.stop()
-      open.delete(call)
+      callsInFlight.delete(call)
       request.signal.removeEventListener('abort', cancel)
     }
   }
 }
 
-export function isClosed(error: unknown): boolean {
+/** Whether a call failed because the fetcher was closed. */
+export function isClosedError(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'closed'
 }
 
-export function isTooLarge(error: unknown): boolean {
+/** Whether a call failed because its response was too large. */
+export function isTooLargeError(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'too-large'
 }
 
 /**
- * Reads a response's body. Rejects with `too-large` above `maxBytes`: at once if the header announces more, otherwise
+ * Returns a response's body. Rejects with `too-large` above `maxBytes`: at once if the header announces more, otherwise
  * while reading, so it never holds more than that.
  */
 async function readBody(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -99,7 +108,7 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   let isTooLarge = Number(response.headers.get('content-length')) > maxBytes
   while (!isTooLarge) {
     const { done, value } = await reader.read()
-    if (done) return joined(pieces, length)
+    if (done) return joinBytes(pieces, length)
     length += value.byteLength
     isTooLarge = length > maxBytes
     if (!isTooLarge) pieces.push(value)
@@ -109,7 +118,8 @@ async function readBody(response: Response, maxBytes: number): Promise<Uint8Arra
   throw new ReplyError('too-large', `more than ${maxBytes} bytes`)
 }
 
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+/** Returns the pieces as one array of this length. */
+function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const all = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) {
@@ -119,25 +129,22 @@ function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<Array
   return all
 }
 
-/**
- * Lets at most `most` callers proceed at once. The others wait in order. Each caller releases its slot by calling the
- * returned function.
- */
-export function createSemaphore(most: number): () => Promise<() => void> {
+/** Returns a function that waits for one of `max` slots, in order, and resolves with a function that releases it. */
+export function createSemaphore(max: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
-  let taken = 0
+  let acquired = 0
   return async () => {
     // A waiting caller gets the slot directly from the one that releases it, so that no other caller can take it in
     // between.
-    if (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else taken += 1
+    if (acquired >= max) await new Promise<void>((resolve) => waiting.push(resolve))
+    else acquired += 1
     let isReleased = false
     return () => {
       if (isReleased) return
       isReleased = true
       const next = waiting.shift()
       if (next) next()
-      else taken -= 1
+      else acquired -= 1
     }
   }
 }

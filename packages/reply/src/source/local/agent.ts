@@ -5,7 +5,7 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type { AskAddress, Capabilities, SessionInfo, SessionRead, Source, SourcePrompt, WorkStatus } from '../port.ts'
-import { withoutDots } from '../without-dots.ts'
+import { resolveDots } from '../resolve-dots.ts'
 import { createAborter } from './abort.ts'
 import type { LocalAgent, LocalAgentOptions, LocalHistoryRun } from './agent-options.ts'
 import { createEventQueue } from './event-queue.ts'
@@ -65,7 +65,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     sessions: listSessions,
     newestTime: async (directory) =>
       (await listSessions({ directory })).map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
-    spelled: async (directory) => (await options.spelled?.(directory)) ?? withoutDots(directory),
+    spelled: async (directory) => (await options.spelled?.(directory)) ?? resolveDots(directory),
     create: createSession,
     prompt: async (place, prompt) => await sendPrompt(place, prompt, promptPartsOf(prompt)),
     command: async (place, { command, arguments: args = '', ...rest }) => {

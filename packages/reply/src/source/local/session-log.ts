@@ -20,7 +20,10 @@ export interface SessionLog {
   working(): WorkStatus | undefined
   /** Whether no run was dropped. */
   isWhole(): boolean
-  /** Returns a copy, for a session that was forked. It ends before this message, or is whole if the session has none such. */
+  /**
+   * Returns a log with the same runs, up to before this message. If no message has this id, it is whole and has the
+   * to-do list too.
+   */
   copy(before: string | undefined): SessionLog
 }
 
@@ -53,7 +56,10 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
     copy,
   }
 
-  /** Returns a log with the same runs and to-do list, up to before this message. Whole if no message has this id. */
+  /**
+   * Returns a log with the same runs, up to before this message. If no message has this id, it is whole and has the
+   * to-do list too.
+   */
   function copy(before: string | undefined): SessionLog {
     const log = createSessionLog(onChildDropped)
     for (const [promptID, { messages }] of runs)

@@ -1,8 +1,8 @@
 import { type OnError, ReplyError } from '../../error.ts'
 import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { describeType, excerptOf } from '../../text/excerpt.ts'
-import { giveDirectory } from '../decode/directory.ts'
-import { createSeen } from '../decode/seen.ts'
+import { setDirectory } from '../decode/directory.ts'
+import { createRepeatCheck } from '../decode/repeat-check.ts'
 import { type Frame, typeOfPlainFrame, unwrap } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'
 import { firstIssue, frameReaders } from './decode/read.ts'
@@ -42,7 +42,7 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
 }
 
 export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
-  const isRepeated = createSeen()
+  const isRepeated = createRepeatCheck()
   const deltas = createRepeatedDeltas()
   const texts = createGrowingTexts()
   return { decode, decodeValue, decodeUnparsed, decodeParsed }
@@ -92,7 +92,7 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     const directory = directoryOf(value)
     const decoded = frameReaders.get(type)?.(frame, { at, directory })
     if (!decoded || !('issues' in decoded)) {
-      if (decoded && directory !== undefined) giveDirectory(decoded, directory)
+      if (decoded && directory !== undefined) setDirectory(decoded, directory)
       return decoded
     }
     report(`Skipped a malformed event "${type}": ${firstIssue(decoded)}`, decoded)

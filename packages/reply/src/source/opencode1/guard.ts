@@ -1,4 +1,11 @@
-import { asksBeforeActing, endWith, guardRules, isTakenAway, type PermissionRule, unguarded } from '../guard-rules.ts'
+import {
+  asksBeforeActing,
+  endsWithRules,
+  isDenied,
+  type PermissionRule,
+  toGuardRules,
+  unguardedError,
+} from '../guard-rules.ts'
 import type { Guarded, GuardTarget } from '../port.ts'
 import { toReadAgentRules, toReadCommandStarts, toReadRules, toReadVersion } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
@@ -52,15 +59,16 @@ export function createSessionGuard(options: {
     const own = toReadRules(await rest.session(place))
     if (areGuarded && isSafe([...meant, ...own])) return 'always'
     const rules = rulesOver(meant)
-    if (endWith(own, rules)) return 'next-run'
+    if (endsWithRules(own, rules)) return 'next-run'
     await rest.addRules(place, rules)
-    if (endWith(toReadRules(await rest.session(place)), rules)) return 'next-run'
-    throw unguarded(`Session ${sessionID} of ${name}`, `This server can't add rules to it. ${cure}`)
+    if (endsWithRules(toReadRules(await rest.session(place)), rules)) return 'next-run'
+    throw unguardedError(`Session ${sessionID} of ${name}`, `This server can't add rules to it. ${cure}`)
   }
 
   async function requireRules(): Promise<void> {
     const version = toReadVersion(await rest.health())
-    if (!obeysSessionRules(version)) throw unguarded(`OpenCode ${version ?? 'of an unknown version'} at ${name}`, cure)
+    if (!obeysSessionRules(version))
+      throw unguardedError(`OpenCode ${version ?? 'of an unknown version'} at ${name}`, cure)
   }
 
   /** Whether all agents ask by the server's own config and have no shell, and the rules of the agent that answers. */
@@ -83,7 +91,7 @@ export function createSessionGuard(options: {
     const isByPrimary =
       answering === undefined || toReadAgentRules(agents).some((one) => one.name === answering && isPrimary(one))
     if (start && (start.subtask === false || (start.subtask !== true && isByPrimary))) return
-    throw unguarded(
+    throw unguardedError(
       `A sub-agent that the command /${command} starts`,
       `Only people who may approve can run it, unless the config of ${name} asks in all sessions: ${configLines}`,
     )
@@ -91,11 +99,11 @@ export function createSessionGuard(options: {
 }
 
 function rulesOver(agent: readonly PermissionRule[]): readonly PermissionRule[] {
-  return [...guardRules(agent), noShell]
+  return [...toGuardRules(agent), noShell]
 }
 
 function isSafe(rules: readonly PermissionRule[]): boolean {
-  return asksBeforeActing(rules) && isTakenAway(noShell.permission, rules)
+  return asksBeforeActing(rules) && isDenied(noShell.permission, rules)
 }
 
 /** Primary agents can be prompted. The list begins with the server's default agent. */

@@ -1,8 +1,8 @@
 import { isGone, type OnError, ReplyError, undefinedIfGone } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import { noDirectory } from '../http/server-errors.ts'
+import { noDirectoryError } from '../http/server-errors.ts'
 import type { SessionInfo } from '../port.ts'
-import { withoutDots } from '../without-dots.ts'
+import { resolveDots } from '../resolve-dots.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 import { isBeforeOneTwo, tellsMissing } from './version.ts'
@@ -58,7 +58,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
     if (known !== undefined) return known
     const reported = toReadDirectory(await rest.path(directory).catch(unlessUnanswered)) ?? directory
     await requireDirectory(directory)
-    const spelling = withoutDots(reported)
+    const spelling = resolveDots(reported)
     spellings.set(directory, spelling)
     return spelling
   }
@@ -66,7 +66,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   /** Checks the directory, because a wrong one looks like one without sessions, and its first prompt never ends. */
   async function requireDirectory(directory: string): Promise<void> {
     const { isListed, isEmpty } = await rest.listing(directory)
-    if (!isListed) throw noDirectory(name, directory)
+    if (!isListed) throw noDirectoryError(name, directory)
     if (!isEmpty || tellsMissing(toReadVersion(await rest.health().catch(() => undefined)))) return
     const message = `${name} finds nothing in the directory ${JSON.stringify(directory)}: it is empty or doesn't exist. If it should have files, correct \`directory\`.`
     onError(new ReplyError('refused', message))

@@ -4,9 +4,9 @@ import { ReplyError } from '../../error.ts'
 import type { Model } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { PermissionRule } from '../guard-rules.ts'
-import { type Address, unauthorized } from '../http/address.ts'
-import { noServer } from '../http/event-stream.ts'
-import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
+import { type Address, unauthorizedError } from '../http/address.ts'
+import { unreachableError } from '../http/event-stream.ts'
+import { createFetcher, type FetcherOptions, isClosedError, isTooLargeError } from '../http/fetcher.ts'
 import { reasonOf } from '../http/server-errors.ts'
 import type { AskAddress } from '../port.ts'
 
@@ -156,8 +156,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     request: Promise<Result>,
   ): Promise<{ readonly data: unknown; readonly response: Response }> {
     const { data, error, response } = await request.catch((cause: unknown): Result => ({ error: cause }))
-    if (!response && isTooLarge(error)) throw tooLarge(route)
-    if (!response && isClosed(error)) throw error
+    if (!response && isTooLargeError(error)) throw tooLarge(route)
+    if (!response && isClosedError(error)) throw error
     if (!response) throw unanswered(route, error)
     if (response.headers.get('content-type')?.startsWith('text/html')) throw notOpencode(route)
     if (error === undefined && response.ok) return { data, response }
@@ -166,7 +166,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
 
   function unanswered(route: string, cause: unknown): ReplyError {
     if (cause instanceof Error && cause.message.includes('text/html')) return notOpencode(route)
-    return noServer(address, `${reasonOf(cause)}, ${route}`, cause)
+    return unreachableError(address, `${reasonOf(cause)}, ${route}`, cause)
   }
 
   function tooLarge(route: string): ReplyError {
@@ -180,7 +180,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   function refused(route: string, status: number, error: unknown): ReplyError {
-    if (status === 401 || status === 403) return unauthorized(address, status)
+    if (status === 401 || status === 403) return unauthorizedError(address, status)
     if (status === 404)
       return new ReplyError('gone', `${address.url} no longer has this (404 at ${route}): ${reasonOf(error)}`)
     return new ReplyError('refused', `${address.url} refused ${route} (${status}): ${reasonOf(error)}`, {

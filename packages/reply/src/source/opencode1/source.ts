@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
-import { endWith, unguarded } from '../guard-rules.ts'
+import { endsWithRules, unguardedError } from '../guard-rules.ts'
 import type { Address } from '../http/address.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type {
@@ -100,8 +100,11 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   async function create(input: CreateInput): Promise<SessionInfo> {
     const rules = input.guarded ? await guarding.rulesFor(input) : []
     const session = await rest.create(input.directory, toCreateBody(input, rules))
-    if (!endWith(toReadRules(session), rules))
-      throw unguarded(`A new session of ${address.url}`, 'The server takes no rules for new sessions. Update OpenCode.')
+    if (!endsWithRules(toReadRules(session), rules))
+      throw unguardedError(
+        `A new session of ${address.url}`,
+        'The server takes no rules for new sessions. Update OpenCode.',
+      )
     return created('', session, input.directory)
   }
 

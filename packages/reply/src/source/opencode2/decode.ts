@@ -2,9 +2,9 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
 import { excerptOf } from '../../text/excerpt.ts'
 import type { FrameDecoder } from '../../wire/reader.ts'
-import { giveDirectory } from '../decode/directory.ts'
+import { setDirectory } from '../decode/directory.ts'
 import { endsAsFrame } from '../decode/json-text.ts'
-import { createSeen } from '../decode/seen.ts'
+import { createRepeatCheck } from '../decode/repeat-check.ts'
 import { frameOf, typeOfUnstored } from './decode/frame.ts'
 import { kindOf } from './decode/kinds.ts'
 import { createMemory, type Memory, missedBefore } from './decode/memory.ts'
@@ -23,7 +23,7 @@ export interface Decoder2 extends FrameDecoder {
 export function createDecoder2({ onError }: { readonly onError?: OnError | undefined } = {}): Decoder2 {
   const memory = createMemory()
   const deltas = createRepeatedDeltas()
-  const isRepeated = createSeen()
+  const isRepeated = createRepeatCheck()
   return { decode, decodeUnparsed, decodeValue, memory }
 
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
@@ -66,7 +66,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     if (read === undefined) return missed
     if (!('issues' in read)) {
       const { directory } = frame
-      if (directory !== undefined) for (const event of read) giveDirectory(event, directory)
+      if (directory !== undefined) for (const event of read) setDirectory(event, directory)
       return missedIn === undefined ? read : [...read, ...missed]
     }
     const [issue] = read.issues

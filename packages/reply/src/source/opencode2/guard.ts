@@ -1,4 +1,4 @@
-import { asksBeforeActing, unguarded } from '../guard-rules.ts'
+import { asksBeforeActing, unguardedError } from '../guard-rules.ts'
 import type { Guarded, GuardTarget } from '../port.ts'
 import { toReadAgentRules } from './decode/choices.ts'
 import { listIn } from './decode/rest.ts'
@@ -20,5 +20,5 @@ export async function requireGuard(
   const unasking = agents.filter(({ rules }) => !asksBeforeActing(rules)).map((agent) => agent.name)
   if (agents.length > 0 && unasking.length === 0) return 'always'
   const who = unasking.length === 0 ? 'An agent' : `The agent ${unasking[0]}`
-  throw unguarded(`${who} of ${name}`, `Add to the config of OpenCode: ${configLines}`)
+  throw unguardedError(`${who} of ${name}`, `Add to the config of OpenCode: ${configLines}`)
 }

@@ -1,7 +1,7 @@
 import { ReplyError } from '../../error.ts'
-import { type Address, unauthorized } from '../http/address.ts'
-import { noServer } from '../http/event-stream.ts'
-import { createFetcher, type FetcherOptions, isClosed, isTooLarge } from '../http/fetcher.ts'
+import { type Address, unauthorizedError } from '../http/address.ts'
+import { unreachableError } from '../http/event-stream.ts'
+import { createFetcher, type FetcherOptions, isClosedError, isTooLargeError } from '../http/fetcher.ts'
 import { reasonOf } from '../http/server-errors.ts'
 
 export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
@@ -63,12 +63,12 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     try {
       return await fetcher.fetch(request)
     } catch (cause) {
-      if (isClosed(cause)) throw cause
-      if (isTooLarge(cause)) {
+      if (isClosedError(cause)) throw cause
+      if (isTooLargeError(cause)) {
         const message = `${address.url} answered ${name} with more than ${maxAnswerBytes} bytes, so the response was not read. Raise maxAnswerBytes if the server really has that much data.`
         throw new ReplyError('too-large', message)
       }
-      throw noServer(address, `${reasonOf(cause)}, ${name}`, cause)
+      throw unreachableError(address, `${reasonOf(cause)}, ${name}`, cause)
     }
   }
 
@@ -82,7 +82,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   function refused(name: string, status: number, text: string): ReplyError {
-    if (status === 401 || status === 403) return unauthorized(address, status)
+    if (status === 401 || status === 403) return unauthorizedError(address, status)
     const reason = reasonOf(jsonOr(text))
     // A 409 for an ask means that it is already settled.
     if (status === 404 || (status === 409 && name.includes('/form/')))

@@ -3,7 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
-import { noDirectory } from '../http/server-errors.ts'
+import { noDirectoryError } from '../http/server-errors.ts'
 import { createMessageIDs } from '../message-id.ts'
 import type {
   AskAddress,
@@ -16,8 +16,8 @@ import type {
   SourceCommand,
   SourcePrompt,
 } from '../port.ts'
+import { resolveDots } from '../resolve-dots.ts'
 import { sharedRead } from '../shared-read.ts'
-import { withoutDots } from '../without-dots.ts'
 import { toFormAnswer } from './decode/ask.ts'
 import { toReadAgents, toReadCommands, toReadModels, toReadRules } from './decode/choices.ts'
 import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest.ts'
@@ -142,9 +142,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     const query = { 'location[directory]': directory }
     const location = await rest.get('/location', { query }).catch((cause: unknown) => {
       const isRefused = cause instanceof ReplyError && cause.type === 'refused'
-      throw isRefused ? noDirectory(address.url, directory, cause) : cause
+      throw isRefused ? noDirectoryError(address.url, directory, cause) : cause
     })
-    return withoutDots(toReadSession({ id: '_', location })?.directory ?? directory)
+    return resolveDots(toReadSession({ id: '_', location })?.directory ?? directory)
   }
 
   async function create({ directory, title, agent, model, variant }: CreateInput): Promise<SessionInfo> {

@@ -1,5 +1,5 @@
 import { isFields } from '../../../fields.ts'
-import { endOf, isAt, stringIn } from '../../decode/json-text.ts'
+import { endFromQuote, isAt, stringIn } from '../../decode/json-text.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
 /** A frame that repeats a part's text before the delta. */
@@ -81,7 +81,7 @@ function templateOf(data: string, { delta, ...parsed }: Parsed): Template | unde
   const written = JSON.stringify(parsed.text)
   const textAt = data.indexOf(`"text":${written}`) + '"text":'.length
   const deltaAt = data.lastIndexOf('"delta":') + '"delta":'.length
-  const tail = endOf(data)
+  const tail = endFromQuote(data)
   const textEnd = textAt + written.length - 1
   if (tail === undefined || deltaAt <= textEnd) return undefined
   if (stringIn(data, deltaAt, data.length - tail.length) !== delta) return undefined

@@ -1,7 +1,7 @@
 import type { DeltaEvent } from '../../../event.ts'
 import type { Fields } from '../../../fields.ts'
-import { copied, endOf, isAt, stringIn } from '../../decode/json-text.ts'
-import { createRepeats, putNewest } from '../../decode/newest.ts'
+import { copyText, endFromQuote, isAt, stringIn } from '../../decode/json-text.ts'
+import { createRepeatCounter, setNewest } from '../../decode/newest.ts'
 import { type Frame, propertiesOf, unwrap } from './frame.ts'
 
 /** A delta whose frame is not parsed as a whole. It differs from an earlier one only in its id and its delta. */
@@ -36,7 +36,7 @@ const partLabel = '"partID":"'
  * takes most of the time.
  */
 export function createRepeatedDeltas() {
-  const isWorthTemplate = createRepeats(maxParts)
+  const isWorthTemplate = createRepeatCounter(maxParts)
   /** By their parts' ids. */
   const templates = new Map<string, Template>()
   let newest: Template | undefined
@@ -79,7 +79,7 @@ export function createRepeatedDeltas() {
     const { partID, field } = event
     const template = isWorthTemplate(`${partID} ${field}`) ? templateOf(data, event) : undefined
     if (!template) return
-    putNewest(templates, { key: partID, value: template, max: maxParts })
+    setNewest(templates, { key: partID, value: template, max: maxParts })
     newest = template
   }
 }
@@ -89,7 +89,7 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const frame = unwrap(event.raw)
   if (!frame) return undefined
   const opening = data.lastIndexOf(key) + key.length
-  const tail = endOf(data)
+  const tail = endFromQuote(data)
   const { id } = frame
   const idText = typeof id === 'string' ? JSON.stringify(id) : undefined
   const idAt = idText === undefined ? 0 : data.indexOf(`"id":${idText}`) + '"id":'.length
@@ -100,10 +100,10 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   const rest = { tail, partID: { from, to: from + event.partID.length }, frame, properties: propertiesOf(frame), event }
   const template =
     idText === undefined
-      ? { head: copied(data.slice(0, opening)), middle: undefined, ...rest }
+      ? { head: copyText(data.slice(0, opening)), middle: undefined, ...rest }
       : {
-          head: copied(data.slice(0, idAt + 1)),
-          middle: copied(data.slice(idAt + idText.length - 1, opening)),
+          head: copyText(data.slice(0, idAt + 1)),
+          middle: copyText(data.slice(idAt + idText.length - 1, opening)),
           ...rest,
         }
   return isTrue(template) ? template : undefined

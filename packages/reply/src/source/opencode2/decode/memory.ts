@@ -1,6 +1,6 @@
 import type { MessageHead } from '../../../event.ts'
 import type { SummaryStep } from '../../../reply.ts'
-import { putNewest } from '../../decode/newest.ts'
+import { setNewest } from '../../decode/newest.ts'
 import type { SessionInfo } from '../../port.ts'
 import type { Frame } from './frame.ts'
 import type { WireForm, WirePrompt } from './schema.ts'
@@ -110,7 +110,7 @@ export function createMemory(): Memory {
   function of(sessionID: string): SessionMemory {
     if (last?.info.sessionID === sessionID) return last
     last = sessions.get(sessionID) ?? freshOf(sessionID)
-    putNewest(sessions, { key: sessionID, value: last, max: maxSessions })
+    setNewest(sessions, { key: sessionID, value: last, max: maxSessions })
     return last
   }
 }

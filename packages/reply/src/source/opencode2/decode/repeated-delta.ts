@@ -1,6 +1,6 @@
 import type { DeltaEvent } from '../../../event.ts'
-import { copied, copiedPlain, isAt, stringIn } from '../../decode/json-text.ts'
-import { putNewest } from '../../decode/newest.ts'
+import { copyPlainTexts, copyText, isAt, stringIn } from '../../decode/json-text.ts'
+import { setNewest } from '../../decode/newest.ts'
 import { textPartID } from './part.ts'
 
 /** The text that all frames with deltas of one part share. They differ in their id, time and delta. */
@@ -86,20 +86,20 @@ export function createRepeatedDeltas() {
     const known = templates.get(middle)
     if (known) return known
     const template = templateOf(middle)
-    if (template) putNewest(templates, { key: template.middle, value: template, max: maxParts })
+    if (template) setNewest(templates, { key: template.middle, value: template, max: maxParts })
     return template
   }
 }
 
 /** Undefined if the text doesn't have the form that servers write. */
 function templateOf(text: string): Template | undefined {
-  const middle = copied(text)
+  const middle = copyText(text)
   const [, type, kind, directory, session, message, number] = form.exec(middle) ?? []
   if (type === undefined || session === undefined || message === undefined) return undefined
   const ordinal = Number(number)
   const part = textPartID(message, kind === 'text' ? 'text' : 'reasoning', ordinal)
   // V8 is slow to compare texts that were sliced or concatenated.
-  const [sessionID = session, messageID = message, partID = part] = copiedPlain([session, message, part])
+  const [sessionID = session, messageID = message, partID = part] = copyPlainTexts([session, message, part])
   const location = directory === undefined ? undefined : { directory }
   return { middle, type, location, sessionID, messageID, ordinal, partID }
 }

@@ -1,5 +1,8 @@
-/** Normalizes a path's text, without resolving links. For servers that return a directory as given. */
-export function withoutDots(directory: string): string {
+/**
+ * Returns an absolute path without `.`, `..` and repeated or trailing slashes, by its text: links are not resolved.
+ * Returns any other path unchanged.
+ */
+export function resolveDots(directory: string): string {
   if (!directory.startsWith('/')) return directory
   const names: string[] = []
   for (const name of directory.split('/')) {

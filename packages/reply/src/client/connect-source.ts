@@ -109,6 +109,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     ...queries,
   }
 
+  /** Posts a prompt and returns its stream at once. Throws `invalid` for a prompt that can't be posted. */
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     return startRun(server, toPromptRequest(input), runOptions)
   }
@@ -134,6 +135,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     }
   }
 
+  /** Runs a slash command and returns its stream at once. Throws `invalid` for a command without a name. */
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourceCommand(input)
     const request: RunRequest = {
@@ -145,11 +147,16 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     return startRun(server, request, runOptions)
   }
 
+  /** Aborts the target and resolves once the stop is confirmed. Rejects with `closed` after `close`. */
   async function abort(target: StopTarget): Promise<void> {
     if (isClosed) throw new ReplyError('closed', 'The connection was closed. Create a new one.')
     await abortTarget(target, aborting.abort)
   }
 
+  /**
+   * Ends the connection and all timers, settles open replies as lost, calls the `onClosed` listeners and closes the
+   * source.
+   */
   async function close(): Promise<void> {
     connection.close()
     idleCheck.stop()

@@ -106,6 +106,9 @@ export function createQueries(
     compact,
   }
 
+  /**
+   * Resolves with the newest run of a root session, as received here or read from the server. Undefined without a run.
+   */
   async function reply(sessionID: string): Promise<Reply | undefined> {
     await whenLive()
     const known = engine.newestReply(sessionID)
@@ -125,6 +128,7 @@ export function createQueries(
     return known && (!found || isSameRun(known, found)) ? known : found
   }
 
+  /** Lists root sessions that changed at `since` or later, the newest first, of one directory or of all. */
   async function sessions(query: Pick<SessionQuery, 'directory' | 'since'> = {}): Promise<readonly SessionInfo[]> {
     const { since } = query
     const within = query.directory === undefined ? undefined : await source.spelled(query.directory)
@@ -134,6 +138,7 @@ export function createQueries(
       .toSorted((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0))
   }
 
+  /** Replaces the session's history with a summary, written by the passed model or the one that answered last. */
   async function compact(sessionID: string, model?: Model): Promise<void> {
     const place = await findFor('compact', sessionID)
     await source.compact?.(place, model ?? (await requireLastModel(sessionID)))
@@ -151,7 +156,7 @@ export function createQueries(
     return requested === undefined ? undefined : await source.spelled(requested)
   }
 
-  /** Finds the session. Throws `unsupported` if the source doesn't offer the call. */
+  /** Resolves with the session and its directory. Rejects with `unsupported` if the source doesn't offer the call. */
   async function findFor(call: OptionalCall, sessionID: string): Promise<SessionRef> {
     if (!source[call]) throwUnsupported(call)
     return await runSessions.find(sessionID)

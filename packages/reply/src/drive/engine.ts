@@ -79,6 +79,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     newestReply: (sessionID) => replies.newest(sessionID)?.reply(),
   }
 
+  /** Applies events in order and calls the listeners. Called from a listener, it only queues the events. */
   function apply(events: readonly ReplyEvent[]): void {
     if (isStopped) return
     // One by one, because a call takes a limited number of arguments and a resync may have held back more events.
@@ -116,6 +117,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
   }
 
+  /** The session's newest reply. Undefined if it has settled. */
   function openReply(sessionID: string): Reply | undefined {
     const reply = replies.newest(sessionID)?.reply()
     return reply?.phase === 'settled' ? undefined : reply

@@ -23,8 +23,8 @@ export interface Inbox {
    */
   withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
-   * Withdraws all queued prompts of these sessions, and notifies the listeners. Resolves with the ids of those that stay.
-   * Rejects if they can't be listed, but not for a deleted session below `place`.
+   * Withdraws all queued prompts of these sessions, and notifies the listeners. Resolves with the ids of those that
+   * stay. Rejects if they can't be listed, but not for a deleted session below `place`.
    */
   withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]>
   /** Notifies the listeners that an idle session keeps these prompts until its next one. */
@@ -48,6 +48,10 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     },
   }
 
+  /**
+   * Resolves with where a posted prompt is, or with undefined if it is in the session or can't be found out. Reports
+   * errors.
+   */
   async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
     if (!source.waiting || !info.current().queuesPrompts) return undefined
     try {
@@ -62,6 +66,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     return undefined
   }
 
+  /** Withdraws a waiting prompt and notifies the listeners. Resolves with whether it will never run. Reports errors. */
   async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
     try {
       const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
@@ -73,6 +78,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     }
   }
 
+  /** Withdraws all queued prompts of these sessions. Resolves with the ids of those that stay. */
   async function withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
     const left = sessionIDs.map(async (sessionID) => {
       const isBelow = sessionID !== place.sessionID

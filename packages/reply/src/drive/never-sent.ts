@@ -33,6 +33,9 @@ function hasCause(error: unknown, holds: (inner: Error) => boolean): boolean {
   return false
 }
 
+/**
+ * Whether this error, without its causes, shows that no connection was made. For several addresses: for none of them.
+ */
 function failedBeforeSending(error: Error): boolean {
   // A host name with several addresses: each one was tried.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(wasNeverSent)

@@ -49,6 +49,7 @@ interface Entry {
   addAfterStep?: (() => void)[] | undefined
 }
 
+/** Creates an empty list of replies. It keeps all open ones and the newest `keepSettled` settled ones. */
 export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
   const entries = new Map<string, Entry>()
   const newestOf = new Map<string, Entry>()
@@ -71,6 +72,10 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     },
   }
 
+  /**
+   * Stores a step's reply, and passes the step to its followers, observers and the `on` listeners. Ignores a dropped
+   * reply.
+   */
   function apply(step: TrackedStep): void {
     const key = `${step.reply.sessionID} ${step.run}`
     const known = entries.get(key)

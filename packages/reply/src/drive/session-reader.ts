@@ -25,6 +25,7 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
   const listeners: ((snapshot: SnapshotEvent) => void)[] = []
   return { read, readEvents, onRead: (listener) => listeners.push(listener) }
 
+  /** Reads a session and calls the `onRead` listeners. Turns any other error into `malformed`. */
   async function read(request: ReadRequest): Promise<SnapshotEvent> {
     try {
       const snapshot = await readSnapshot(drive, request)
@@ -37,6 +38,10 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
     }
   }
 
+  /**
+   * Reads a session as events to apply. Returns its removal if it is gone, and none if the server shows no state of
+   * sessions.
+   */
   async function readEvents(request: ReadRequest): Promise<readonly ReadEvent[]> {
     if (!drive.info.current().canRead) return []
     try {

@@ -48,6 +48,10 @@ export function createAsks(
   const sharedAnswers = new Map<string, SharedAnswer>()
   return { answer, reject }
 
+  /**
+   * Validates an answer and sends it, for a permission to all equal ones too. Closes them here. Rejects if the ask has
+   * changed.
+   */
   async function answer(ask: Ask, rawAnswer: Answer): Promise<void> {
     if (ask.type === 'question') {
       const check = (): void => requireSameContent(ask, requirePending(ask))
@@ -65,6 +69,9 @@ export function createAsks(
     await answerPermission(ask, rawAnswer, undefined)
   }
 
+  /**
+   * Rejects an ask on the server and closes it here, together with all equal permissions. Rejects if it isn't pending.
+   */
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await answerPermission(ask, 'reject', message)
     requirePending(ask)

@@ -226,6 +226,7 @@ export function createConnection(
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
   }
 
+  /** Ends the event stream, all timers and rechecks, and the waits of callers. */
   function close(): void {
     stopLostTimer?.()
     eventStream.close()
@@ -264,8 +265,12 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     for (const change of changes)
       if (change.type === 'childStarted') readSilentChildLater(reply.sessionID, change.child.reply.sessionID)
   })
-  return { readUnassigned: readUnassignedNow, stop }
+  return { readUnassigned: readUnassignedNow, stop: stopTimers }
 
+  /**
+   * Reads unknown sessions at once, and those with held events after `patienceMs`. Does nothing while the connection is
+   * down.
+   */
   function readUnassignedNow(): void {
     if (!isLive()) return
     for (const sessionID of engine.unassignedSessions()) readAtMostOnce(sessionID)
@@ -303,7 +308,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
       })
   }
 
-  function stop(): void {
+  function stopTimers(): void {
     isStopped = true
     stopTimer?.()
     for (const stopOne of stops) stopOne()

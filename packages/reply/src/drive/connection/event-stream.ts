@@ -64,10 +64,12 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     failures = 0
   }
 
+  /** Ends the current connection with this reason. The next one follows after the back-off. */
   function reconnect(reason: ReplyError): void {
     connection.abort(reason)
   }
 
+  /** Ends the connection for good. */
   function close(): void {
     closed.abort()
     connection.abort(new ReplyError('closed', 'The connection was closed.'))

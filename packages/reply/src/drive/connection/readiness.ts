@@ -22,8 +22,8 @@ export interface Readiness {
   /** Marks the connection as up. Resolves `ready` and all waiting callers. */
   markLive(): void
   /**
-   * Marks the connection as down. Rejects `ready`: at once if no stream opened, otherwise after `connectTimeoutMs`. Also
-   * rejects all waiting callers if waiting won't help, for example after a wrong password.
+   * Marks the connection as down. Rejects `ready`: at once if no stream opened, otherwise after `connectTimeoutMs`.
+   * Also rejects all waiting callers if waiting won't help, for example after a wrong password.
    */
   markLost(loss: StreamLoss): void
   /** Rejects all waiting callers with this reason. */
@@ -75,10 +75,12 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     close,
   }
 
+  /** Restarts the time-out of all waiting callers. */
   function extendWaits(): void {
     for (const waiter of waiters) waiter.extend()
   }
 
+  /** Marks the connection as up. Resolves `ready` and all waiting callers. */
   function markLive(): void {
     isUp = true
     stopTimer?.()
@@ -86,6 +88,10 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     for (const { resolve } of removeWaiters()) resolve()
   }
 
+  /**
+   * Marks the connection as down. Rejects `ready`, later if the stream was open. Rejects the callers if waiting won't
+   * help.
+   */
   function markLost({ reason, brokeOff }: StreamLoss): void {
     isUp = false
     lastReason = reason
@@ -96,10 +102,12 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) failWaiters(reason)
   }
 
+  /** Rejects all waiting callers with this reason. */
   function failWaiters(reason: ReplyError): void {
     for (const { reject } of removeWaiters()) reject(reason)
   }
 
+  /** Marks the connection as down for good. Rejects `ready` and all waiting callers with `closed`. */
   function close(): void {
     isUp = false
     isClosed = true
@@ -109,6 +117,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     for (const { reject } of removeWaiters()) reject(reason)
   }
 
+  /** Resolves when the connection is up. Rejects after `connectTimeoutMs`, or with `closed` after `close`. */
   function whenLive(): Promise<void> {
     if (isUp) return Promise.resolve()
     if (isClosed) return Promise.reject(closedError())
@@ -141,6 +150,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     return promise
   }
 
+  /** Resolves when the next caller waits for a local agent. Only the newest call is answered. */
   function whenWanted(): Promise<void> {
     return new Promise((resolve) => {
       reportWanted = resolve

@@ -60,10 +60,14 @@ export function createRecheck(
     if (isUp && clock.monotonic() < listenUntil && !due.has(sessionID))
       due.set(sessionID, { since: newsSince, tries: 0 })
   })
-  return { start, readLater, readNow, recheckOpenReplies, unreadSince, stop }
+  return { start, readLater, readNow, recheckOpenReplies, unreadSince, stop: dropPendingReads }
 
+  /**
+   * Begins the check of a new connection: adds these requests and all open replies, and for `checkMs` each session that
+   * changes.
+   */
   function start(requests: readonly ReadRequest[], since: number | undefined): void {
-    stop()
+    dropPendingReads()
     isUp = true
     newsSince = since
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
@@ -71,11 +75,16 @@ export function createRecheck(
     recheckOpenReplies()
   }
 
+  /** Adds sessions to the next check, and sets its timer. */
   function readLater(requests: readonly ReadRequest[]): void {
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     if (due.size > 0) scheduleCheck(0)
   }
 
+  /**
+   * Reads and applies a session at once, or with the next check if it is being read. Does nothing while the connection
+   * is down.
+   */
   function readNow(sessionID: string): void {
     if (!isUp) return
     if (readingNow.has(sessionID)) return readLater([{ ...engine.place(sessionID), gap: true, since: newsSince }])
@@ -99,17 +108,20 @@ export function createRecheck(
     return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
   }
 
+  /** Adds every session with an open reply to the next check, and sets its timer. */
   function recheckOpenReplies(): void {
     for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
     scheduleCheck(0)
   }
 
+  /** The earliest time from which a session that is still to be read may lack events. Undefined if none has one. */
   function unreadSince(): number | undefined {
     const times = [...unread, ...due.values()].flatMap(({ since }) => since ?? [])
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  function stop(): void {
+  /** Drops all reads that are still to be made, also those of a running check. */
+  function dropPendingReads(): void {
     isUp = false
     due.clear()
     unread = new Set()
@@ -160,21 +172,24 @@ interface RecheckDirectories {
   stop(): void
 }
 
+/** Creates the retries of directories that could not be listed, up to five each time the connection comes up. */
 export function createRecheckDirectories(watching: Watching, recheck: Recheck, clock: Clock): RecheckDirectories {
   let unreadSince: number | undefined
   let isUp = false
   let stopTimer = (): void => {}
-  return { setUnreadSince, unreadSince: () => unreadSince, start, stop }
+  return { setUnreadSince, unreadSince: () => unreadSince, start, stop: stopRetries }
 
   function setUnreadSince(since: number | undefined): void {
     unreadSince = since
   }
 
+  /** Lists unread directories again after `checkMs`. */
   function start(): void {
     isUp = true
     if (unreadSince !== undefined) schedule(unreadSince, 0)
   }
 
+  /** Lists again after `checkMs`, doubled for each earlier try. */
   function schedule(since: number, tries: number): void {
     stopTimer = clock.after(checkMs * 2 ** tries, () => void listAgain(since, tries))
   }
@@ -191,7 +206,7 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
     else if (tries < maxTries) schedule(since, tries + 1)
   }
 
-  function stop(): void {
+  function stopRetries(): void {
     isUp = false
     stopTimer()
   }

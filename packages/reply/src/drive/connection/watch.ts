@@ -75,6 +75,7 @@ interface Watch {
   isAttached: boolean
 }
 
+/** Creates an empty list of watches. They read over REST what the stream doesn't show of their targets. */
 export function createWatching(
   drive: Drive,
   options: {
@@ -93,6 +94,10 @@ export function createWatching(
   reader.onRead(reportSubAgent)
   return { watch, spellDirectories, readBaseline, readNewWatches, readsAtWork }
 
+  /**
+   * Reads the newest time of each watched or open directory that wasn't read yet, so that its content isn't reported as
+   * new.
+   */
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
     await Promise.all([...new Set([...openDirectories(), ...targets])].map(baseline))
@@ -109,6 +114,7 @@ export function createWatching(
     }
   }
 
+  /** Observes each reply of the target, open or new. Returns a function that removes the observers. */
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: { readonly live: LiveReply; readonly stop: () => void }[] = []
     /** The next sweep happens at this number of replies, because each one looks at all of them. */
@@ -153,6 +159,7 @@ export function createWatching(
     }
   }
 
+  /** Replaces the watched directories by the server's spelling, and observes the replies that waited for it. */
   async function spellDirectories(): Promise<void> {
     const { directory } = options
     if (directory !== undefined) ownDirectory = await source.spelled(directory)
@@ -183,10 +190,12 @@ export function createWatching(
     }
   }
 
+  /** Reads the running sessions of all watches that were not read yet. */
   function readNewWatches(): void {
     for (const watched of watches) if (!watched.isAttached) void readRunning(watched)
   }
 
+  /** Lists the reads to make for all watches, without making them, and marks the watches as read. */
   async function readsAtWork(since?: number): Promise<AtWork> {
     const listed = [...watches]
     for (const watched of listed) watched.isAttached = true
@@ -240,6 +249,7 @@ export function createWatching(
     return rootsChangedSince(await source.sessions({ since, directory }), since)
   }
 
+  /** The sessions of a directory that are running according to REST. */
   async function placesAtWork(directory: string | undefined): Promise<readonly SessionRef[]> {
     return [...(await source.working(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
   }
@@ -277,6 +287,7 @@ export function createOpenDirectories(
  */
 type Baseline = (directory: string | undefined) => Promise<void>
 
+/** Returns a `Baseline` that applies the directory's newest time as `listening`, and reads again after a failure. */
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
   const readDirectories = new Set<string | undefined>()
   return async (directory) => {

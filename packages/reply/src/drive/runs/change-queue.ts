@@ -37,6 +37,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   let wakes: (() => void)[] = []
   return { push, end, close, take }
 
+  /** Queues the step's changes. Once too many are queued, only remembers the newest reply for a diff. */
   function push(step: Reduction): void {
     newest = step.reply
     if (!isCollapsed) {
@@ -70,6 +71,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
     wakeReaders()
   }
 
+  /** Drops what is queued and ends the queue. */
   function close(): void {
     queued = []
     next = 0
@@ -77,6 +79,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
     end()
   }
 
+  /** Waits for the next change and removes it from the queue. Resolves with undefined at the end. */
   async function take(): Promise<Change | undefined> {
     for (;;) {
       const change = queued[next]

@@ -102,6 +102,10 @@ export function createFollowedRun(
     endWithRun,
   }
 
+  /**
+   * Connects the stream and the observers to the reply, starts the time-out, and stops the run if the caller has asked
+   * for it.
+   */
   function attach(next: LiveReply, { reply, joined }: FoundReply): void {
     live = next
     source.attach(next, joined)
@@ -155,8 +159,8 @@ export function createFollowedRun(
   }
 
   /**
-   * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves it.
-   * Another client may have prompted the idle session at the same time.
+   * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves
+   * it. Another client may have prompted the idle session at the same time.
    */
   async function abortUnlessShared(reply: LiveReply): Promise<void> {
     if (post?.messageID !== undefined) await whenFirstPromptShown(reply, clock, post.answered)
@@ -183,10 +187,12 @@ export function createFollowedRun(
     endWithStandIn(sessionID, { type: 'failed', error })
   }
 
+  /** Ends the stream with a settled reply that ends this way. Does nothing once attached or ended. */
   function endWithStandIn(sessionID: string, end: StandInEnd): void {
     if (!live && !hasEnded) endWithRun(standIn(sessionID, request.text, clock.now(), end), false)
   }
 
+  /** Ends the stream with a settled reply, and sends it to the observers. Does nothing once attached or ended. */
   function endWithRun(step: Reduction, joined: boolean): void {
     if (live || hasEnded) return
     hasEnded = true

@@ -73,10 +73,15 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   engine.onSessionChanged(startOrStopCheck)
   return { expectRun, restartWait, stop: stopAllChecks }
 
+  /**
+   * Makes the session's newest reply fail unless a run starts for it. After a broken connection, `postAgain` comes
+   * first.
+   */
   function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
     expected.set(sessionID, { postAgain, left: maxPosts, isDown: false, isCut })
   }
 
+  /** Restarts the wait for an expected run from its beginning. */
   function restartWait(sessionID: string): void {
     if (!expected.has(sessionID)) return
     stopCheck(sessionID)
@@ -184,8 +189,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * After REST showed the session idle: posts the prompt again, schedules another read, fails the prompt, or settles the
-   * reply and its idle sub-agents.
+   * After REST showed the session idle: posts the prompt again, schedules another read, fails the prompt, or settles
+   * the reply and its idle sub-agents.
    */
   function settlePostOrCheckAgain(reply: Reply, open: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply

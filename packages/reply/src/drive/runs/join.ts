@@ -137,6 +137,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     done.abort()
   }
 
+  /** Whether the search has ended, or the stream. */
   function hasEnded(): boolean {
     return done.signal.aborted || over.aborted
   }

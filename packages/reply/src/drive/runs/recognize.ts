@@ -38,13 +38,14 @@ export function recognizeByID({ server, place, found }: PromptSearch, messageID:
   const current = replies.newest(place.sessionID)
   const stops = [replies.onOpened(followReply)]
   if (current) followReply(current)
-  return { whenCompared: async () => {}, stop: () => stopAll(stops) }
+  return { whenCompared: async () => {}, stop: () => callAll(stops) }
 
   /** Compares each step of the reply from now on, if it belongs to the session. */
   function followReply(live: LiveReply): void {
     if (live.sessionID === place.sessionID) stops.push(live.follow(({ reply }) => compareIDs(live, reply)))
   }
 
+  /** Calls `found` if the reply includes the prompt's id. */
   function compareIDs(live: LiveReply, reply: Reply): void {
     const at = reply.promptIDs.indexOf(messageID)
     if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
@@ -59,8 +60,8 @@ const maxLooks = 5
 
 /**
  * Calls `found` with the running reply once a new prompt in it has the text, and with each reply that opens later. For
- * servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are read from
- * the server, one after the other, and a reply that opens waits for that.
+ * servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are read
+ * from the server, one after the other, and a reply that opens waits for that.
  */
 export function recognizeByText(options: PromptSearch, text: string | undefined): Recognizer {
   const { server, place, over, found } = options
@@ -71,7 +72,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   let isStopped = false
   const stops = [replies.onOpened(foundUnlessJoined)]
   if (current) stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
-  return { whenCompared: async () => await comparing, stop }
+  return { whenCompared: async () => await comparing, stop: stopSearch }
 
   /** Calls `found` with a reply that opened in the session, once the prompts seen so far have been compared. */
   function foundUnlessJoined(opened: LiveReply, reply: Reply): void {
@@ -80,6 +81,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     void comparing.then(() => found(opened, { reply: opened.reply(), joined: false }))
   }
 
+  /** Compares each prompt that the reply didn't have before. The comparison reads its text later. */
   function compareNewPrompts(live: LiveReply, reply: Reply): void {
     for (const id of reply.promptIDs) {
       if (known.has(id)) continue
@@ -101,8 +103,8 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   }
 
   /**
-   * Reads a prompt, up to five times until its text is stored. Resolves with whether it contains the text, and with true
-   * if it can't be read.
+   * Reads a prompt, up to five times until its text is stored. Resolves with whether it contains the text, and with
+   * true if it can't be read.
    */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {
@@ -114,12 +116,12 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     return true
   }
 
-  function stop(): void {
+  function stopSearch(): void {
     isStopped = true
-    stopAll(stops)
+    callAll(stops)
   }
 }
 
-function stopAll(stops: readonly (() => void)[]): void {
+function callAll(stops: readonly (() => void)[]): void {
   for (const stop of stops) stop()
 }

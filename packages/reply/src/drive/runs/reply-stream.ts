@@ -92,6 +92,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
   }
   return { stream, attach, emitWhole }
 
+  /** Emits the reply so far to all iterators as one diff, then each of its steps until it settles. */
   function attach(live: LiveReply, isJoined: boolean): void {
     joined = isJoined
     reply = live.reply()
@@ -107,6 +108,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     }
   }
 
+  /** Emits a step of a reply that isn't live. */
   function emitWhole(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
     emit(step)
@@ -126,6 +128,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     settle(reply)
   }
 
+  /** Ends all iterators after the changes that are queued. Later steps still update `reply` and `result`. */
   function leave(): void {
     hasLeft = true
     left = reply
@@ -168,8 +171,8 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
   }
 
   /**
-   * Returns an iterator over the wanted changes. Its queue opens with the first call of `next`. Not a generator, because
-   * one that waits for its next value can't be closed until that arrives.
+   * Returns an iterator over the wanted changes. Its queue opens with the first call of `next`. Not a generator,
+   * because one that waits for its next value can't be closed until that arrives.
    */
   function iterateOver<C extends Change>(
     isWanted: (change: Change) => change is C,

@@ -137,6 +137,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
     }
   }
 
+  /** Whether the run is attached or its stream has ended. */
   function isOver(): boolean {
     return run.isAttached() || run.over.aborted
   }
@@ -158,7 +159,8 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 
   /**
-   * Opens the prompt's reply and attaches to it. The reply fails if nothing runs for the prompt, after `again` was tried.
+   * Opens the prompt's reply and attaches to it. The reply fails if nothing runs for the prompt, after `again` was
+   * tried.
    */
   function openReplyAndExpectRun(read: SnapshotEvent): void {
     const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)
@@ -200,6 +202,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 }
 
+/** The reply's current state, with whether another prompt began its run. */
 function foundReplyOf(live: LiveReply, messageID: string): FoundReply {
   const reply = live.reply()
   return { reply, joined: hasJoined(reply, messageID) }

@@ -45,6 +45,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   const { engine, source, info, reader, clock, onError } = drive
   return { prepare, guard, refresh, textOf, find }
 
+  /** Finds or creates a prompt's session, guards it if asked, applies its state and resolves with it. */
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     if (input.sessionID === undefined) return await createGuarded(input)
     // First, because a run that the snapshot doesn't show yet began with the rules.
@@ -64,6 +65,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return sessionRefOf(created)
   }
 
+  /** Makes the source ask before it acts. Rejects with `unguarded` if it has no guard. */
   async function guard(target: GuardTarget): Promise<Guarded> {
     if (source.guard) return await source.guard(target)
     throw new ReplyError(
@@ -90,6 +92,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return sessionRefOf(known)
   }
 
+  /** Reads the session and applies the read. Reports errors instead of rejecting. */
   async function refresh(place: SessionRef): Promise<void> {
     try {
       engine.apply(await reader.readEvents({ ...place, reply: engine.openReply(place.sessionID), gap: false }))
@@ -98,6 +101,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     }
   }
 
+  /**
+   * Resolves with the text that a person wrote in a message. Undefined if it can't be read, empty if it isn't stored
+   * yet.
+   */
   async function textOf(place: SessionRef, messageID: string): Promise<string | undefined> {
     try {
       const message = await source.message(place, messageID)
@@ -108,6 +115,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     }
   }
 
+  /** Resolves with the session and its directory, which is read over REST if it is unknown. */
   async function find(sessionID: string): Promise<SessionRef> {
     const place = engine.place(sessionID)
     return place.directory === undefined ? sessionRefOf(await source.session(place)) : place

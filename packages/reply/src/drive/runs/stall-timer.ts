@@ -7,8 +7,8 @@ export interface StallTimer {
   /** Restarts the reply's time without progress if the step is progress. Begins with an open reply and ends with it. */
   noteStep(step: TrackedStep): void
   /**
-   * Calls `onTimeOut` once, when the session's open reply has made no progress for `timeoutMs`. Does nothing if no reply
-   * is open. Each limit is independent.
+   * Calls `onTimeOut` once, when the session's open reply has made no progress for `timeoutMs`. Does nothing if no
+   * reply is open. Each limit is independent.
    */
   addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void
   /** Stops all timers, so nothing is called any more. */
@@ -51,8 +51,12 @@ export function createStallTimer(
   onStalled: (sessionID: string, stalled: boolean) => void,
 ): StallTimer {
   const watches = new Map<string, Watch>()
-  return { noteStep, addLimit, stop }
+  return { noteStep, addLimit, stop: stopAllTimers }
 
+  /**
+   * Restarts the reply's time without progress if the step is progress. Starts to measure a new reply, and drops a
+   * settled one.
+   */
   function noteStep(step: TrackedStep): void {
     const { reply, changes } = step
     const { sessionID } = reply
@@ -80,6 +84,7 @@ export function createStallTimer(
     armTimer(watch)
   }
 
+  /** Adds a limit to the session's open reply and sets its timer again. Does nothing without an open reply. */
   function addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void {
     const watch = watches.get(sessionID)
     if (!watch) return
@@ -103,6 +108,7 @@ export function createStallTimer(
     return Number.isFinite(limitMs) ? limitMs : stalledAfterMs.later
   }
 
+  /** After how long without progress the reply is stalled, in ms. */
   function stallLimitMs(watch: Watch): number {
     return watch.hasBegun ? stalledAfterMs.later : stalledAfterMs.first
   }
@@ -123,7 +129,7 @@ export function createStallTimer(
     armTimer(watch)
   }
 
-  function stop(): void {
+  function stopAllTimers(): void {
     for (const watch of watches.values()) watch.stop()
     watches.clear()
   }

@@ -68,6 +68,9 @@ export function createAborting(
   })
   return { abort }
 
+  /**
+   * Ends all work in the session and settles its reply. Joins a running abort of the session, then ignoring `request`.
+   */
   function abort(sessionID: string, request: AbortRequest = {}): Promise<Aborted> {
     const before = runningAborts.get(sessionID)
     if (before) return before
@@ -98,8 +101,8 @@ export function createAborting(
     return aborted
 
     /**
-     * Withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries` times until the tree is idle.
-     * Doesn't change the reply.
+     * Withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries` times until the tree is
+     * idle. Doesn't change the reply.
      */
     async function stopOnServer(): Promise<Aborted> {
       let busy: readonly string[] = []

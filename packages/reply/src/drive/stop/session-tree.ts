@@ -38,6 +38,7 @@ export function createTree(
     if (ids.length > 0) onFound(ids)
   }
 
+  /** Adds all sub-agents below the tree's sessions, level by level, by listing children over REST. */
   async function addDescendants(): Promise<void> {
     const seen = new Set<string>()
     let level: readonly string[] = [...sessionIDs]
@@ -58,6 +59,7 @@ export function createTree(
     return list.map((child) => child.sessionID)
   }
 
+  /** Adds the session and the ancestors in between if one of these is in the tree. Resolves with whether it is. */
   async function addIfBelow(id: string): Promise<boolean> {
     const path: string[] = []
     for (let next: string | undefined = id; next !== undefined; next = await parentOf({ ...place, sessionID: next })) {

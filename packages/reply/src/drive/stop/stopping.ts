@@ -73,6 +73,10 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
   const closed = new Set<string>()
   return { begin, permit, reopen }
 
+  /**
+   * Blocks answers to the asks of these sessions, and aborts those that are being sent. The first session is the
+   * stopped one.
+   */
   function begin(sessionIDs: readonly [string, ...string[]]): Stop {
     const [sessionID] = sessionIDs
     removeEndedStops(sessionID)
@@ -100,6 +104,7 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
     }
   }
 
+  /** Registers an answer that is about to be sent, so that a stop aborts its signal. */
   function permit({ requestID, sessionIDs, unplaced }: AskToAnswer): Permit {
     const inFlight: AnswerInFlight = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
     sending.add(inFlight)
@@ -127,6 +132,7 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
     }
   }
 
+  /** Waits until no stop covers the session, then unblocks answers after one of it that was not confirmed. */
   async function reopen(sessionID: string): Promise<void> {
     for (const entry of [...entries]) if (entry.isUnderWay && entry.covered.has(sessionID)) await entry.over
     removeEndedStops(sessionID)

@@ -10,6 +10,7 @@ import { launch, type Stage } from '../test/acp/launch.ts'
 import { play } from '../test/acp/play.ts'
 import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/acp/scenes.ts'
 import { sessionAgents } from '../test/acp/session-scenes.ts'
+import { agentsOfV2 } from '../test/acp/v2/scenes.ts'
 
 const names = process.argv.slice(2)
 
@@ -26,10 +27,12 @@ async function record(
   const replies = await act(stage)
   const { directory, home, root, modelPort } = stage
   await stage.close()
-  const text = redact(lines.join('\n'), { directory, home, root, serverPort: 4096, modelPort })
-    // Claude Code names folders after the user's id and the project's path.
-    .replaceAll(directory.replaceAll('/', '-'), '-project')
-    .replace(/\/tmp\/claude-\d+/g, '/tmp/claude')
+  const clean = (text: string): string =>
+    redact(text, { directory, home, root, serverPort: 4096, modelPort })
+      // Claude Code names folders after the user's id and the project's path.
+      .replaceAll(directory.replaceAll('/', '-'), '-project')
+      .replace(/\/tmp\/claude-\d+/g, '/tmp/claude')
+  const text = clean(lines.map((line) => withTerminalText(line, clean)).join('\n'))
   if (file !== undefined) {
     const target = new URL(`../recordings/acp/${file}.jsonl`, import.meta.url)
     await mkdir(new URL('.', target), { recursive: true })
@@ -37,6 +40,15 @@ async function record(
   }
   const outcomes = replies.map(({ outcome }) => outcome).join(', ')
   process.stdout.write(`${file ?? 'not stored'}: ${lines.length} messages, ${outcomes}\n`)
+}
+
+/** Changes what the terminals of version 2 of ACP print, which is encoded as base64. */
+function withTerminalText(line: string, change: (text: string) => string): string {
+  if (!line.includes('"sessionUpdate":"terminal_')) return line
+  return line.replace(/"data":"([\w+/=]+)"/g, (_, data: string) => {
+    const text = change(Buffer.from(data, 'base64').toString())
+    return `"data":"${Buffer.from(text).toString('base64')}"`
+  })
 }
 
 function isWanted(name: string): boolean {
@@ -68,6 +80,15 @@ for (const { agent, folder, mode, version, scenes: played, launch: open } of ses
     await record(
       `${folder}-${version}/${scene.name}`,
       (onMessage) => open('text', onMessage, version),
+      async (stage) => await scene.play(stage, mode),
+    )
+  }
+for (const { agent, folder, mode, version, scenes: played, launch: open } of agentsOfV2)
+  for (const scene of played) {
+    if (!isWanted(`${agent}-v2-${scene.name}`)) continue
+    await record(
+      `${folder}-${version}-v2/${scene.name}`,
+      (onMessage) => open('text', onMessage, version, 2),
       async (stage) => await scene.play(stage, mode),
     )
   }

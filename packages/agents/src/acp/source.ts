@@ -308,11 +308,13 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
     if (loading.has(sessionID)) return
-    if (decoded.state && local.session(sessionID)) turns.update(sessionID, decoded.state)
     // Its prompt may come in its own session.
     if (decoded.message) subagents.receive(decoded.message)
-    else subagents.begin(sessionID)
-    if (!local.session(sessionID) && (decoded.outputs || decoded.subagent)) return reportUnknown(sessionID)
+    else if (decoded.outputs || decoded.subagent) subagents.begin(sessionID)
+    const session = local.session(sessionID)
+    if (!session && (decoded.outputs || decoded.subagent)) return reportUnknown(sessionID)
+    // The states of a sub-agent also come with its parent's updates.
+    if (decoded.state && session && session.parentID === undefined) turns.update(sessionID, decoded.state)
     if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
     if (decoded.outputs) local.run(sessionID)?.write(...decoded.outputs)
   }

@@ -34,6 +34,20 @@ const followUp: ScriptStep = {
   otherwise: [sayText('It runs.')],
 }
 
+const wait = {
+  command: 'until [ -e done.txt ]; do sleep 0.1; done; echo waited',
+  description: 'Waits',
+  run_in_background: true,
+}
+
+/** What comes after Claude Code is told that a command in the background has ended. */
+const afterCommand: ScriptStep = {
+  branches: [{ includes: '<task-notification>', pieces: [holdAnswer('woken'), sayText('The command is done.')] }],
+  otherwise: [sayText('It runs.')],
+}
+
+const write = { file_path: 'new.txt', content: 'one\ntwo\n' }
+
 /** What the model says to claude-agent-acp, in the words of Claude Code's tools. */
 export const claudeScripts: Scripts = {
   text: { steps: [[think('Let me think.'), sayText('Hello from Claude.')]] },
@@ -47,6 +61,9 @@ export const claudeScripts: Scripts = {
   subagent: { steps: [[sayText('I delegate.'), callTool('Agent', delegate('child'))], followUp] },
   child: { steps: [[sayText('The child works.'), callTool('Bash', make)], [sayText('The child is done.')]] },
   'subagent-deep': { steps: [[callTool('Agent', delegate('middle'))], followUp] },
+  'background-command': { steps: [[callTool('Bash', wait)], afterCommand] },
+  meanwhile: { steps: [[sayText('The second answer.')]] },
+  edit: { steps: [[callTool('Write', write)], [sayText('Written.')]] },
   middle: { steps: [[sayText('The middle works.'), callTool('Agent', delegate('child'))], followUp] },
   'subagent-endless': { steps: [[callTool('Agent', delegate('endless'))], followUp] },
   endless: { steps: [[sayText('The child works.'), holdAnswer('child'), sayText(' It never ends.')]] },

@@ -9,7 +9,12 @@ import type { Stage } from './launch.ts'
 type OnMessage = AcpOptions['onMessage']
 
 /** A live claude-agent-acp that plays a scene against the scripted model. */
-export async function launchClaude(scene: string, onMessage?: OnMessage, version?: string): Promise<Stage> {
+export async function launchClaude(
+  scene: string,
+  onMessage?: OnMessage,
+  version?: string,
+  protocol?: AcpOptions['protocol'],
+): Promise<Stage> {
   // Its SDK needs Node 22: https://github.com/agentclientprotocol/claude-agent-acp, `engines` of its package.
   const [command, program] = await Promise.all([agentBinary('node'), agentBinary('claude-acp', version)])
   return await launchWith(claudeScripts, scene, async ({ home, origin }) => {
@@ -31,12 +36,18 @@ export async function launchClaude(scene: string, onMessage?: OnMessage, version
         CLAUDE_CONFIG_DIR: join(home, '.claude'),
       },
       onMessage,
+      protocol,
     }
   })
 }
 
 /** A live codex-acp that plays a scene against the scripted model. */
-export async function launchCodex(scene: string, onMessage?: OnMessage, version?: string): Promise<Stage> {
+export async function launchCodex(
+  scene: string,
+  onMessage?: OnMessage,
+  version?: string,
+  protocol?: AcpOptions['protocol'],
+): Promise<Stage> {
   const program = await agentBinary('codex-acp', version)
   return await launchWith(codexScripts, scene, async ({ home, url }) => {
     const provider = ['name = "Scripted"', `base_url = "${url}"`, 'wire_api = "responses"', 'env_key = "SCRIPTED_KEY"']
@@ -53,6 +64,7 @@ export async function launchCodex(scene: string, onMessage?: OnMessage, version?
       name: 'codex',
       env: { HOME: home, CODEX_HOME: join(home, '.codex'), SCRIPTED_KEY: 'scripted-key' },
       onMessage,
+      protocol,
     }
   })
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { AcpClient } from '../../src/acp/client.ts'
 import { clientOf } from '../../src/acp/client.ts'
-import { toSettings } from '../../src/acp/options.ts'
+import { type AcpOptions, toSettings } from '../../src/acp/options.ts'
 import { createAcpSource } from '../../src/acp/source.ts'
 import { createFake } from './fake.ts'
 
@@ -20,6 +20,7 @@ export function readRecording(name: string, agent = 'opencode-1.18.33'): readonl
 export function replayed(
   name: string,
   agent?: string,
+  protocol?: AcpOptions['protocol'],
 ): { readonly client: AcpClient; readonly sent: readonly Line['message'][] } {
   const lines = readRecording(name, agent)
   const sent: Line['message'][] = []
@@ -28,7 +29,7 @@ export function replayed(
     sent.push(message)
     goOn()
   })
-  const options = { command: 'opencode', cwd: '/project', files: 'none' } as const
+  const options = { command: 'opencode', cwd: '/project', files: 'none', protocol } as const
   const source = createAcpSource(toSettings(options), async () => fake.transport)
   return { client: clientOf(source, options), sent }
 

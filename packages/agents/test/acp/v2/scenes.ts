@@ -1,0 +1,92 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Reply, textOf } from '@reply/core'
+import type { AcpClient } from '../../../src/acp.ts'
+import { launchClaude, launchCodex } from '../adapter-stage.ts'
+import { play } from '../play.ts'
+import { claudeScenes, codexScenes, type Scene } from '../scenes.ts'
+import { deepScene, type SceneStage, subagentScenes, watch } from '../session-scenes.ts'
+
+/** A scene with a client of ACP. */
+export interface SceneV2 {
+  /** Also the recording's name. */
+  readonly name: string
+  readonly play: (stage: SceneStage & { readonly client: AcpClient }, mode: string) => Promise<readonly Reply[]>
+}
+
+/** A scene of one prompt. */
+const onePrompt = (scene: Scene): SceneV2 => ({
+  name: scene.name,
+  play: async ({ client }) => [await play(client, scene)],
+})
+
+/** An edit is asked for with its changes. */
+const edit = onePrompt({
+  name: 'edit',
+  scenario: 'edit',
+  agent: 'default',
+  onAsk: async (client, ask) => await client.answer(ask, 'once'),
+})
+
+/** A sub-agent asks after the turn that began it, and Claude goes on once it is done. */
+const followed: SceneV2 = {
+  name: 'subagent',
+  play: async ({ client, directory }, agent) => {
+    const watched = watch(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    await client.prompt({ text: '[scenario:subagent] Go.', agent }).result
+    return await watched.until((replies) => replies.some((reply) => textOf(reply).includes('The agent is done.')))
+  },
+}
+
+/** Claude goes on after a command in the background has ended, and another prompt is sent meanwhile. */
+const backgroundCommand: SceneV2 = {
+  name: 'background-command',
+  play: async ({ client, directory, model }, agent) => {
+    const watched = watch(client, directory)
+    const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.', agent }).result
+    if (model) writeFileSync(join(directory, 'done.txt'), '')
+    await model?.held('woken')
+    await watched.seen((reply) => reply.prompt === undefined)
+    const second = client.prompt({ text: '[scenario:meanwhile] Go.', agent, sessionID })
+    model?.release('woken')
+    await second.result
+    return await watched.until((replies) => replies.length === 3)
+  },
+}
+
+/** The scenes of version 2, by agent and version. */
+export const agentsOfV2 = [
+  ...['0.95.0', '0.101.0'].map(
+    (version) =>
+      ({
+        agent: 'claude',
+        folder: 'claude-agent-acp',
+        version,
+        mode: 'default',
+        launch: launchClaude,
+        scenes: [
+          ...claudeScenes.map(onePrompt),
+          ...subagentScenes.filter(({ name }) => name !== followed.name),
+          followed,
+          deepScene,
+          edit,
+          backgroundCommand,
+        ] as readonly SceneV2[],
+      }) as const,
+  ),
+  ...['2.5.0', '2.6.0'].map(
+    (version) =>
+      ({
+        agent: 'codex',
+        folder: 'codex-acp',
+        version,
+        mode: 'read-only',
+        launch: launchCodex,
+        scenes: [
+          // The warning about the model is a notice.
+          ...codexScenes.map((scene) => onePrompt(scene.name === 'abort' ? { ...scene, abortAt: 40 } : scene)),
+          ...subagentScenes,
+        ] as readonly SceneV2[],
+      }) as const,
+  ),
+]

@@ -11,6 +11,7 @@ import { claude } from '../src/claude.ts'
 import { codex } from '../src/codex.ts'
 import { backgroundScenes, type SceneStage } from '../test/claude/background-scenes.ts'
 import { claudeScripts } from '../test/claude/claude-stage.ts'
+import { promptScenes, writeSceneFiles } from '../test/claude/scenes.ts'
 import { askingArgs, codexScripts, codexVersions } from '../test/codex/codex-stage.ts'
 import { type SceneStage as CodexSceneStage, codexScenes, connectScene } from '../test/codex/scenes.ts'
 import { recorderOf } from '../test/recorder.ts'
@@ -70,15 +71,22 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
         play,
       },
     ]),
-    [
-      `claude-${version}-plan`,
-      {
-        file: `claude/${version}/plan.jsonl`,
-        scenario: 'plan',
-        stage: async () => await claudeStage({}, version),
-        source: (options) => claude({ ...options, args: ['--permission-mode', 'plan'] }),
-      },
-    ] satisfies readonly [string, Scene],
+    ...Object.entries(promptScenes)
+      .filter(([, { versions = claudeVersions }]) => versions.includes(version))
+      .map(([name, scene]): readonly [string, Scene] => [
+        `claude-${version}-${name}`,
+        {
+          file: `claude/${version}/${name}.jsonl`,
+          scenario: name,
+          stage: async () => {
+            const stage = await claudeStage({}, version)
+            writeSceneFiles(scene, stage.directory)
+            return stage
+          },
+          source: (options) => claude({ ...options, args: scene.args }),
+          play: scene.play,
+        },
+      ]),
   ]),
   ...claudeScenes.map(([name, env]): readonly [string, Scene] => [
     `claude-${name}`,

@@ -1,4 +1,5 @@
 import type { LocalAnswer, LocalAsk } from '@reply/core/source'
+import { type FormResponse, formQuestions, formResponse } from '../forms/form.ts'
 import type { ClaudeEvent, Input } from './decode/line.ts'
 import { questionsIn, toolName } from './decode/tools.ts'
 
@@ -6,6 +7,9 @@ import { questionsIn, toolName } from './decode/tools.ts'
 type Decision =
   | { readonly behavior: 'allow'; readonly updatedInput: Input; readonly updatedPermissions?: readonly Input[] }
   | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
+
+/** The answer to a request of Claude Code. */
+export type ClaudeResponse = Decision | FormResponse | { readonly action: 'accept' | 'decline' | 'cancel' }
 
 type Asked = Extract<ClaudeEvent, { readonly type: 'ask' }>
 
@@ -38,7 +42,7 @@ export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => 
     patterns: always,
     always,
     title: toolName(tool),
-    metadata: {},
+    metadata: isPlanMissing(tool, input) ? { plan: missingPlan } : {},
     reply: async (answer) => {
       if (answer.type === 'rejected' || answer.type === 'canceled')
         return await send(denialOf(answer, 'The person does not allow this.'))
@@ -50,7 +54,46 @@ export function toAsk(asked: Asked, input: Input, send: (decision: Decision) => 
   }
 }
 
+/** What a person reads instead of the plan. */
+const missingPlan = 'Claude Code wrote no plan. Allowing this only ends plan mode.'
+
+/** Whether Claude Code asks to leave plan mode without a plan. Claude Code itself adds a plan that it wrote to a file. */
+function isPlanMissing(tool: string, { plan }: Input): boolean {
+  return tool === 'ExitPlanMode' && (typeof plan !== 'string' || plan.trim() === '')
+}
+
+/** The decision that denies, with the person's reason if they gave one. */
 function denialOf(answer: LocalAnswer, otherwise: string): Decision {
   if (answer.type === 'canceled') return { behavior: 'deny', message: 'The run was stopped.', interrupt: true }
   return { behavior: 'deny', message: (answer.type === 'rejected' && answer.message) || otherwise }
+}
+
+/**
+ * Returns the question to show for a form of an MCP server, or for an address that it wants a person to visit. `send` gets
+ * the response to the server.
+ */
+export function formAsk(
+  asked: Extract<ClaudeEvent, { readonly type: 'form' }>,
+  callID: string | undefined,
+  send: (response: ClaudeResponse) => Promise<void>,
+): LocalAsk {
+  const { requestID, server, schema, url } = asked
+  const message = `${server} asks: ${asked.message}`
+  if (url === undefined) {
+    const form = { message, schema }
+    const reply = async (answer: LocalAnswer): Promise<void> => await send(formResponse(answer, form))
+    return { type: 'question', requestID, callID, questions: formQuestions(form), reply }
+  }
+  const option = { label: 'Done', description: 'I have visited the address.' }
+  const question = `${message}\n\n<${new URL(url).href}>`
+  return {
+    type: 'question',
+    requestID,
+    callID,
+    questions: [{ header: server, question, options: [option], multiple: false, custom: false }],
+    reply: async (answer) => {
+      if (answer.type === 'rejected') return await send({ action: 'decline' })
+      await send({ action: answer.type === 'answered' ? 'accept' : 'cancel' })
+    },
+  }
 }

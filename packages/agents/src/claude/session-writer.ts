@@ -1,5 +1,5 @@
 import type { LocalEnding, LocalRun } from '@reply/core/source'
-import { toAsk } from './ask.ts'
+import { type ClaudeResponse, formAsk, toAsk } from './ask.ts'
 import type { Checklist } from './checklist.ts'
 import type { ClaudeEvent, ClaudeUsage, Input } from './decode/line.ts'
 import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
@@ -28,6 +28,7 @@ interface Call {
   readonly tool: string
   /** The arguments, as Claude Code sends them. */
   readonly arguments: Input
+  readonly isEnded: boolean
   readonly startedAt: number
 }
 
@@ -55,7 +56,7 @@ interface Turn {
 export function createSessionWriter(
   checklist: Checklist,
   now: () => number,
-  respond: (requestID: string, response: object) => Promise<void>,
+  respond: (requestID: string, response: ClaudeResponse) => Promise<void>,
   wake: (reason: string) => LocalRun,
 ): ClaudeSessionWriter {
   /** The prompts whose turn has not begun, oldest first. */
@@ -103,6 +104,8 @@ export function createSessionWriter(
         return endTask(event)
       case 'ask':
         return showAsk(event, raw)
+      case 'form':
+        return showForm(event)
       case 'ask-gone':
         for (const run of [turn?.run, ...[...children.values()].map((child) => child.run)])
           run?.closeAsk(event.requestID)
@@ -195,6 +198,11 @@ export function createSessionWriter(
         const { attempt, message } = event
         return run.write({ type: 'retry', attempt, message, nextAt: now() + event.afterMs })
       }
+      case 'notice': {
+        // A line of its own, outside the answer.
+        const state = { status: 'completed', input: {}, title: event.text, output: event.text } as const
+        return run.write({ type: 'tool', callID: event.id, tool: 'notice', state, raw })
+      }
       case 'compaction':
         return run.write({ type: 'compaction', state: event.state, auto: true })
     }
@@ -226,6 +234,16 @@ export function createSessionWriter(
     asking.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
   }
 
+  /** Shows a form in the run of the call that it came from. Cancels it if no run is open. */
+  function showForm(event: Extract<ClaudeEvent, { readonly type: 'form' }>): void {
+    // The request names the server, and neither the call nor the sub-agent.
+    const prefix = `mcp__${event.server.replace(/[^\w-]/g, '_')}__`
+    const [callID, call] = [...calls].findLast(([, { name, isEnded }]) => !isEnded && name.startsWith(prefix)) ?? []
+    const asking = call?.run.isOpen() ? call.run : turn?.run
+    if (asking?.isOpen()) asking.ask(formAsk(event, callID, (response) => respond(event.requestID, response)))
+    else respond(event.requestID, { action: 'cancel' }).catch(() => {})
+  }
+
   function denyRequest(requestID: string): void {
     respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
   }
@@ -239,7 +257,7 @@ export function createSessionWriter(
     const known = calls.get(callID)
     if (known && input === undefined) return
     const startedAt = known?.startedAt ?? now()
-    calls.set(callID, { run, name: tool, tool: toolName(tool), arguments: input ?? {}, startedAt })
+    calls.set(callID, { run, name: tool, tool: toolName(tool), arguments: input ?? {}, isEnded: false, startedAt })
     const begun = input === undefined ? ({ status: 'pending' } as const) : ({ status: 'running', startedAt } as const)
     const state = { ...begun, input: toolInput(tool, input ?? {}), ...childLink(callID) }
     run.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
@@ -254,9 +272,10 @@ export function createSessionWriter(
 
   /** Writes the end of a call, and the change that it made to the checklist. */
   function writeResult(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
-    const { callID, isError, text: output, value, isLaunch } = event
+    const { callID, isError, text: output, files, value, isLaunch } = event
     const known = calls.get(callID)
     if (!known) return
+    calls.set(callID, { ...known, isEnded: true })
     const { run, name, tool, startedAt } = known
     const input = toolInput(name, known.arguments)
     const fields = { input, startedAt, endedAt: now(), ...childLink(callID) }
@@ -265,7 +284,7 @@ export function createSessionWriter(
     const state = isError
       ? { status: 'error' as const, error: output, ...fields }
       : { status: 'completed' as const, output, ...fields }
-    run.write({ type: 'tool', callID, tool, state, raw })
+    run.write({ type: 'tool', callID, tool, state, raw }, ...files.map((file) => ({ type: 'file' as const, ...file })))
     const change = isError ? undefined : todoChangeIn({ tool: name, input, text: output, value })
     if (change?.type === 'own') run.write({ type: 'todos', todos: change.todos })
     else if (change) {

@@ -5,10 +5,10 @@ import { createLocalAgent, type LocalRun, type SessionInfo, type Source } from '
 import { requireCommand } from '../process/command-failure.ts'
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
-import { promptText } from '../prompt-text.ts'
 import { createChecklists } from './checklist.ts'
 import type { ClaudeEvent } from './decode/line.ts'
 import { decodeClaude, offersIn } from './decode/line.ts'
+import { promptBlocks } from './prompt.ts'
 import { type ClaudeSessionWriter, createSessionWriter } from './session-writer.ts'
 import { createTranscripts } from './transcript/transcripts.ts'
 
@@ -110,7 +110,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       return { sessionID: copyID, directory }
     },
     prompt: async (run, prompt) => {
-      const text = promptText(command, prompt)
+      const content = await promptBlocks(command, prompt)
       const { program, writer, stopIdleTimer, startIdleTimer } =
         processes.get(run.sessionID) ?? (await openProcess(run))
       // Aborted while the process was starting, or while an earlier one was ending.
@@ -118,7 +118,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       stopIdleTimer()
       const uuid = isUUID(run.promptID) ? run.promptID : randomUUID()
       writer.expectTurn(run, uuid)
-      const message = { role: 'user', content: [{ type: 'text', text }] }
+      const message = { role: 'user', content }
       await program.send({ type: 'user', uuid, message, parent_tool_use_id: null, session_id: run.sessionID })
     },
     cancel: async (run, aborted) => {

@@ -155,6 +155,13 @@ export const claudeScripts: Scripts = {
   },
   meanwhile: { steps: [[sayText('The second answer.')]] },
   plan: { steps: [[callTool('ExitPlanMode', { plan: '# The plan\n\n1. Make it.' })], [sayText('I make it now.')]] },
+  'plan-file': { steps: [[holdAnswer('planning'), callTool('ExitPlanMode', {})], [sayText('I make it now.')]] },
+  'plan-missing': { steps: [[callTool('ExitPlanMode', {})], [sayText('I make it now.')]] },
+  files: { steps: [[sayText('I see them.')]] },
+  picture: { steps: [[callTool('Read', { file_path: 'picture.png' })], [sayText('It is small.')]] },
+  form: { steps: [[callTool('mcp__forms__form', {})], [sayText('It is ordered.')]] },
+  link: { steps: [[callTool('mcp__forms__link', {})], [sayText('You are logged in.')]] },
+  unsummarized: { steps: [[httpError(400, 'I do not summarize.')]] },
   unauthorized: { steps: [[httpError(401, 'The key is wrong.')]] },
   todos: { steps: [[todo('in_progress', 'pending')], [todo('completed', 'in_progress')], [sayText('Planned.')]] },
 }

@@ -1,11 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { readableAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
+import { claude } from '../../src/claude.ts'
 import { heldClock } from '../held-clock.ts'
+import { claudeEnv, startScripted } from '../scripted-stage.ts'
 import { backgroundScenes } from './background-scenes.ts'
-import { startClaudeStage } from './claude-stage.ts'
+import { claudeScripts, startClaudeStage } from './claude-stage.ts'
+import { outlineOf, playRecorded } from './recorded-scene.ts'
+import { promptScenes, writeSceneFiles } from './scenes.ts'
 
 /** An older version, and a newest one. */
 const versions = ['2.1.197', '2.1.332']
@@ -24,6 +31,26 @@ describe.each(versions)('Claude Code %s', (version) => {
     await client.close()
     await stage.close()
     expect(replies?.length).toBe(name === 'background-endless' ? 2 : 3)
+  })
+
+  test.each(
+    Object.entries(promptScenes).flatMap(([name, { versions = [version] }]) =>
+      versions.includes(version) ? [name] : [],
+    ),
+  )('%s', async (name) => {
+    const scene = promptScenes[name] ?? expect.fail(`There is no scene ${name}.`)
+    const command = await agentBinary('claude', version)
+    const stage = await startScripted(claudeScripts)
+    const { directory, model } = stage
+    writeSceneFiles(scene, directory)
+    const client = connectSource(claude({ command, args: scene.args, cwd: directory, env: claudeEnv(stage) }))
+    const replies = await scene.play({ client, directory, model })
+    await client.close()
+    await stage.close()
+    const folder = mkdtempSync(join(tmpdir(), 'reply-recorded-'))
+    const recorded = await playRecorded(folder, version, name)
+    rmSync(folder, { recursive: true })
+    expect(outlineOf(replies)).toEqual(outlineOf(recorded.replies))
   })
 
   test('its tasks are the checklist of the reply', async () => {

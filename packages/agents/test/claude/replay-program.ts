@@ -2,17 +2,23 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
  * Writes a program that behaves like the recorded Claude Code: it writes the recorded lines in order, and waits wherever
- * something was written to it. Prompts get new ids each time, so it repeats those that it is given.
+ * something was written to it. Prompts get new ids each time, so it repeats those that it is given. It notes what it
+ * gets in a file beside it, which `receivedBy` reads.
  */
-export function writeReplayProgram(file: string, recording: string): void {
-  const lines = readFileSync(new URL(`../../recordings/claude/${recording}.jsonl`, import.meta.url), 'utf8').trim()
+export function writeReplayProgram(file: string, recording: string, change = (lines: string) => lines): void {
+  const recorded = readFileSync(new URL(`../../recordings/claude/${recording}.jsonl`, import.meta.url), 'utf8').trim()
+  const lines = change(recorded)
   const script = `#!${process.execPath}
 const recorded = ${JSON.stringify(lines)}.split('\\n').map((line) => JSON.parse(line))
 const session = process.argv[process.argv.indexOf('--session-id') + 1]
 const renamed = new Map()
 const received = []
 let at = 0
-require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => { received.push(JSON.parse(line)); play() })
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  require('node:fs').appendFileSync(__filename + '.received', line + '\\n')
+  received.push(JSON.parse(line))
+  play()
+})
 function play() {
   for (; at < recorded.length; at++) {
     const { from, line } = recorded[at]
@@ -30,4 +36,18 @@ function play() {
 }
 `
   writeFileSync(file, script, { mode: 0o755 })
+}
+
+/** The lines that a replay program got so far. */
+export function receivedBy(file: string): readonly Received[] {
+  return readFileSync(`${file}.received`, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+interface Received {
+  readonly type: string
+  readonly message?: { readonly content: readonly object[] }
+  readonly response?: { readonly response: object }
 }

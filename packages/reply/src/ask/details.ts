@@ -122,6 +122,9 @@ function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: 
       return editDetails(input, metadata, callPath)
     case 'webfetch':
       return { details: textDetail('', textIn(input.url)), covered: isNonEmptyString(input.url) ? ['url'] : [] }
+    // Claude Code ends its planning with it.
+    case 'ExitPlanMode':
+      return { details: textDetail('Plan', textIn(input.plan)), covered: isNonEmptyString(input.plan) ? ['plan'] : [] }
     default:
       return { details: [], covered: [] }
   }

@@ -135,6 +135,14 @@ describe('the details of a permission', () => {
     ])
   })
 
+  test('of the end of planning are the whole plan and every other field', () => {
+    const details = detailsOf('ExitPlanMode', { planFilePath: '/plans/a.md', plan: 'Make it.' })
+    expect(details.map(({ label, text }) => [label, text])).toEqual([
+      ['Plan', 'Make it.'],
+      ['Also', 'Plan file path: /plans/a.md'],
+    ])
+  })
+
   test('of any other tool are its fields, with every string as it is, and long ones last', () => {
     const input = {
       body: 'It fails.\nSee the log.',

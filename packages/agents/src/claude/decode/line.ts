@@ -1,4 +1,7 @@
+import type { PromptFile } from '@reply/core'
 import * as z from 'zod'
+import { type FormSchema, formSchema } from '../../forms/decode.ts'
+import { filesIn, textIn } from './content.ts'
 
 /**
  * An event from a line of `claude -p --output-format stream-json --include-partial-messages --replay-user-messages`.
@@ -37,6 +40,8 @@ export type ClaudeEvent =
       readonly callID: string
       readonly isError: boolean
       readonly text: string
+      /** The pictures and documents of the result. `text` names each of them. */
+      readonly files: readonly PromptFile[]
       /** The tool's own result. Absent for sub-agents. */
       readonly value?: unknown
       /** Whether the call only started a sub-agent, which works in the background from here on. */
@@ -74,12 +79,24 @@ export type ClaudeEvent =
       /** The rules for "always": each original suggestion, and what it allows. */
       readonly rules: readonly { readonly content: string; readonly suggestion: Input }[]
     }
+  /** An MCP server asks a person: with a form, or to visit an address. */
+  | {
+      readonly type: 'form'
+      readonly requestID: string
+      readonly server: string
+      readonly message: string
+      readonly schema: FormSchema | undefined
+      /** Absent for a form. */
+      readonly url?: string
+    }
   | { readonly type: 'ask-gone'; readonly requestID: string }
   /** A request of an unknown kind. It still needs an answer. */
   | { readonly type: 'unknown-request'; readonly requestID: string; readonly subtype: string }
   /** The answer to one of our requests. */
   | { readonly type: 'response'; readonly requestID: string; readonly error?: string; readonly value: unknown }
   | { readonly type: 'retry'; readonly attempt: number; readonly afterMs: number; readonly message: string }
+  /** Claude Code, or a hook of it, informs people. */
+  | { readonly type: 'notice'; readonly id: string; readonly text: string }
   | { readonly type: 'compaction'; readonly state: 'started' | 'done' | 'failed' }
   | {
       readonly type: 'end'
@@ -153,8 +170,20 @@ const system = z.union([
   z.object({ subtype: z.literal('session_state_changed'), state: z.literal('idle') }),
   z.object({ subtype: z.literal('api_retry'), attempt: z.number(), retry_delay_ms: z.number(), error: z.string() }),
   z.object({ subtype: z.literal('status'), status: z.literal('compacting') }),
-  z.object({ subtype: z.literal('status'), compact_result: z.literal('failed') }),
+  z.object({
+    subtype: z.literal('status'),
+    compact_result: z.literal('failed'),
+    compact_error: z.string().nullish(),
+    uuid: z.string(),
+  }),
   z.object({ subtype: z.literal('compact_boundary') }),
+  // Those of the level `info` are not shown by Claude Code itself.
+  z.object({
+    subtype: z.literal('informational'),
+    content: z.string(),
+    level: z.enum(['notice', 'suggestion', 'warning']),
+    uuid: z.string(),
+  }),
 ])
 
 /** The events of `stream_event`, which are those of the Messages API. */
@@ -192,6 +221,15 @@ const request = z.object({
   tool_use_id: z.string(),
   agent_id: z.string().optional(),
   permission_suggestions: z.array(input).nullish(),
+})
+
+/** The body of a `control_request` for an elicitation. Only 2.1.332 has addresses to visit. */
+const elicitation = z.object({
+  subtype: z.literal('elicitation'),
+  mcp_server_name: z.string(),
+  message: z.string(),
+  requested_schema: formSchema.nullish(),
+  url: z.url({ protocol: /^https?$/ }).nullish(),
 })
 
 /** The end of a run. */
@@ -243,6 +281,9 @@ const line = z.union([
   z
     .object({ type: z.literal('control_request'), request_id: z.string(), request })
     .transform(({ request_id, request: asked }) => requestEvents(request_id, asked)),
+  z
+    .object({ type: z.literal('control_request'), request_id: z.string(), request: elicitation })
+    .transform(({ request_id, request: asked }) => elicitationEvents(request_id, asked)),
   z
     .object({
       type: z.literal('control_request'),
@@ -300,9 +341,19 @@ function systemEvents(found: z.infer<typeof system>): readonly ClaudeEvent[] {
     case 'api_retry':
       return [{ type: 'retry', attempt: found.attempt, afterMs: found.retry_delay_ms, message: found.error }]
     case 'status':
-      return [{ type: 'compaction', state: 'status' in found ? 'started' : 'failed' }]
+      if ('status' in found) return [{ type: 'compaction', state: 'started' }]
+      return [
+        { type: 'compaction', state: 'failed' },
+        {
+          type: 'notice',
+          id: found.uuid,
+          text: `The conversation was not compacted: ${found.compact_error ?? 'Claude Code gives no reason.'}`,
+        },
+      ]
     case 'compact_boundary':
       return [{ type: 'compaction', state: 'done' }]
+    case 'informational':
+      return [{ type: 'notice', id: found.uuid, text: found.content }]
     default:
       return found satisfies never
   }
@@ -370,26 +421,14 @@ function resultEvents(content: Blocks, of: string | undefined, value: unknown): 
     const text = textIn(one.content)
     const isError = one.is_error === true
     const isLaunch = launch.safeParse(value).success
-    return [{ type: 'result', callID: one.tool_use_id, isError, text, value, isLaunch, ...child(of) }]
+    const files = filesIn(one.content)
+    return [{ type: 'result', callID: one.tool_use_id, isError, text, files, value, isLaunch, ...child(of) }]
   })
 }
 
 const launch = z.object({ isAsync: z.literal(true), status: z.literal('async_launched') })
 
 const child = (parentID: string | undefined) => (parentID === undefined ? {} : { parent: parentID })
-const texts = z.array(z.object({ text: z.string() }).or(z.unknown().transform(() => ({ text: '' }))))
-
-function textIn(content: unknown): string {
-  if (typeof content === 'string') return content
-  const found = texts.safeParse(content)
-  return found.success
-    ? found.data
-        .map(({ text }) => text)
-        .filter((text) => text !== '')
-        .join('\n')
-    : ''
-}
-
 function requestEvents(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
   const { tool_name: tool, tool_use_id: callID, agent_id: agentID, permission_suggestions } = asked
   const rules = (permission_suggestions ?? []).flatMap((one) => {
@@ -400,6 +439,12 @@ function requestEvents(requestID: string, asked: z.infer<typeof request>): reado
   })
   const agent = agentID === undefined ? {} : { agentID }
   return [{ type: 'ask', requestID, callID, tool, input: asked.input, rules, ...agent }]
+}
+
+function elicitationEvents(requestID: string, asked: z.infer<typeof elicitation>): readonly ClaudeEvent[] {
+  const { mcp_server_name: server, message, requested_schema, url } = asked
+  const schema = requested_schema ?? undefined
+  return [{ type: 'form', requestID, server, message, schema, ...(typeof url === 'string' && { url }) }]
 }
 
 function endEvents(found: z.infer<typeof result>): readonly ClaudeEvent[] {

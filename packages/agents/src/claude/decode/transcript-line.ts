@@ -1,5 +1,6 @@
 import type { InputPart, LocalOutput } from '@reply/core/source'
 import * as z from 'zod'
+import { filesIn } from './content.ts'
 import { type ClaudeEvent, decodeClaude } from './line.ts'
 
 /** One line of a transcript. */
@@ -104,14 +105,14 @@ function promptOf({ uuid, isMeta, isCompactSummary, origin, message }: z.infer<t
   if (isMeta || isCompactSummary || blocks.some(({ type }) => type === 'tool_result')) return {}
   const texts = blocks.flatMap((block) => ('text' in block && typeof block.text === 'string' ? [block.text] : []))
   if (texts.some((text) => text.startsWith('[Request interrupted by user'))) return { isInterruption: true }
-  if (texts.length === 0) return {}
+  const files = filesIn(blocks).map((file): InputPart => ({ type: 'file', ...file }))
+  if (texts.length === 0 && files.length === 0) return {}
   if (origin?.kind === 'task-notification') {
     const summary = /<summary>([\s\S]*?)<\/summary>/.exec(texts.join('\n'))?.[1] ?? 'A task has ended.'
     return { prompt: { id: uuid, parts: [{ type: 'text' as const, text: summary, synthetic: true }] } }
   }
-  return {
-    prompt: { id: uuid, parts: texts.map((text) => ({ type: 'text' as const, text: commandIn(text) ?? text })) },
-  }
+  const shown = texts.map((text): InputPart => ({ type: 'text', text: commandIn(text) ?? text }))
+  return { prompt: { id: uuid, parts: [...shown, ...files] } }
 }
 
 /** A slash command as it was typed. Undefined for other texts. */

@@ -1,0 +1,56 @@
+import type { PromptFile } from '@reply/core'
+import * as z from 'zod'
+
+const source = z.union([
+  z.object({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
+  z.object({ type: z.literal('text'), media_type: z.string(), data: z.string() }),
+  z.object({ type: z.literal('url'), url: z.string() }),
+])
+
+/** A block of a message's content, or of a tool's result. Other kinds become undefined. */
+const block = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.enum(['image', 'document']), source, title: z.string().nullish() }),
+  z.unknown().transform(() => undefined),
+])
+
+type Block = z.infer<typeof block>
+
+const blocks = z.array(block)
+
+/** The text of a content. A picture or document in it becomes its type and size, for example `[image/png, 12 kB]`. */
+export function textIn(content: unknown): string {
+  if (typeof content === 'string') return content
+  return (blocks.safeParse(content).data ?? [])
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/** The pictures and documents of a content. */
+export function filesIn(content: unknown): readonly PromptFile[] {
+  return (blocks.safeParse(content).data ?? []).flatMap((one) => fileOf(one) ?? [])
+}
+
+function textOf(one: Block): string {
+  if (one?.type === 'text') return one.text
+  if (!one) return ''
+  if (one.source.type === 'url') return `[${one.source.url}]`
+  const { type, media_type, data } = one.source
+  return `[${media_type}, ${byteSize(Buffer.byteLength(data, type === 'base64' ? 'base64' : 'utf8'))}]`
+}
+
+/** Bytes for people, for example `12 kB`. */
+function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+function fileOf(one: Block): PromptFile | undefined {
+  if (!one || one.type === 'text') return undefined
+  const filename = one.title ?? undefined
+  if (one.source.type === 'url') return { url: one.source.url, mime: 'application/octet-stream', filename }
+  const { type, media_type: mime, data } = one.source
+  const content = type === 'base64' ? data : Buffer.from(data).toString('base64')
+  return { url: `data:${mime};base64,${content}`, mime, filename }
+}

@@ -56,6 +56,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     return () => emitter.off(type, guarded)
   }
 
+  /** Calls the observers and listeners of each change, in order. Observers that are added meanwhile are not called. */
   function dispatch(step: Reduction): void {
     // An observer that is added during dispatch has already received the whole step.
     const present = observers
@@ -119,8 +120,8 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 }
 
 /**
- * Adds the reply and the wire event to a change. Uses a literal for the most frequent type, because copying takes
- * longer than the call of an observer.
+ * The change with the reply and the wire event. Uses a literal for the most frequent type, because copying takes longer
+ * than the call of an observer.
  */
 function observationOf(change: Change, { reply, raw }: Reduction): Observation {
   if (change.type !== 'partChanged') return Object.assign({ reply, raw }, change)

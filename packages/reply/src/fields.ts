@@ -41,8 +41,8 @@ export function sameHead<T extends { readonly parts: unknown; readonly raw: unkn
 }
 
 /**
- * Compares all fields but those in `except`. Uses `for … in`, because `Object.entries` would allocate arrays on every
- * event.
+ * Whether all fields but those in `except` are equal. Uses `for … in`, because `Object.entries` would allocate arrays
+ * on every event.
  */
 function sameFields(a: Fields, b: Fields, depth: number, except: readonly string[] = []): boolean {
   for (const key in a) if (!except.includes(key) && !same(a[key], b[key], depth + 1)) return false

@@ -162,12 +162,12 @@ function quotedAnswer(question: Question, piece: string): string | undefined {
   return isNumber ? piece : inner
 }
 
-/** "#2.", "2)" and "2" are the same number. */
+/** The number in "#2.", "2)" or "2". Any other text as it is. */
 function bareNumber(text: string): string {
   return /^#?(\d+)[.)]?$/.exec(text)?.[1] ?? text
 }
 
-/** In lower case, trimmed, with one space between words. */
+/** The text in lower case, trimmed, with one space between words. */
 function normalized(text: string): string {
   return text.replace(/\s+/g, ' ').trim().toLowerCase()
 }

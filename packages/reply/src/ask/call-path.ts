@@ -38,8 +38,8 @@ export function callPathOf(tool: string, input: Fields, directory: string | unde
 }
 
 /**
- * Relative to the folder if the path is in it. "../a" and "./a" stay as they are: a person must see that a path leaves
- * the directory.
+ * The path relative to the folder if it is in it, otherwise as written. "../a" and "./a" stay as they are: a person
+ * must see that a path leaves the directory.
  */
 function shortenedPath(written: string, path: string | undefined, folder: string | undefined): string {
   const isPlain = written.startsWith('/') && path === written

@@ -305,7 +305,10 @@ function labelledFields(fields: readonly (readonly [string, unknown])[]): Labell
   return present.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
 }
 
-/** Quotes a string that looks like another value: "1" is not 1. */
+/**
+ * Writes a value that is not a list or an object with fields. Quotes a string that looks like another value: "1" is not
+ * 1.
+ */
 function scalarText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null'
   return /^(true|false|null|\||-?\d[\d.eE+-]*|[{[].*|".*|\s.*|.*\s|)$/.test(value) ? `"${value}"` : value

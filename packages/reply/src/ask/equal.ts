@@ -60,7 +60,7 @@ function canonicalJson(value: unknown, depth: number): string | undefined {
   return joinIfComplete('{', texts, '}')
 }
 
-/** Undefined if one of the texts is. */
+/** The texts joined by commas, between `open` and `close`. Undefined if one of the texts is. */
 function joinIfComplete(open: string, texts: readonly (string | undefined)[], close: string): string | undefined {
   return texts.includes(undefined) ? undefined : `${open}${texts.join(',')}${close}`
 }

@@ -42,7 +42,8 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   }
 
   /**
-   * Treats each line as a frame's data, so that a line in many pieces, or without an end, costs no more than a frame.
+   * Reads each line as the data of a frame, and returns the events of those that have ended. A line in many pieces, or
+   * without an end, costs no more than a frame.
    */
   function readLines(text: string): readonly ReplyEvent[] {
     const more = isBegun ? text : `data: ${text.trimStart()}`

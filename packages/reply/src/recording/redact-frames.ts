@@ -43,6 +43,10 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
   const texts = new Map<string, PartText>()
   return { push, end: flushAll }
 
+  /**
+   * Writes the redacted frame, after the held texts that it ends. A text's delta is written only as far as it is
+   * decided.
+   */
   function push(data: string, at: number): void {
     let value: unknown
     try {
@@ -142,7 +146,10 @@ interface RedactedText {
   readonly before: number | undefined
 }
 
-/** Undefined if the value is not an event with fields. */
+/**
+ * The event in the value, with its content and the object around it. Undefined if the value is not an event with
+ * fields.
+ */
 function eventFrameOf(value: unknown): EventFrame | undefined {
   const top = fieldsOf(value)
   const inner = fieldsOf(top?.payload)

@@ -51,7 +51,8 @@ export function characterRun(charClass: string, min: number, max = longestRun): 
 export const oneCharacter = (charClass: string): CharacterRun => characterRun(charClass, 1, 1)
 
 /**
- * Matches consecutive runs. The last one is replaced as soon as it has its minimum length, and may continue after that.
+ * Reads consecutive runs of characters as one secret. A text that ends within it is `growing`, except that the last run
+ * is a secret as soon as it has its minimum length, and may continue after that.
  */
 export function readRuns(
   text: string,

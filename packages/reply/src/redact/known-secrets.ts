@@ -67,7 +67,7 @@ function isSecretName(name: string): boolean {
   return isSecretVariable(`_${name.replace(/^-+/, '').replace(/^.*\./, '')}`.replaceAll('-', '_'))
 }
 
-/** Empty for a text that is not a JSON object or list. */
+/** The values of secret fields in a JSON object or list. Empty for any other text. */
 function secretsInJson(text: string): readonly string[] {
   if (!/^\s*[[{]/.test(text)) return []
   try {

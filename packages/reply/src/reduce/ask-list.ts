@@ -5,7 +5,7 @@ import { replaceAt, withFields } from './shape.ts'
 
 const positions = createPositions<Ask>(({ requestID }) => requestID)
 
-/** -1 if it isn't in the list. */
+/** The index of the ask with this id. -1 if it isn't in the list. */
 export function askAt(asks: readonly Ask[], requestID: string): number {
   return positions.at(asks, requestID)
 }

@@ -30,7 +30,7 @@ export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Repl
   return isAnyPending(reply.asks) ? applyCall(next, ask.callID, changes) : next
 }
 
-/** An ask without a directory belongs to its session's directory. */
+/** Fills in the reply's directory if the ask has none. */
 function withDirectory({ directory }: Reply, ask: Ask): Ask {
   return ask.directory !== undefined || directory === undefined ? ask : { ...ask, directory }
 }

@@ -19,7 +19,7 @@ export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   return isIdenticalCall(call, ask.call) ? ask : { ...ask, call }
 }
 
-/** Compares by identity. That saves a copy with the same call, which would be compared with the ask value by value. */
+/** Whether two calls have the same tool and the same input object. Values aren't compared, which is faster. */
 function isIdenticalCall(a: AskCall | undefined, b: AskCall | undefined): boolean {
   return a?.tool === b?.tool && a?.input === b?.input
 }
@@ -44,7 +44,10 @@ function isUnfinished({ state: { status } }: ToolPart): boolean {
   return status === 'pending' || status === 'running'
 }
 
-/** A call asks for one permission at a time, so two that are pending belong to two calls with the same id. */
+/**
+ * Whether no other pending permission may be about the same call. A call asks for one permission at a time, so two that
+ * are pending belong to two calls with the same id.
+ */
 function isOnlyAskOfCall(reply: Reply, ask: PermissionAsk, callID: string): boolean {
   if (!isAnyPending(reply.asks)) return true
   return pendingPermissionsOf(reply, callID).every(

@@ -131,7 +131,7 @@ export function reportChild(child: Child, change: Change, changes: Change[]): vo
     changes.push({ type: 'childChanged', child, change })
 }
 
-/** A grandchild's ask was already reported for the grandchild. */
+/** Whether the change is about an ask of a sub-agent below the child, which was already reported for that one. */
 function isGrandchildsAsk(child: Child, change: Change): boolean {
   return 'ask' in change && change.ask.sessionID !== child.reply.sessionID
 }

@@ -16,7 +16,7 @@ export function toChunks<T>(items: readonly T[]): Chunks<T> {
   return createChunks(splitIntoChunks(items), items.length)
 }
 
-/** Undefined past the end and for -1. */
+/** The item at this index. Undefined past the end and for -1. */
 export function itemAt<T>({ chunks }: Chunks<T>, place: number): T | undefined {
   return place < 0 ? undefined : chunks[Math.floor(place / chunkLength)]?.[place % chunkLength]
 }
@@ -70,7 +70,7 @@ function createChunks<T>(chunks: readonly (readonly T[])[], length: number): Chu
   }
 }
 
-/** `concat`, because `flat` takes many times as long. */
+/** All items as one array. Uses `concat`, because `flat` takes many times as long. */
 function concatenated<T>(chunks: readonly (readonly T[])[]): readonly T[] {
   const none: readonly T[] = []
   return none.concat(...chunks)

@@ -38,7 +38,8 @@ export function endsCompaction(reply: Reply, { summary, completedAt, error }: Me
 }
 
 /**
- * Reads the model's call from a summary's message. Undefined until it has ended, because its tokens are zeros before.
+ * Returns the model call that wrote a summary, as a step for the usage. Undefined until it has ended, because its
+ * tokens are zeros before.
  */
 export function summaryStepOf({ id, finish, tokens, cost = 0 }: MessageHead): SummaryStep | undefined {
   return finish === undefined || tokens === undefined ? undefined : { messageID: id, tokens, cost }

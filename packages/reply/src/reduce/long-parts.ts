@@ -56,7 +56,10 @@ const partsGetter = {
   },
 }
 
-/** Undefined for a message with a plain array of parts. It may have many: a caller may have created it. */
+/**
+ * The chunks of a long message. Undefined for a message with a plain array of parts, which may also be long if a caller
+ * created it.
+ */
 export function longPartsOf(message: Message): LongParts | undefined {
   return hasLongParts(message) && message[longParts].owner === message ? message[longParts].long : undefined
 }
@@ -77,7 +80,7 @@ export function toLongParts(parts: readonly Part[]): LongParts {
 
 const noParts: readonly Part[] = []
 
-/** A message whose `parts` are these. They are built as an array when they are first read. */
+/** Creates a message with these parts. `parts` is built as an array when it is first read. */
 export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts): Message {
   const made = Object.defineProperty(withParts(message, noParts), 'parts', partsGetter)
   return Object.defineProperty(made, longParts, { value: { owner: made, long } })
@@ -113,7 +116,7 @@ function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return ids.has(id) ? new Set([...ids].filter((other) => other !== id)) : ids
 }
 
-/** -1 if it isn't in the list. */
+/** The index of the part with this id. -1 if it isn't in the list. */
 export function placeOf({ parts, places, removedIDs }: LongParts, id: string): number {
   return removedIDs.has(id) ? -1 : searchDown(parts, id, places.byID.get(id))
 }

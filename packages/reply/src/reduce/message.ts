@@ -71,8 +71,8 @@ function insertMessage(messages: readonly Message[], message: Message): readonly
 }
 
 /**
- * Removes a reverted message and its usage, or a prompt. The server doesn't report the message's parts, but observers
- * are notified of each.
+ * Removes a reverted message and its usage, and reports its parts and the message as removed. Removes a prompt without
+ * its own report.
  */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
@@ -141,7 +141,7 @@ function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefi
   return { text: texts.join('\n\n'), files, parts: next }
 }
 
-/** Undefined for other types, and for text that people should not see. */
+/** The text or file of a prompt to show. Undefined for other types, and for text that people should not see. */
 function promptPartOf(part: Part): PromptPart | undefined {
   if (part.type === 'text')
     return part.synthetic || part.ignored ? undefined : { type: 'text', id: part.id, text: part.text }

@@ -172,7 +172,7 @@ function extendsText(text: string, start: string): boolean {
 
 const messagePlaces = createPositions<Message>(({ id }) => id)
 
-/** -1 if it isn't in the list. */
+/** The index of the message with this id. -1 if it isn't in the list. */
 export function messageAt(list: readonly Message[], id: string): number {
   return messagePlaces.at(list, id)
 }
@@ -183,7 +183,9 @@ export function withMessageAt(reply: Reply, at: number, message: Message): Reply
   return withMessages(reply, messages)
 }
 
-/** `next` is `messages` with one message replaced or appended. */
+/**
+ * Keeps the cached positions of `messages` for `next`, which is the same list with one message replaced or appended.
+ */
 export function carryMessageIndex(messages: readonly Message[], next: readonly Message[]): void {
   messagePlaces.carryIndex(messages, next)
 }
@@ -231,7 +233,8 @@ function withLongerText(before: TextPart | ReasoningPart, incoming: TextPart | R
 const statusRank: Record<ToolStatus, number> = { pending: 0, running: 1, completed: 2, error: 2 }
 
 /**
- * Takes over a newer state. The status never goes back, and the name that the model used is kept instead of `invalid`.
+ * The newer state of a tool call, or `before` if that one is further. Keeps the name that the model used instead of
+ * `invalid`, and marks a state that may be of another call as ambiguous.
  */
 function mergeTool(before: ToolPart, incoming: ToolPart): Part {
   if (statusRank[incoming.state.status] < statusRank[before.state.status]) return before
@@ -242,7 +245,10 @@ function mergeTool(before: ToolPart, incoming: ToolPart): Part {
   return before
 }
 
-/** OpenCode 1 keeps two calls with the same id in one part if the second begins before the first has ended. */
+/**
+ * Whether the newer state belongs to another call than the part's running one. OpenCode 1 keeps two calls with the same
+ * id in one part if the second begins before the first has ended.
+ */
 function isAmbiguous(before: ToolPart, incoming: ToolPart): boolean {
   if (before.state.status !== 'running') return false
   // OpenCode 2 reports progress of a call whose beginning was missed.

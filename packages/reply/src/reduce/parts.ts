@@ -25,7 +25,7 @@ export function partCount(message: Message): number {
   return longPartsOf(message)?.parts.length ?? message.parts.length
 }
 
-/** Undefined past the end and for -1. */
+/** The part at this index. Undefined past the end and for -1. */
 export function partIn(message: Message, place: number): Part | undefined {
   const long = longPartsOf(message)
   if (long) return itemAt(long.parts, place)
@@ -40,7 +40,7 @@ export function partLists(message: Message): readonly (readonly Part[])[] {
 
 const positions = createPositions<Part>(({ id }) => id)
 
-/** -1 if it isn't in the message. */
+/** The index of the part with this id. -1 if it isn't in the message. */
 export function partAt(message: Message, id: string): number {
   const long = longPartsOf(message)
   return long ? placeOf(long, id) : positions.at(message.parts, id)
@@ -75,12 +75,15 @@ export function withoutPart(message: Message, place: number): Message {
   return withShortParts(message, message.parts.toSpliced(place, 1), place)
 }
 
-/** Undefined for a short message. Converts a message that has just become long, which uses chunks from then on. */
+/** The chunks of a long message, converted first if it has just become long. Undefined for a short message. */
 function asLongParts(message: Message): LongParts | undefined {
   return longPartsOf(message) ?? (message.parts.length >= longFrom ? toLongParts(message.parts) : undefined)
 }
 
-/** `from` is the first index whose part may have changed. */
+/**
+ * Replaces the parts of a short message, and keeps the cached positions before `from`, the first index that may have
+ * changed.
+ */
 function withShortParts(message: Message, parts: readonly Part[], from: number): Message {
   positions.carryIndex(message.parts, parts, from)
   return withParts(message, parts)
@@ -119,7 +122,7 @@ function changeOpenParts(parts: readonly Part[], change: (part: Part, place: num
 
 const knownOpen = new WeakMap<readonly Part[], boolean>()
 
-/** Cached by chunk: an event changes only one chunk. */
+/** Whether a part of the chunk is open. Cached by chunk, because an event changes only one chunk. */
 function hasOpenPart(chunk: readonly Part[]): boolean {
   const isKnown = knownOpen.get(chunk)
   if (isKnown !== undefined) return isKnown

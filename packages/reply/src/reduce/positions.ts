@@ -48,7 +48,10 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     return index
   }
 
-  /** Does nothing for a short list, and for one without an index. */
+  /**
+   * Gives the index of `list` to `next`, in which items from index `from` on have changed. Does nothing for a short
+   * list, and for one without an index.
+   */
   function carryIndex(list: readonly T[], next: readonly T[], from = list.length): void {
     if (next.length <= nearEnd) return
     const index = indexes.get(list)

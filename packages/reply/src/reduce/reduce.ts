@@ -56,7 +56,10 @@ function startReply(reply: Reply, event: SessionScopedEvent, changes: Change[]):
   return withFields(reply, { startedAt: event.at })
 }
 
-/** The phase after the event. Settling reports its own phase change. */
+/**
+ * Sets the phase that follows from the reply and reports a change from `before`. Does nothing to a settled reply,
+ * because settling reports its own phase change.
+ */
 function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
   if (reply.phase === 'settled') return reply
   const phase = phaseOf(reply)
@@ -172,7 +175,10 @@ function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
 }
 
-/** A sub-agent's error before its first event doesn't end it, because the sub-agent may have run before we listened. */
+/**
+ * Applies an event to a sub-agent's reply. An error before its first event is only reported and doesn't end it, because
+ * the sub-agent may have run before we listened.
+ */
 function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
     return reduce(child, event)
@@ -188,7 +194,7 @@ function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Cha
   return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
 }
 
-/** Takes over the title and the directory. Reports no change. */
+/** Sets the title and the directory if the event has them. Reports no change. */
 function applySession(
   reply: Reply,
   event: { readonly title?: string | undefined; readonly directory?: string | undefined },
@@ -197,6 +203,7 @@ function applySession(
   return title === reply.title && directory === reply.directory ? reply : withFields(reply, { title, directory })
 }
 
+/** Sets the context limit and reports the usage. Does nothing if the limit is known. */
 function applyContextLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
   if (reply.usage.contextLimit === contextLimit) return reply
   const usage = { ...reply.usage, contextLimit }
@@ -205,8 +212,8 @@ function applyContextLimit(reply: Reply, contextLimit: number, changes: Change[]
 }
 
 /**
- * During an abort, the driver checks the whole tree to find its end. An idle doesn't cover sub-agents, and some servers
- * continue after it.
+ * Whether an idle now ends the reply. Never during an abort, when the driver checks the whole tree to find its end,
+ * because some servers continue after an idle.
  */
 function endsAtIdle(reply: Reply): boolean {
   return reply.aborting === undefined && isAtEnd(reply)
@@ -232,7 +239,7 @@ function hasSilentChild(reply: Reply): boolean {
   return reply.children.some((child) => !child.background && child.reply.phase === 'waiting')
 }
 
-/** A reply that was opened only by background sub-agents ends with them. */
+/** Whether the reply has to settle now: only background sub-agents opened it, and none of them is running. */
 function endsWithChildren(reply: Reply): boolean {
   return (
     reply.phase !== 'settled' &&
@@ -324,7 +331,7 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
   return events
 }
 
-/** Messages and parts that the server no longer has. */
+/** The events that remove the messages and parts which the server no longer has. */
 function removalEvents(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
   const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
   return reply.messages.flatMap((message): SessionScopedEvent[] => {

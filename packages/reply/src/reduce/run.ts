@@ -23,13 +23,13 @@ export function isOnlyOfBackgroundChildren(reply: Reply): boolean {
   return children.length > 0 && promptIDs.length === 0 && messages.length === 0 && !prompt && !compaction
 }
 
-/** The server is working: starts a waiting reply, and ends a retry. */
+/** Sets the phase to `working` and ends a retry, if the reply was waiting or retrying. Reports no change itself. */
 export function applyBusy(reply: Reply): Reply {
   if (reply.phase !== 'waiting' && !reply.retry) return reply
   return withFields(reply, { phase: 'working', retry: undefined })
 }
 
-/** Sets the pending retry and reports it. Reports nothing if it is already known. */
+/** Sets the pending retry, starts a waiting reply, and reports the retry. Does nothing if it is already known. */
 export function applyRetry(reply: Reply, retry: Retry, changes: Change[]): Reply {
   if (same(reply.retry, retry)) return reply
   changes.push({ type: 'sessionRetried', ...retry })

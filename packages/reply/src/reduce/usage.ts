@@ -27,7 +27,10 @@ export function usagesBefore(reply: Reply, at: number): Usage[] {
   })
 }
 
-/** Tokens are integers, so their order doesn't matter. Costs are added one by one, in the order of `sumOf`. */
+/**
+ * The sum of two usages and the costs of the later steps, which are added one by one, in the order of `sumOf`. The
+ * context is the later one's.
+ */
 function plusLater(usage: Usage, later: Usage, costs: Float64Array): Usage {
   let { cost } = usage
   // The hot loop: it runs once for each pair of a removed and a later step. `for … of` over a Float64Array takes four
@@ -53,8 +56,8 @@ export function plusStep(usage: Usage, step: StepFinishPart): Usage {
 const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0, cost: 0, steps: 0 }
 
 /**
- * `last` is the index of the message with the last step in the sum. A step from before a compaction doesn't count: the
- * context has changed since.
+ * The sum with the reply's context limit. Without context tokens if the last step, in the message at `last`, is from
+ * before a compaction, because the context has changed since.
  */
 function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply, sum: Usage, last: number): Usage {
   const isBefore =
@@ -120,8 +123,8 @@ function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
 }
 
 /**
- * Returns the same object if there are no steps. Otherwise creates only one new object, because one for each step would
- * take most of the time.
+ * Adds the steps' tokens and costs. The last step's tokens are the context. Returns the same object if there are no
+ * steps.
  */
 function plusSteps(usage: Usage, steps: readonly Pick<StepFinishPart, 'tokens' | 'cost'>[]): Usage {
   const last = steps[steps.length - 1]?.tokens

@@ -82,7 +82,10 @@ export const stopTexts: Readonly<Record<StopReason, string>> = {
   'no-step': 'the agent did not continue after its last tool calls',
 }
 
-/** Undefined if the reply needs no explanation, as after a prompt that wants no reply: it has no messages. */
+/**
+ * What a reply without text did instead. Undefined if it needs no explanation: it has text, no messages, or ended with
+ * a compaction.
+ */
 function noTextOf(reply: Reply): NoText | undefined {
   if (hasText(reply) || reply.messages.length === 0 || reply.compaction?.state === 'done') return undefined
   const thought = partsOf(reply).some(({ type }) => type === 'reasoning')
@@ -97,7 +100,9 @@ function failureReason(error: ReplyFailure | undefined): string | undefined {
   return error && (reasonIn(error.message) || error.name)
 }
 
-/** `again` if the cause is unknown and a retry could succeed, according to the server. */
+/**
+ * The known cause of the failure, or `again` if the cause is unknown and the server says that a retry could succeed.
+ */
 function cureFor(error: ReplyFailure | undefined): FailureCause | 'again' | undefined {
   return error && (causeOf(error) ?? (error.retryable ? 'again' : undefined))
 }

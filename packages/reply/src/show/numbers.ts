@@ -1,11 +1,14 @@
 import type { Reply } from '../reply.ts'
 
-/** `0.4s`, `42s`, `3m 05s`, `1h 02m`. Negative times count as 0: clocks of two machines may disagree. */
+/**
+ * Formats a duration as `0.4s`, `42s`, `3m 05s` or `1h 02m`. Negative times count as 0: clocks of two machines may
+ * disagree.
+ */
 export function duration(ms: number): string {
   return ms < 9_950 ? `${(Math.max(0, ms) / 1000).toFixed(1)}s` : elapsed(Math.round(ms / 1000) * 1000)
 }
 
-/** A running time in whole seconds, rounded down: `0s`, `42s`, `3m 05s`, `1h 02m`. */
+/** Formats a running time in whole seconds, rounded down: `0s`, `42s`, `3m 05s`, `1h 02m`. */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds}s`
@@ -14,19 +17,19 @@ export function elapsed(ms: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`
 }
 
-/** `950`, `12.3k`, `1.2M`. */
+/** Formats a count as `950`, `12.3k` or `1.2M`. */
 export function amount(count: number): string {
   if (count < 1_000) return String(count)
   if (count < 999_950) return `${trimZero((count / 1_000).toFixed(1))}k`
   return `${trimZero((count / 1_000_000).toFixed(1))}M`
 }
 
-/** `$0.0012`, `$1.20`. */
+/** Formats a cost as `$0.0012` or `$1.20`. */
 export function dollars(cost: number): string {
   return `$${cost.toFixed(cost < 0.01 ? 4 : 2)}`
 }
 
-/** `1 step`, `3 steps`. */
+/** Formats a count with its noun: `1 step`, `3 steps`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

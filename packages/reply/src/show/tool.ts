@@ -111,7 +111,7 @@ function isRejectionOf(ask: Ask, { callID }: ToolPart): boolean {
   return ask.status === 'rejected' || ask.reply === 'reject'
 }
 
-/** A person's reason for rejecting. Only the error text for the model contains it. */
+/** The person's reason for rejecting, from the error text for the model. Undefined if none is given. */
 function feedbackIn(error: string): string | undefined {
   const [, plainText, jsonText = ''] = rejectionFeedback.exec(error) ?? []
   const reason = (plainText ?? jsonText.replace(/\\n/g, ' ').replace(/\\(.)/g, '$1')).trim()

@@ -67,7 +67,7 @@ type AnyOptions = Omit<TurnOptions, 'output' | 'tools'> & {
   readonly tools?: Tools | undefined
 }
 
-/** An agent behind any connection: `connect()`, `connectSource()`. */
+/** Creates an agent that prompts through any connection, from `connect()` or `connectSource()`. */
 export function createAgent(client: Pick<Client, 'prompt'>, { host }: AgentOptions = {}): Agent {
   return { stream, run }
 
@@ -187,7 +187,7 @@ async function firstFormatValue<T>(run: ReplyStream, { check }: ModelSchema<T>):
   throw noOutputError(reply, problem)
 }
 
-/** `problem` is the reason why the last value did not fit. Undefined without a value. */
+/** The error for a run without a valid value. `problem` is why the last value did not fit. */
 function noOutputError({ outcome, error }: Reply, problem: string | undefined): ReplyError {
   const reason = problem ?? error?.message
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`

@@ -71,7 +71,9 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
     return takeReadyText()
   }
 
-  /** Records the text of the part, and whether it may still grow. */
+  /**
+   * Adds the change to the text that waits to be emitted. Drops the text of a removed part, and ignores a closed one.
+   */
   function recordChange(change: Change, part: StreamedPart): void {
     const key = `${part.messageID} ${part.id}`
     if (change.type === 'partRemoved') {

@@ -54,7 +54,10 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     return [...started, ...(isUpdate ? [updateThought(call)] : []), ...(isDone ? [endCall(key, call)] : [])]
   }
 
-  /** Ends a call that a retry or an undo took back. It may start again. */
+  /**
+   * Ends a call that a retry or an undo took back, and returns the thoughts of that. A call with this key may start
+   * again.
+   */
   function removeCall(key: string): readonly Thought[] {
     const call = calls.get(key)
     const ended = call ? [endCall(key, call)] : []
@@ -62,12 +65,15 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     return ended
   }
 
-  /** Ends the calls that were still running when the reply settled. */
+  /** Ends the calls that were still running when the reply settled, and returns the thoughts of that. */
   function endAllCalls(): readonly Thought[] {
     return [...calls].map(([key, call]) => endCall(key, call))
   }
 
-  /** Forgets the call, except that later changes of it are ignored. Every status but `completed` becomes `failed`. */
+  /**
+   * Drops the call, ignores later changes of it, and returns its last thought. Every status but `completed` becomes
+   * `failed`.
+   */
   function endCall(key: string, { id, status }: StartedCall): Thought {
     calls.delete(key)
     done.add(key)
@@ -114,7 +120,7 @@ function diffContent(part: ToolPart): readonly ThoughtContent[] {
   return [{ type: 'diff', path: file_path, ...(typeof old_string === 'string' && { oldText: old_string }), newText }]
 }
 
-/** While a shell command runs on OpenCode 1, its output is in the metadata. */
+/** The call's output, or none. While a shell command runs on OpenCode 1, its output is in the metadata. */
 function outputContent({ state }: ToolPart): readonly ThoughtContent[] {
   const output = state.output ?? state.metadata?.output
   return typeof output === 'string' && output !== '' ? [textContent(output)] : []

@@ -65,8 +65,8 @@ export function showsMissedRun({ cell, isRoot, root }: SessionState, read: Snaps
 
 /**
  * Whether the read has a message or ask that the stream didn't report, or the session is new. A busy status alone opens
- * no run in a known session. It may be from a run that has ended on the stream since, or from
- * an execution without work.
+ * no run in a known session. It may be from a run that has ended on the stream since, or from an execution without
+ * work.
  */
 function hasUnknownWork({ roles, run, read, reply }: Cell, { messages, asks }: SnapshotEvent): boolean {
   if ((run === 0 && !read) || messages.some(({ head }) => isNewMessage(roles, head, messages))) return true
@@ -98,8 +98,8 @@ export function currentRunStart(
 }
 
 /**
- * Where the run begins according to its known messages, or to the prompt that the first of them answers. A run that
- * began before we listened may have begun even earlier: that prompt may have joined it.
+ * The index where the run begins according to its known messages, or to the prompt that the first of them answers. A
+ * run that began before we listened may have begun even earlier: that prompt may have joined it.
  */
 function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
   const { roles, run } = cell
@@ -117,8 +117,8 @@ function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefi
 }
 
 /**
- * Where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. A message
- * after a known one was missed whatever its time, because the server's clock may have been set back.
+ * The index where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. A
+ * message after a known one was missed whatever its time, because the server's clock may have been set back.
  */
 function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined

@@ -85,7 +85,7 @@ export function dropHeldEvents(draft: Draft, sessionID: string): number {
   return dropped
 }
 
-/** Undefined unless both are deltas of the same field. */
+/** One delta for two consecutive ones of the same field. Undefined for any other two events. */
 function joinedDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEvent): SessionScopedEvent | undefined {
   if (last?.type !== 'delta' || event.type !== 'delta') return undefined
   if (last.messageID !== event.messageID || last.partID !== event.partID || last.field !== event.field) return undefined

@@ -202,7 +202,9 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
     requeueHeldEvents(draft, sessionID, (held) => held.type === 'delta' && held.partID === part.id)
 }
 
-/** A task's part may name its session before the session's own event. */
+/**
+ * Records the parent of the session that a task's part names, because the part may come before the session's own event.
+ */
 function recordChildSession(draft: Draft, { part, sessionID }: PartEvent): void {
   const childID = sessionOf(part)
   if (childID !== undefined && childID !== sessionID) recordSession(draft, childID, { parentID: sessionID })

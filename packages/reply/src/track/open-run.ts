@@ -134,7 +134,10 @@ export function isWaitingIn(draft: Draft, rootID: string, sessionID: string): bo
   return root !== undefined && findReply(root, sessionID)?.phase === 'waiting'
 }
 
-/** The next run takes over the session's data, and the background sub-agents that still run, with their asks. */
+/**
+ * The first state of the next run's reply: the session's data, and the background sub-agents that still run, with the
+ * pending asks.
+ */
 function nextReply(root: Cell): Reply {
   const { title, directory, todos } = root
   const fresh = withFields(emptyReply(root.id), { title, directory, todos })

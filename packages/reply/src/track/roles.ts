@@ -20,7 +20,7 @@ export type MessageRoles = readonly MessageRole[]
 /** How many messages of a session are remembered, so that late events of an old one don't open a reply. */
 const maxRoles = 5000
 
-/** Undefined for a message that is not in the list. */
+/** The role of the message with this id. Undefined for a message that is not in the list. */
 export function roleIn(roles: MessageRoles, messageID: string): MessageRole | undefined {
   // Nearly every event is about the newest message, and most of the rest about the one before.
   const last = roles.length - 1
@@ -67,7 +67,10 @@ export function beginsWithAnswer({ roles, run }: { readonly roles: MessageRoles;
   return roles.find((role) => role.run === run)?.role === 'assistant'
 }
 
-/** Compares by the server's clock if known. Otherwise by the ids, which rise with it. */
+/**
+ * Whether the message is from before the read history, by the server's clock if known, otherwise by the ids, which rise
+ * with it.
+ */
 export function isBefore(
   { id, createdAt }: { readonly id: string; readonly createdAt?: number | undefined },
   from: ReadFrom,

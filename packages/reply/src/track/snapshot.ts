@@ -111,6 +111,7 @@ function splitRunIfStepLost(draft: Draft, { sessionID, messages, at }: SnapshotE
   splitLostRun(draft, sessionID, parentID, at)
 }
 
+/** Collects what is known of a session: its cell, its root's reply, and whether its own run is open. */
 function sessionStateOf(draft: Draft, path: readonly string[], sessionID: string): SessionState {
   const [rootID = sessionID] = path
   return {
@@ -225,8 +226,8 @@ interface EarlierRun {
 }
 
 /**
- * If several calls used a sub-agent's session one after the other, it contains all their runs, and each has to go to
- * its own call. Returns all but the last, in order.
+ * All but the last run of each sub-agent's session, in order, each with the call that began it. Several calls may use a
+ * session one after the other.
  */
 function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
   return parent.children.flatMap((child) => {

@@ -182,19 +182,25 @@ export function getCell(draft: Draft, id: string): Cell {
   return cellOf(draft.state.cells, id) ?? emptyCell(id)
 }
 
+/** Replaces or adds the session's cell in the draft's state. */
 export function putCell(draft: Draft, cell: Cell): void {
   draft.state = withCells(draft.state, withCell(draft.state.cells, cell))
 }
 
+/** Puts a copy of the cell with these fields into the draft's state. */
 export function changeCell(draft: Draft, cell: Cell, fields: Partial<Cell>): void {
   putCell(draft, Object.assign(withReply(cell, cell.reply), fields))
 }
 
+/** Sets these fields of the draft's state. */
 export function changeState(draft: Draft, fields: Partial<TrackState>): void {
   draft.state = Object.assign(withCells(draft.state, draft.state.cells), fields)
 }
 
-/** A literal, as in `withReply`, because both objects are built for every event. See `reduce/shape.ts`. */
+/**
+ * Copies the state with other cells. A literal, as in `withReply`, because both objects are built for every event. See
+ * `reduce/shape.ts`.
+ */
 export function withCells(state: TrackState, cells: Cells<Cell>): TrackState {
   const { waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits } = state
   return { cells, waiting, heldUnits, settled, epoch, listeningFrom, sweepAt, limits }

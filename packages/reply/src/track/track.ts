@@ -194,7 +194,7 @@ function knowsAsk(cell: Cell, requestID: string): boolean {
   return askIn(cell.reply, requestID) !== undefined || isAskOfPastRun(cell, requestID)
 }
 
-/** Whether it was asked in an earlier run and not carried over from there. */
+/** Whether the ask is from an earlier run and was not carried over from there. */
 function isAskOfPastRun({ reply, past }: Cell, requestID: string): boolean {
   return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
 }

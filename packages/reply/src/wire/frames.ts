@@ -32,7 +32,7 @@ const pieceLength = 4096
 const pieceSlack = 320
 const lineFeed = 10
 
-/** Splits a byte stream into the data of its server-sent events. */
+/** Creates a reader that splits a byte stream into the data of its server-sent events. */
 export function createSseReader(options: SseOptions): SseReader {
   const maxFrame = options.maxFrame ?? defaultMaxFrame
   const utf8 = createUtf8Reader()
@@ -110,8 +110,8 @@ export function createSseReader(options: SseOptions): SseReader {
 }
 
 /**
- * Where to end the piece that begins at `start`: after a line. Large chunks are read in pieces, because a single
- * character outside Latin-1 makes the whole string around it twice as wide, and slower to read.
+ * The index where the piece that begins at `start` ends: after a line. Large chunks are read in pieces, because a
+ * single character outside Latin-1 makes the whole string around it twice as wide, and slower to read.
  */
 function pieceEnd(chunk: Uint8Array, start: number): number {
   if (chunk.length <= start + pieceLength) return chunk.length

@@ -84,14 +84,14 @@ export function createFrameReader(options: FrameReaderOptions): EventReader {
   }
 }
 
-/** `Array.isArray` doesn't narrow a readonly array. */
+/** Whether several events were decoded. `Array.isArray` alone doesn't narrow a readonly array. */
 function isList(decoded: ReplyEvent | readonly ReplyEvent[] | undefined): decoded is readonly ReplyEvent[] {
   return Array.isArray(decoded)
 }
 
 /**
- * Undefined unless both are deltas of the same field. Lossless, because no event lies between the two. Keeps the later
- * event's `raw`.
+ * One delta for two consecutive ones of the same field, with the later one's `raw`. Undefined for any other event
+ * before.
  */
 function mergedDelta(before: ReplyEvent | undefined, event: DeltaEvent): DeltaEvent | undefined {
   if (before?.type !== 'delta' || before.partID !== event.partID || before.field !== event.field) return undefined

@@ -36,7 +36,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const byteOrderMark = 0xfeff
 
-/** Where an incomplete last character begins, or the length. A character has at most four bytes. */
+/** The index where an incomplete last character begins, or the length. A character has at most four bytes. */
 function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back < 4; back++) {
     const byte = bytes[bytes.length - back]

@@ -189,8 +189,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * After REST showed the session idle: posts the prompt again, schedules another read, fails the prompt, or settles
-   * the reply and its idle sub-agents.
+   * Settles the reply and its idle sub-agents, because REST showed the session idle. For a prompt that nothing ran for,
+   * posts it again or fails it. Schedules another read if it is too early for that.
    */
   function settlePostOrCheckAgain(reply: Reply, open: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply

@@ -40,7 +40,7 @@ export function recognizeByID({ server, place, found }: PromptSearch, messageID:
   if (current) followReply(current)
   return { whenCompared: async () => {}, stop: () => callAll(stops) }
 
-  /** Compares each step of the reply from now on, if it belongs to the session. */
+  /** Follows the reply if it belongs to the session, and compares its prompts with each step. */
   function followReply(live: LiveReply): void {
     if (live.sessionID === place.sessionID) stops.push(live.follow(({ reply }) => compareIDs(live, reply)))
   }

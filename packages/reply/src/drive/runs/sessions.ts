@@ -40,7 +40,10 @@ export interface PreparedPlace extends SessionRef {
   readonly guarded?: Guarded | undefined
 }
 
-/** `directory` is the directory of new sessions. Default: the server's own. */
+/**
+ * Creates the functions that find and read sessions. `directory` is the directory of new ones. Default: the server's
+ * own.
+ */
 export function createSessions(drive: Drive, directory: string | undefined): Sessions {
   const { engine, source, info, reader, clock, onError } = drive
   return { prepare, guard, refresh, textOf, find }

@@ -9,7 +9,10 @@ interface RecorderOptions {
   readonly folder: string
 }
 
-/** A program that runs `command` with its arguments, and notes each line of both sides in a file, in order. */
+/**
+ * A program that runs `command` with its arguments, and notes each line of both sides in a file, in order. Lines that
+ * are no JSON are noted as text.
+ */
 export function recorderOf({ name, command, folder }: RecorderOptions) {
   const program = join(folder, 'recorder')
   const log = join(folder, 'recorded.jsonl')
@@ -18,9 +21,16 @@ const { spawn } = require('node:child_process')
 const { appendFileSync } = require('node:fs')
 const { createInterface } = require('node:readline')
 const child = spawn(${JSON.stringify(command)}, process.argv.slice(2), { stdio: ['pipe', 'pipe', 'inherit'] })
+function parsed(line) {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return line
+  }
+}
 function pass(from, input, output) {
   createInterface({ input }).on('line', (line) => {
-    appendFileSync(${JSON.stringify(log)}, JSON.stringify({ from, line: JSON.parse(line) }) + '\\n')
+    appendFileSync(${JSON.stringify(log)}, JSON.stringify({ from, line: parsed(line) }) + '\\n')
     output.write(line + '\\n')
   }).on('close', () => output === child.stdin && output.end())
 }

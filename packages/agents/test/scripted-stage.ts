@@ -13,14 +13,18 @@ export interface ScriptedStage {
   close(): Promise<void>
 }
 
-/** `files` are written into the home. Without a scenario in its prompt, the script `plain` answers. */
+/**
+ * `files` are written into the home. Scripts may depend on the folder. Without a scenario in its prompt, the script
+ * `plain` answers.
+ */
 export async function startScripted(
-  scripts: Scripts,
+  scripts: Scripts | ((directory: string) => Scripts),
   files: (model: ScriptedModel) => Readonly<Record<string, string>> = () => ({}),
 ): Promise<ScriptedStage> {
-  const model = await startModel({ scripts, fallback: 'plain' })
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'reply-home-')))
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'reply-project-')))
+  const given = typeof scripts === 'function' ? scripts(directory) : scripts
+  const model = await startModel({ scripts: given, fallback: 'plain' })
   for (const [name, content] of Object.entries(files(model))) {
     mkdirSync(dirname(join(home, name)), { recursive: true })
     writeFileSync(join(home, name), content)

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { TestingError } from './error.ts'
-import { isOpenCode2 } from './generation.ts'
+import { isOpenCode2, openCode2Version } from './generation.ts'
 
 /** The repository's primary test version. `npm install` installs it on Linux x64. */
 export const defaultVersion = '1.18.33'
@@ -69,34 +69,48 @@ const installedBinary = async (version: string): Promise<string | undefined> => 
   }
 }
 
-/** Installs a package into a folder, without running its scripts. */
-export const npmInstall = (folder: string, what: string): Promise<void> =>
+/** Runs npm and returns its standard output. */
+const runNpm = (args: readonly string[], folder?: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    const args = [
-      'install',
-      '--prefix',
-      folder,
-      '--no-save',
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      '--force',
-      what,
-    ]
     const npm = spawn('npm', args, {
       cwd: folder,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       shell: process.platform === 'win32',
     })
     let output = ''
+    let errors = ''
+    npm.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
     npm.stderr.on('data', (chunk: Buffer) => {
-      output = `${output}${chunk.toString('utf8')}`.slice(-2000)
+      errors = `${errors}${chunk.toString('utf8')}`.slice(-2000)
     })
     npm.once('error', reject)
     npm.once('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`npm exited with ${code}: ${output.trim()}`)),
+      code === 0 ? resolve(output) : reject(new Error(`npm exited with ${code}: ${errors.trim()}`)),
     )
   })
+
+/** Installs a package into a folder, without running its scripts. */
+export const npmInstall = async (folder: string, what: string): Promise<void> => {
+  const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force']
+  await runNpm(['install', '--prefix', folder, ...flags, what], folder)
+}
+
+/** Returns the newest version of a package on npm. Rejects with type `install`. */
+export const npmNewest = async (name: string): Promise<string> => {
+  try {
+    const version: unknown = JSON.parse(await runNpm(['view', name, 'version', '--json']))
+    if (typeof version === 'string') return version
+  } catch (cause) {
+    throw new TestingError('install', `npm does not name the newest ${name}: check the npm registry.`, { cause })
+  }
+  throw new TestingError('install', `npm names no version of ${name}: check the name and the npm registry.`)
+}
+
+/** Returns the newest version of OpenCode 1, or of OpenCode 2, on npm. Rejects with type `install`. */
+export const newestOpencode = async (generation: 1 | 2): Promise<string> =>
+  await npmNewest(packageName(generation === 2 ? openCode2Version : defaultVersion))
 
 /**
  * Returns the path of an OpenCode binary: the one in `node_modules` if its version matches, else the cached one, else

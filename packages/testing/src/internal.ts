@@ -1,5 +1,6 @@
-export { type AgentName, agentBinary } from './agents/binary.ts'
+export { type AgentName, agentBinary, newestAgent } from './agents/binary.ts'
 export { type PreparedOpencode, type PrepareOptions, prepareOpencode } from './agents/opencode.ts'
+export { newestOpencode } from './binary.ts'
 export { comparableReply } from './comparable-reply.ts'
 export { demoFiles } from './demo/project.ts'
 export { type MarkdownCase, markdownCases, type Renderings } from './dialects/cases.ts'

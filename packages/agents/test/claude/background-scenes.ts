@@ -4,49 +4,51 @@ import type { Client, Reply, ReplyObserver } from '@reply/core'
 import { observerOf } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
 
-/** Where a scene is played: on Claude Code with a scripted model, or on a recording of it. */
+/** Where a scene is played: on an agent with a scripted model, or on a recording of it. */
 export interface SceneStage {
   readonly client: Client
   readonly directory: string
+  /** The mode of the agent that asks before it acts. Absent if it does so by default. */
+  readonly agent?: string | undefined
   /** Absent on a recording, which waits for nothing. */
   readonly model?: ScriptedModel | undefined
 }
 
-/** What Claude Code does after its answer. A scene resolves with all replies of the session, in order. */
+/** What an agent does after its answer. A scene resolves with all replies of the session, in order. */
 export type Scene = (stage: SceneStage) => Promise<readonly Reply[]>
 
 export const backgroundScenes: Readonly<Record<string, Scene>> = {
   /** The sub-agent asks after its parent's turn, is allowed, ends, and Claude Code goes on. */
-  'background-agent': async ({ client, directory }) => {
-    const watched = watch(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
-    await client.prompt({ text: '[scenario:background-agent] Go.' }).result
+  'background-agent': async ({ client, directory, agent }) => {
+    const watched = watchReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    await client.prompt({ text: '[scenario:background-agent] Go.', agent }).result
     return await watched.until((replies) => replies.some(({ messages }) => textIn(messages).includes('I know it now.')))
   },
   /** Another prompt is sent while the turn after the command runs. */
-  'background-command': async ({ client, directory, model }) => {
-    const watched = watch(client, directory)
-    const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.' }).result
+  'background-command': async ({ client, directory, agent, model }) => {
+    const watched = watchReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.', agent }).result
     writeFileSync(join(directory, 'done.txt'), '')
     await model?.held('woken')
     await watched.begun(2)
-    const second = client.prompt({ text: '[scenario:meanwhile] Go.', sessionID })
+    const second = client.prompt({ text: '[scenario:meanwhile] Go.', agent, sessionID })
     model?.release('woken')
     await second.result
     return await watched.until((replies) => replies.length === 3)
   },
   /** Stop, while a sub-agent works in the background and no run is open. */
-  'background-endless': async ({ client, directory, model }) => {
+  'background-endless': async ({ client, directory, agent, model }) => {
     let allow = (): void => {}
     const allowed = new Promise<void>((resolve) => {
       allow = resolve
     })
-    const watched = watch(client, directory, {
+    const watched = watchReplies(client, directory, {
       permissionAsked: async ({ ask }) => {
         await client.answer(ask, 'once')
         allow()
       },
     })
-    const { sessionID } = await client.prompt({ text: '[scenario:background-endless] Go.' }).result
+    const { sessionID } = await client.prompt({ text: '[scenario:background-endless] Go.', agent }).result
     await allowed
     await model?.held('forever')
     await client.abort({ sessionID })
@@ -59,7 +61,7 @@ function textIn(messages: Reply['messages']): string {
 }
 
 /** Collects the settled replies of a folder. */
-function watch(client: Client, directory: string, observer: ReplyObserver = {}) {
+export function watchReplies(client: Client, directory: string, observer: ReplyObserver = {}) {
   const settled: Reply[] = []
   let begun = 0
   let look = (): void => {}

@@ -2,7 +2,7 @@ import { createHandClock, createRecordedServer, openCode2Version, type RecordedS
 import { expect, test } from 'vitest'
 import { connect, replay } from '../../src/index.ts'
 import { watchAll } from '../drive/stage.ts'
-import { sourceAt } from '../source/live-contract.ts'
+import { sourceAt } from '../source/live-stage.ts'
 import { readTape } from './recorded.ts'
 
 function restOf(server: RecordedServer): () => Promise<void> {

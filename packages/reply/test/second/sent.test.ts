@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createDecoder2 } from '../../src/source/opencode2/decode.ts'
-import { sourceAt } from '../source/live-contract.ts'
+import { sourceAt } from '../source/live-stage.ts'
 import { type StableFrame, sessionID, streamOf } from './stable-frames.ts'
 
 const form = {

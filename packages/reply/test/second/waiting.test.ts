@@ -2,7 +2,7 @@ import { createHandClock, createRecordedServer, openCode2Version } from '@reply/
 import { expect, test } from 'vitest'
 import { connect } from '../../src/index.ts'
 import { watchAll } from '../drive/stage.ts'
-import { sourceAt } from '../source/live-contract.ts'
+import { sourceAt } from '../source/live-stage.ts'
 import { readTape } from './recorded.ts'
 
 test('a prompt that waited before anyone connected has its words as soon as it begins', async () => {

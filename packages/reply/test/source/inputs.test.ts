@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { PromptInput } from '../../src/index.ts'
 import { setStage } from '../drive/stage.ts'
 import { readTape } from '../second/recorded.ts'
-import { sourceAt } from './live-contract.ts'
+import { sourceAt } from './live-stage.ts'
 
 const model = { providerID: 'fake', modelID: 'm1' }
 const schema = { type: 'object', properties: { name: { type: 'string' } } }

@@ -2,7 +2,7 @@ import { createRecordedServer } from '@reply/testing'
 import { describe, test } from 'vitest'
 import { type SourceClauseName, type SourceStage, sourceContract } from '../../src/testing.ts'
 import { recorded } from '../recorded.ts'
-import { nowhere, sourceAt } from './live-contract.ts'
+import { nowhere, sourceAt } from './live-stage.ts'
 
 const noPrompts = 'A recording takes no prompts.'
 const skip = Object.fromEntries(

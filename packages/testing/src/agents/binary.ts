@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { cacheFolder, npmInstall } from '../binary.ts'
+import { cacheFolder, npmInstall, npmNewest } from '../binary.ts'
 import { TestingError } from '../error.ts'
 
 /**
  * Command-line agents that can be downloaded, besides OpenCode. `claude-acp` and `codex-acp` are adapters for the Agent
- * Client Protocol. `claude-acp` needs Node.js 22 or newer, which `node` is.
+ * Client Protocol. `claude-acp` and `kimi` need Node.js 22 or newer, which `node` is.
  */
-export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'node'
+export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'kilo' | 'kimi' | 'node' | 'qwen'
 
 /** The versions that the tests run and the recordings come from. */
 export const agentVersions: Readonly<Record<AgentName, string>> = {
@@ -17,7 +17,10 @@ export const agentVersions: Readonly<Record<AgentName, string>> = {
   codex: '0.169.0',
   'codex-acp': '2.6.0',
   gemini: '0.61.0',
+  kilo: '7.7.9',
+  kimi: '2.1.0',
   node: '24.9.0',
+  qwen: '0.24.4',
 }
 
 const nodePlatform = process.platform === 'win32' ? 'win' : process.platform
@@ -35,11 +38,20 @@ const packages: Readonly<Record<AgentName, { readonly name: string; readonly pro
   'codex-acp': { name: '@agentclientprotocol/codex-acp', program: '@agentclientprotocol/codex-acp/dist/index.js' },
   codex: { name: '@openai/codex', program: '@openai/codex/bin/codex.js' },
   gemini: { name: '@google/gemini-cli', program: '@google/gemini-cli/bundle/gemini.js' },
+  kilo: {
+    name: `@kilocode/cli-${nodePlatform}-${process.arch}`,
+    program: `@kilocode/cli-${nodePlatform}-${process.arch}/bin/kilo`,
+  },
+  kimi: { name: '@moonshot-ai/kimi-code', program: '@moonshot-ai/kimi-code/dist/main.mjs' },
   node: {
     name: `node-${nodePlatform}-${process.arch}`,
     program: `node-${nodePlatform}-${process.arch}/bin/${process.platform === 'win32' ? 'node.exe' : 'node'}`,
   },
+  qwen: { name: '@qwen-code/qwen-code', program: '@qwen-code/qwen-code/cli.js' },
 }
+
+/** Returns the newest version of an agent on npm. Rejects with type `install`. */
+export const newestAgent = async (name: AgentName): Promise<string> => await npmNewest(packages[name].name)
 
 /**
  * Returns the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is

@@ -1,0 +1,73 @@
+// Plays the scenes and the contract of sources on the newest version of each agent, and writes the table in
+// docs/agents.md and the shapes of their lines: `npm run agents:newest`. Exits with 1 if the verdict is red. To try
+// something without writing: `npm run agents:newest -- --only "Codex" "text" "image in"`, with an agent and its scenes.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import type { NewestAgent } from '../test/newest/agent.ts'
+import { newestAgents } from '../test/newest/agents.ts'
+import { playAgent } from '../test/newest/play.ts'
+import { newestScenes } from '../test/newest/scenes.ts'
+import { joinedShapes, newShapes, type Shapes, shapesJson } from '../test/newest/shapes.ts'
+import { tableIn, withTable } from '../test/newest/table.ts'
+import { type AgentRun, judge } from '../test/newest/verdict.ts'
+
+const page = new URL('../../../docs/agents.md', import.meta.url)
+const deadlines = { sceneMs: 40_000, agentMs: 240_000 }
+
+/** Where the known shapes of an agent are, for example `recordings/shapes/claude-code.json`. */
+function shapesFile({ name }: NewestAgent): URL {
+  return new URL(`../recordings/shapes/${name.toLowerCase().replaceAll(' ', '-')}.json`, import.meta.url)
+}
+
+function knownShapes(agent: NewestAgent): Shapes | undefined {
+  const file = shapesFile(agent)
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Fetches and plays one agent. Never rejects. Stores its new shapes unless only some scenes are played. */
+async function run(agent: NewestAgent, only: readonly string[]): Promise<AgentRun> {
+  const { name } = agent
+  const begun = Date.now()
+  let version: string | undefined
+  try {
+    version = await agent.newest()
+    await agent.fetch(version)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { type: 'not fetched', agent: name, version, reason }
+  }
+  const { scenes, clauses, shapes } = await playAgent(agent, version, deadlines, only)
+  for (const each of [...scenes, ...clauses])
+    if (each.outcome !== 'holds') say(`${name} ${version}, ${each.name}: ${each.outcome}: ${each.reason.slice(0, 400)}`)
+  const holding = scenes.filter(({ outcome }) => outcome === 'holds').length
+  say(`${name} ${version}: ${holding} of ${scenes.length} scenes in ${Math.round((Date.now() - begun) / 1000)} s`)
+  const known = knownShapes(agent)
+  if (only.length === 0) writeFileSync(shapesFile(agent), shapesJson(joinedShapes(known ?? {}, shapes)))
+  // The first run has nothing to compare with.
+  return { type: 'played', agent: name, version, scenes, clauses, newShapes: known ? newShapes(known, shapes) : [] }
+}
+
+// An agent that fails in an unforeseen way must not end the run of the others.
+process.on('unhandledRejection', (error) => say(`Unhandled: ${error instanceof Error ? error.stack : String(error)}`))
+
+const [flag, chosen, ...only] = process.argv.slice(2)
+if (flag !== undefined && (flag !== '--only' || newestAgents.every(({ name }) => name !== chosen))) {
+  const names = newestAgents.map(({ name }) => `"${name}"`).join(', ')
+  process.stderr.write(`Give nothing, or --only with one of ${names}, and scenes of it.\n`)
+  process.exit(2)
+}
+
+const runs: AgentRun[] = []
+for (const agent of newestAgents) if (flag === undefined || agent.name === chosen) runs.push(await run(agent, only))
+if (flag === undefined) {
+  const before = readFileSync(page, 'utf8')
+  const today = new Date().toISOString().slice(0, 10)
+  const { color, reasons, table } = judge(tableIn(before), runs, Object.keys(newestScenes), today)
+  writeFileSync(page, withTable(before, table))
+  for (const reason of reasons) say(reason)
+  say(`The newest agents are ${color}.`)
+  process.exitCode = color === 'red' ? 1 : 0
+}

@@ -31,8 +31,8 @@ const acpAgent = ({
 const todo = (first: string, second: string) =>
   callTool('TodoWrite', {
     todos: [
-      { content: 'Read', status: first, activeForm: 'Reading' },
-      { content: 'Write', status: second, activeForm: 'Writing' },
+      { content: 'Read', status: first, activeForm: 'Read' },
+      { content: 'Write', status: second, activeForm: 'Write' },
     ],
   })
 
@@ -54,8 +54,9 @@ export const claudeAcpAgent = acpAgent({
   }),
   // Its own mode lets Claude decide what needs a person.
   mode: 'default',
+  otherModel: { providerID: 'claude-agent-acp', modelID: 'haiku' },
   hasCost: true,
-  compacts: 'by command',
+  compacts: '/compact',
 })
 
 export const codexAcpAgent = acpAgent({
@@ -71,7 +72,7 @@ export const codexAcpAgent = acpAgent({
   // Its own mode lets a second model decide what needs a person.
   mode: 'read-only',
   hasCost: false,
-  compacts: 'by command',
+  compacts: '/compact',
 })
 
 const geminiTools = (directory: string): Tools => ({
@@ -109,7 +110,7 @@ const qwenDelegate = (prompt: string, inBackground: boolean) =>
 
 const qwenTools = (directory: string): Tools => ({
   run: (command) => callTool('run_shell_command', { command, is_background: false, description: 'Makes a file' }),
-  look: callTool('list_directory', { path: directory }),
+  look: callTool('glob', { pattern: '*' }),
   question: callTool('ask_user_question', { questions: [{ ...color, multiSelect: false }] }),
   todos: [
     [
@@ -134,14 +135,18 @@ export const qwenAgent = acpAgent({
   needsNode: true,
   args: ['--acp', '--auth-type', 'openai'],
   tools: qwenTools,
+  files: () => ({ '.qwen/settings.json': '{ "tools": { "todoWrite": { "enabled": true } } }' }),
   env: ({ home, model }) => ({
     HOME: home,
     OPENAI_API_KEY: 'scripted-key',
     OPENAI_BASE_URL: model.url,
-    OPENAI_MODEL: 'm1',
+    // The name of a model that sees images.
+    OPENAI_MODEL: 'gpt-4o',
   }),
+  // Its own mode lets the model decide what needs a person.
+  mode: 'default',
   hasCost: false,
-  compacts: 'by command',
+  compacts: '/compress',
 })
 
 const kimiDelegate = (prompt: string, inBackground: boolean) =>
@@ -149,7 +154,7 @@ const kimiDelegate = (prompt: string, inBackground: boolean) =>
 
 const kimiTools = (directory: string): Tools => ({
   run: (command) => callTool('Bash', { command, description: 'Makes a file' }),
-  look: callTool('Glob', { pattern: '*' }),
+  look: callTool('TaskList', {}),
   question: callTool('AskUserQuestion', { questions: [{ ...color, multi_select: false }] }),
   todos: [
     [
@@ -181,13 +186,16 @@ export const kimiAgent = acpAgent({
   files: ({ url }) => ({
     '.kimi-code/config.toml': [
       ...['default_model = "fake/m1"', 'telemetry = false', '[providers.fake]', 'type = "openai"'],
-      ...[`base_url = "${url}"`, 'api_key = "scripted-key"', kimiModel('m1'), kimiModel('m2'), ''],
+      ...[`base_url = "${url}"`, 'api_key = "scripted-key"', kimiModel('m1'), kimiModel('m2')],
+      // By default it tries a cut answer for a minute.
+      ...['[loop_control]', 'max_retries_per_step = 1', ''],
     ].join('\n'),
   }),
   env: ({ home }) => ({ HOME: home, KIMI_CODE_NO_AUTO_UPDATE: '1' }),
   otherModel: { providerID: 'fake', modelID: 'm2' },
+  asksWithoutCall: true,
   hasCost: false,
-  compacts: 'by command',
+  compacts: '/compact',
 })
 
 /** The tools of OpenCode, and of Kilo, which is made from it. */
@@ -252,5 +260,5 @@ export const kiloAgent = acpAgent({
   }),
   otherModel: { providerID: 'fake', modelID: 'm2' },
   hasCost: true,
-  compacts: 'by command',
+  compacts: '/compact',
 })

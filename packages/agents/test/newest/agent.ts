@@ -20,7 +20,8 @@ export interface NewestAgent extends Omit<SceneAgent, 'scripts'> {
   newest(): Promise<string>
   /** Downloads the version, unless it is in the cache. */
   fetch(version: string): Promise<unknown>
-  open(version: string): Promise<NewestStage>
+  /** Default: the version of the recordings. */
+  open(version?: string): Promise<NewestStage>
   /** Prepares the contract of sources. */
   openContract(version: string): Promise<ContractStages>
 }
@@ -44,6 +45,8 @@ export interface ProgramAgent extends Omit<SceneAgent, 'scripts'> {
   readonly source: (program: AgentProgram, stage: ScriptedStage) => Source
   /** The mode that asks before it acts. */
   readonly mode?: string
+  /** See `NewestStage`. */
+  readonly asksWithoutCall?: boolean
   /** The name of one of its slash commands. Absent if it lists none. */
   readonly command?: string
 }
@@ -62,8 +65,17 @@ export const forms = {
 } as const
 
 /** Returns the agent that the program is. */
-export function agentOf({ program, needsNode, files, source, mode, command, ...agent }: ProgramAgent): NewestAgent {
-  const start = async (version: string) => {
+export function agentOf({
+  program,
+  needsNode,
+  files,
+  source,
+  mode,
+  asksWithoutCall,
+  command,
+  ...agent
+}: ProgramAgent): NewestAgent {
+  const start = async (version?: string) => {
     const binary = await agentBinary(program, version)
     const runner = needsNode ? await agentBinary('node') : binary
     const stage = await startScripted((directory) => scriptsFor(agent.tools(directory)), files)
@@ -83,6 +95,7 @@ export function agentOf({ program, needsNode, files, source, mode, command, ...a
         model,
         directory,
         mode,
+        asksWithoutCall,
         restart: async () => {
           await client.close()
           client = connectSource(source(started, stage))
@@ -105,8 +118,13 @@ export function agentOf({ program, needsNode, files, source, mode, command, ...a
     const scripts = scriptsFor(agent.tools(directory))
     const prompt = (name: string): string | undefined => (scripts[name] ? `[scenario:${name}] Go.` : undefined)
     const own = source(started, stage)
+    // The contract names no mode.
+    const prompted: Source = {
+      ...own,
+      prompt: async (place, input) => await own.prompt(place, { agent: mode, ...input }),
+    }
     return {
-      source: own,
+      source: prompted,
       unreachable: source({ command: 'no-such-agent', args: [] }, stage),
       directory,
       secrets: ['scripted-key'],

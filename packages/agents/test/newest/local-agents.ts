@@ -61,8 +61,9 @@ export const claudeAgent = agentOf({
       env: { ...claudeEnv(stage), CLAUDE_CODE_MAX_RETRIES: '2' },
     }),
   command: 'compact',
+  otherModel: { providerID: 'anthropic', modelID: 'claude-haiku-4-5' },
   hasCost: true,
-  compacts: 'by command',
+  compacts: '/compact',
 })
 
 const exec = (cmd: string) => callTool('exec_command', { cmd })
@@ -122,5 +123,6 @@ export const codexAgent = agentOf({
       approvalPolicy: 'on-request',
       sandbox: 'workspace-write',
     }),
+  otherModel: { providerID: 'openai', modelID: 'another' },
   hasCost: false,
 })

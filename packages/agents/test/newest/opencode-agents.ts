@@ -1,5 +1,12 @@
 import { connect } from '@reply/core'
-import { launchOpencode, openCode2Password, opencodeBinary, startModel } from '@reply/testing'
+import {
+  callTool,
+  launchOpencode,
+  openCode2Password,
+  openCode2Version,
+  opencodeBinary,
+  startModel,
+} from '@reply/testing'
 import { newestOpencode } from '@reply/testing/internal'
 import { openStage } from '../../../reply/test/drive/server.ts'
 import { contractStage, delegated } from '../../../reply/test/source/live-stage.ts'
@@ -8,26 +15,29 @@ import type { NewestAgent } from './agent.ts'
 import { scriptsFor, type Tools } from './scripts.ts'
 import { killAllIn } from './stage.ts'
 
+const delegateInBackground = (prompt: string) =>
+  callTool('task', { description: 'Look around', prompt, subagent_type: 'general', background: true })
+
 /** OpenCode's server in its newest version of a generation. */
 function openCodeAgent(generation: 1 | 2): NewestAgent {
   const isSecond = generation === 2
   const tools = (directory: string): Tools => {
     const { todos, form: _form, ...both } = openCodeTools(directory)
-    return isSecond || !todos ? both : { ...both, todos }
+    return { ...both, ...(!isSecond && todos && { todos }), delegateInBackground }
   }
   return {
     name: `OpenCode ${generation}`,
     tools,
     hasCost: isSecond,
     otherModel: { providerID: 'fake', modelID: 'm2' },
-    compacts: 'by call',
+    compacts: 'call',
     newest: async () => await newestOpencode(generation),
     fetch: async (version) => await opencodeBinary({ version }),
-    open: async (version) => {
+    open: async (version = isSecond ? openCode2Version : undefined) => {
       // The folder is known once the server runs, and a relative path is as good.
       const model = await startModel({ scripts: scriptsFor(tools('')), fallback: 'plain', generation })
       const server = await launchOpencode({
-        version,
+        ...(version !== undefined && { version }),
         model,
         config: { permission: openCodePermission, extra: isSecond ? secondModel(model.url) : firstModel(model.url) },
       })

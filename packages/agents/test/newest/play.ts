@@ -41,12 +41,13 @@ export interface Played {
 }
 
 /**
- * Plays all scenes and clauses of an agent, or the scenes that are named. What fails or takes too long is a result.
+ * Plays all scenes and clauses of an agent, or the scenes that are named. Without a version, plays the scenes on the
+ * version of the recordings. What fails or takes too long is a result.
  * Afterwards nothing that was started still runs, and no folder is left.
  */
 export async function playAgent(
   agent: NewestAgent,
-  version: string,
+  version: string | undefined,
   { sceneMs, agentMs }: Deadlines,
   only: readonly string[] = [],
 ): Promise<Played> {
@@ -72,7 +73,7 @@ export async function playAgent(
       names,
       async (name) => await resultOf(name, end, () => within(3 * sceneMs, playScene(name))),
     )
-    const clauses = only.length === 0 ? await playContract(agent, version, sceneMs, end) : []
+    const clauses = only.length === 0 && version !== undefined ? await playContract(agent, version, sceneMs, end) : []
     return { scenes, clauses, shapes }
   } finally {
     if (before === undefined) delete process.env.TMPDIR
@@ -97,7 +98,7 @@ async function playContract(
       const name = title.slice(prefix.length)
       const result = await resultOf(name, end, () => within(sceneMs, run()))
       if (result.outcome !== 'fails') return result
-      const reason = result.reason.startsWith(lackingStage) ? result.reason : lacking[name]
+      const reason = lacking[name] ?? (result.reason.startsWith(lackingStage) ? result.reason : undefined)
       return reason === undefined ? result : { name, outcome: 'not offered', reason }
     })
   } finally {

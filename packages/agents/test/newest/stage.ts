@@ -11,6 +11,8 @@ export interface NewestStage {
   readonly directory: string
   /** The mode of the agent that asks before it acts. Absent if it does so by default. */
   readonly mode?: string | undefined
+  /** Whether its permissions come without the call that they are about. Default: they have it, if only a moment later. */
+  readonly asksWithoutCall?: boolean | undefined
   /** Closes the client, and starts the agent again in the same home and folder. */
   restart(): Promise<void>
   /** Kills the agent with all of its processes, as a crash does. */

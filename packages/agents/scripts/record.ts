@@ -13,6 +13,7 @@ import { backgroundScenes, type SceneStage } from '../test/claude/background-sce
 import { claudeScripts } from '../test/claude/claude-stage.ts'
 import { promptScenes, writeSceneFiles } from '../test/claude/scenes.ts'
 import { askingArgs, codexScripts, codexVersions } from '../test/codex/codex-stage.ts'
+import { type EarlierSession, findEarlier, makeEarlier } from '../test/codex/earlier.ts'
 import { type SceneStage as CodexSceneStage, codexScenes, connectScene } from '../test/codex/scenes.ts'
 import { recorderOf } from '../test/recorder.ts'
 import { claudeEnv, codexEnv, codexFiles, type ScriptedStage, startScripted } from '../test/scripted-stage.ts'
@@ -24,14 +25,19 @@ interface PreparedStage extends ScriptedStage {
   readonly env: Readonly<Record<string, string>>
 }
 
+type RecordedStage = SceneStage &
+  Pick<CodexSceneStage, 'posted'> & { readonly source: Source; readonly earlier?: EarlierSession | undefined }
+
 interface Scene {
   /** The file below `recordings`. */
   readonly file: string
   readonly scenario: string
   readonly stage: () => Promise<PreparedStage>
   readonly source: (options: Pick<PreparedStage, 'command' | 'env'> & { readonly cwd: string }) => Source
+  /** What another process does before, without being recorded. */
+  readonly prepare?: (source: Source, stage: PreparedStage) => Promise<EarlierSession>
   /** What is done. Default: one prompt, whose asks are allowed. */
-  readonly play?: (stage: SceneStage & Pick<CodexSceneStage, 'posted'>) => Promise<readonly Reply[]>
+  readonly play?: (stage: RecordedStage) => Promise<readonly Reply[]>
 }
 
 /** An older version, whose turns wait for sub-agents unless told otherwise, and the newest at the time of recording. */
@@ -109,6 +115,18 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
       },
     ]),
   ),
+  ...codexVersions.map((version): readonly [string, Scene] => [
+    `codex-${version}-earlier`,
+    {
+      file: `codex/${version}/earlier.jsonl`,
+      scenario: 'earlier',
+      stage: async () => await codexStage(version),
+      source: codex,
+      prepare: async (source, { directory, model }) => await makeEarlier(source, directory, model),
+      play: async ({ source, directory, earlier }) =>
+        earlier ? [(await findEarlier(source, directory, earlier)).cut] : [],
+    },
+  ]),
   [
     'codex-plan',
     {
@@ -148,6 +166,9 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
   ] satisfies readonly [string, Scene],
 ])
 
+/** Notifications of Codex that describe this computer. */
+const aboutMachine = /"method":"(?:configWarning|remoteControl\/status\/changed)"/
+
 /** Sends the scenario's prompt. Allows what is asked. */
 async function prompt(client: Client, scenario: string): Promise<readonly Reply[]> {
   const observer: ReplyObserver = {
@@ -157,13 +178,18 @@ async function prompt(client: Client, scenario: string): Promise<readonly Reply[
   return [await client.prompt({ text: `[scenario:${scenario}] Go.` }, { observe: () => [observer] }).result]
 }
 
-for (const [name, { file, scenario, stage, source, play }] of Object.entries(scenes)) {
+for (const [name, { file, scenario, stage, source, prepare, play }] of Object.entries(scenes)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
-  const { command, env, directory, home, model, close } = await stage()
+  const prepared = await stage()
+  const { command, env, directory, home, model, close } = prepared
+  const earlier = await prepare?.(source({ command, env, cwd: directory }), prepared)
   const folder = mkdtempSync(join(tmpdir(), 'reply-recorder-'))
   const { program, log } = recorderOf({ name: file.split('/')[0] ?? '', command, folder })
-  const { client: agent, posted } = connectScene(source({ command: program, env, cwd: directory }))
-  const replies = play ? await play({ client: agent, posted, directory, model }) : await prompt(agent, scenario)
+  const recorded = source({ command: program, env, cwd: directory })
+  const { client: agent, posted } = connectScene(recorded)
+  const replies = play
+    ? await play({ client: agent, posted, directory, model, source: recorded, earlier })
+    : await prompt(agent, scenario)
   await agent.close()
   const modelPort = Number(new URL(model.url).port)
   const text = redact(readFileSync(log, 'utf8'), { directory, home, root: folder, serverPort: 4096, modelPort })
@@ -177,12 +203,12 @@ for (const [name, { file, scenario, stage, source, play }] of Object.entries(sce
   const all = text
     .trim()
     .split('\n')
-    .filter((line) => !line.includes('"subtype":"initialize"'))
+    .filter((line) => !line.includes('"subtype":"initialize"') && !aboutMachine.test(line))
   // Codex begins with what it says of the machine.
   const kept = all.slice(
     Math.max(
       0,
-      all.findIndex((line) => line.includes('"turn/start"')),
+      all.findIndex((line) => line.includes('"turn/start"') || line.includes('"thread/list"')),
     ),
   )
   const target = new URL(`../recordings/${file}`, import.meta.url)

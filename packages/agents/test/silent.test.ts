@@ -14,7 +14,9 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const answers = { initialize: {}, 'thread/start': { thread: { id: 'one' } } }
+/** How a Codex without sessions answers. */
+const unprompted = { initialize: {}, 'thread/list': { data: [] } }
+const answers = { ...unprompted, 'thread/start': { thread: { id: 'one' } } }
 
 /** A Codex that answers these methods alone. A file beside it says which one it left unanswered. */
 function silentCodex(name: string, known: object): string {
@@ -34,7 +36,7 @@ setInterval(() => {}, 1000)
 
 test.each([
   ['initialize', {}],
-  ['thread/start', { initialize: {} }],
+  ['thread/start', unprompted],
   ['turn/start', answers],
 ])('a Codex that never answers %s fails the prompt, which says so', async (method, known) => {
   const deadlineMs = 3_600_000

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
-import { createLocalAgent, type LocalRun, type Source } from '@reply/core/source'
+import { createLocalAgent, type LocalRun, type SessionInfo, type SessionQuery, type Source } from '@reply/core/source'
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { promptText } from '../prompt-text.ts'
 import { toAsk } from './ask.ts'
 import { type CodexNotice, decodeCodex } from './decode/notification.ts'
-import { decodeRequest, decodeRpc, modelsIn, threadIn, turnIn } from './decode/request.ts'
+import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
+import { type CodexTurn, sessionIn, sessionsIn, turnIn, turnsIn } from './decode/thread.ts'
+import { addTurns, promptIDOf } from './history.ts'
 import { createRunWriter } from './run-writer.ts'
 import { createTurns } from './turns.ts'
 
@@ -31,6 +33,12 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
   readonly onError?: OnError | undefined
 }
+
+/** How many turns of an earlier session are read. The core keeps the last three runs of a session. */
+const mostRead = 4
+
+/** Threads of the terminal, of editors, of `codex exec` and of programs. Sub-agents have others. */
+const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
 
 /**
  * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions become
@@ -59,14 +67,13 @@ export function codex(options: CodexOptions = {}): Source {
     clock,
     start,
     create: async ({ directory = cwd }) => {
-      const sessionID = threadIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
+      const { sessionID } = sessionIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
       threads.add(sessionID)
       return { sessionID, directory }
     },
-    find: async ({ sessionID, directory = cwd }) => {
+    find: async ({ sessionID }) => {
       try {
-        await resume(sessionID)
-        return { sessionID, directory }
+        return await resume(sessionID)
       } catch (error) {
         // Codex has one error for a missing thread and for one that can't be read.
         if (error instanceof ReplyError && error.type === 'refused') return undefined
@@ -91,8 +98,19 @@ export function codex(options: CodexOptions = {}): Source {
       aborted.add(run)
       await interrupt(run)
     },
-    // A running turn takes further prompts after its current step.
-    capabilities: () => ({ takesPromptsWhileBusy: true }),
+    read: async ({ sessionID }, history) => {
+      await addTurns(sessionID, history, writer, async (threadId) => (await listTurns(threadId, mostRead)).toReversed())
+    },
+    sessions: listSessions,
+    fork: async ({ sessionID }, messageID) => {
+      const before = messageID === undefined ? undefined : await turnBegunBy(sessionID, messageID)
+      const params = { threadId: sessionID, excludeTurns: true, ...(before && { beforeTurnId: before }), ...chosen }
+      const copy = sessionIn(await rpc.request('thread/fork', params))
+      threads.add(copy.sessionID)
+      return copy
+    },
+    // Codex keeps the id of a prompt as that of its client. A running turn takes further prompts after its current step.
+    capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
     // All its threads end with it. It restarts for the next prompt.
     kill: () => void program?.close(),
     models: async () =>
@@ -107,8 +125,9 @@ export function codex(options: CodexOptions = {}): Source {
       void program?.close()
     },
   })
+  const writer = createRunWriter(() => clock.now())
   const turns = createTurns(
-    createRunWriter(() => clock.now()),
+    writer,
     (threadID) => threads.has(threadID),
     (sessionID, reason) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, reason),
   )
@@ -141,9 +160,50 @@ export function codex(options: CodexOptions = {}): Source {
     throw new ReplyError('unreachable', `${command} is not running. It restarts with the next connection.`)
   }
 
-  async function resume(threadId: string): Promise<void> {
-    await rpc.request('thread/resume', { threadId, ...chosen })
+  /** Opens an earlier thread in the process. */
+  async function resume(threadId: string): Promise<SessionInfo> {
+    const found = sessionIn(await rpc.request('thread/resume', { threadId, excludeTurns: true, ...chosen }))
     threads.add(threadId)
+    return found
+  }
+
+  /** Lists the root threads, newest first, as far as the query reaches. */
+  async function listSessions({ directory, everywhere, since = 0 }: SessionQuery): Promise<readonly SessionInfo[]> {
+    const found: SessionInfo[] = []
+    let cursor: string | undefined
+    do {
+      const params = { sortKey: 'updated_at', modelProviders: [], sourceKinds, limit: 100, cursor }
+      const where = everywhere ? {} : { cwd: directory ?? cwd }
+      const page = sessionsIn(await rpc.request('thread/list', { ...params, ...where }))
+      const recent = page.items.filter(({ updatedAt = since }) => updatedAt >= since)
+      found.push(...recent)
+      cursor = recent.length < page.items.length ? undefined : page.next
+    } while (cursor !== undefined)
+    return found
+  }
+
+  /** Lists the turns of a thread, newest first, this many at most. */
+  async function listTurns(threadId: string, most: number): Promise<readonly CodexTurn[]> {
+    const found: CodexTurn[] = []
+    let cursor: string | undefined
+    do {
+      const limit = Math.min(most - found.length, 100)
+      const params = { threadId, itemsView: 'full', sortDirection: 'desc', limit, cursor }
+      const page = turnsIn(await rpc.request('thread/turns/list', params))
+      found.push(...page.items)
+      cursor = found.length < most ? page.next : undefined
+    } while (cursor !== undefined)
+    return found
+  }
+
+  /** Returns the turn that this prompt began. Rejects with `gone` if there is none. */
+  async function turnBegunBy(threadId: string, messageID: string): Promise<string> {
+    const begun = (await listTurns(threadId, Number.POSITIVE_INFINITY)).find((turn) => promptIDOf(turn) === messageID)
+    if (begun) return begun.id
+    throw new ReplyError(
+      'gone',
+      `No turn of session ${threadId} began with the message ${messageID}. Name another one.`,
+    )
   }
 
   async function start(): Promise<void> {

@@ -31,10 +31,12 @@ describe.each(codexVersions)('Codex %s', (version) => {
     const replies = await played(version, 'background-agent')
     expect(shown(replies)).toEqual([
       ['I delegate.\n\nIt works.', 'completed', '[scenario:background-agent] Go.'],
+      // The sub-agent alone, until a prompt opens another reply.
+      ['', 'completed', ''],
       ['The second answer.', 'completed', '[scenario:meanwhile] Go.'],
       ['', 'completed', ''],
     ])
-    const [first, second, last] = replies
+    const [first, , second, last] = replies
     const [task] = first ? toolsOf(first) : []
     expect(task).toMatchObject({
       tool: 'task',

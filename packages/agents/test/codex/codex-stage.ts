@@ -1,3 +1,4 @@
+import type { Source } from '@reply/core/source'
 import type { SourceStage } from '@reply/core/testing'
 import { callTool, holdAnswer, type Scripts, sayText, think } from '@reply/testing'
 import { type CodexOptions, codex } from '../../src/codex.ts'
@@ -48,6 +49,8 @@ export const codexScripts: Scripts = {
   always: { steps: [[exec('touch always.txt')], [sayText('It is made again.')]] },
   // A model waits for its sub-agent by an id that a script can't know.
   delegate: { steps: [[delegate], [callTool('exec_command', { cmd: untilMade })], [sayText('The agent is done.')]] },
+  'delegate-plain': { steps: [[delegateTo('late-plain')], [sayText('It works.')]] },
+  'late-plain': { steps: [[holdAnswer('parent'), sayText('The child is done.')]] },
   // Codex expects an encrypted message, so its sub-agent gets none.
   'delegate-named': {
     steps: [
@@ -116,21 +119,16 @@ export const codexScripts: Scripts = {
 export async function startCodexStage(
   command: string,
   options: CodexOptions = {},
-): Promise<SourceStage & Pick<ScriptedStage, 'model' | 'home'>> {
+): Promise<SourceStage & Pick<ScriptedStage, 'model' | 'home'> & { readonly open: () => Source }> {
   const stage = await startScripted(codexScripts, codexFiles)
   const { directory } = stage
   const env = codexEnv(stage)
   const args = options.args ?? [...askingArgs]
-  const source = codex({
-    ...options,
-    args,
-    command,
-    cwd: directory,
-    env,
-    approvalPolicy: 'on-request',
-    sandbox: 'read-only',
-  })
+  const open = () =>
+    codex({ ...options, args, command, cwd: directory, env, approvalPolicy: 'on-request', sandbox: 'read-only' })
+  const source = open()
   return {
+    open,
     model: stage.model,
     home: stage.home,
     source,

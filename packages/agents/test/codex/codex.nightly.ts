@@ -2,23 +2,50 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
-import { localAgentSkips, sourceContract } from '@reply/core/testing'
+import { readableAgentSkips, type SourceStage, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
 import { describe, expect, test } from 'vitest'
 import { codexVersions, startCodexStage } from './codex-stage.ts'
+import { findEarlier, makeEarlier } from './earlier.ts'
 import { codexScenes, connectScene } from './scenes.ts'
 
-const skip = {
-  ...localAgentSkips('Codex'),
+/** Its histories have no calls. */
+const unlistedAgents = { "lists a session's sub-agents": 'Codex 0.150.0 keeps no calls of earlier sessions.' }
+
+type Stage = Awaited<ReturnType<typeof startCodexStage>>
+
+/** Adds an earlier session to the stage. */
+async function withEarlier(stage: Stage): Promise<Stage & SourceStage> {
+  const { directory, model, source } = stage
+  const { posted, childID } = await makeEarlier(stage.open(), directory, model)
+  const { sessionID } = posted
+  const { messages } = await source.startReading().session({ sessionID, directory }, { messageIDs: [] })
+  const texts = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
+  const messageIDs = messages.map(({ head }) => head.id)
+  return { ...stage, existing: { sessionID, messageIDs, answer: texts.at(-1) ?? '', childIDs: [childID] } }
+}
+
+const noQueue = 'Codex takes prompts into the running turn at once.'
+
+const skips = {
+  ...readableAgentSkips('Codex'),
+  'keeps a queued prompt behind a run, and lists it': noQueue,
+  'takes back a prompt that waits, once': noQueue,
   'tells the agent why a permission is rejected': 'Codex takes a decision without a reason.',
   'lists its commands': 'Codex has no slash commands in this mode.',
   'runs a command': 'Codex has no slash commands in this mode.',
 }
 
 describe.each(codexVersions)('Codex %s', (version) => {
+  const skip = { ...skips, ...(version === '0.150.0' && unlistedAgents) }
   const setup = async (args?: readonly string[]) => await startCodexStage(await agentBinary('codex', version), { args })
 
-  for (const { name, run } of sourceContract({ name: 'Codex', setup: async () => await setup(), skip })) test(name, run)
+  for (const { name, run } of sourceContract({
+    name: 'Codex',
+    setup: async () => await withEarlier(await setup()),
+    skip,
+  }))
+    test(name, run)
 
   test.each(Object.entries(codexScenes))('%s', async (_, { args, play }) => {
     const stage = await setup(args)
@@ -28,6 +55,17 @@ describe.each(codexVersions)('Codex %s', (version) => {
     await scene.client.close()
     await stage.close()
     expect(replies.every(({ outcome }) => outcome !== 'failed')).toBe(true)
+  })
+
+  test('finds a prompt of a process that was killed, and copies its session', async () => {
+    const stage = await setup()
+    const { directory, model, source } = stage
+    const earlier = await makeEarlier(stage.open(), directory, model)
+    const { cut, copied, childTexts } = await findEarlier(source, directory, earlier)
+    await stage.close()
+    expect([cut.outcome, cut.prompt?.text]).toEqual(['aborted', '[scenario:slow] Go.'])
+    expect(copied).toContain('It works.')
+    expect(childTexts).toContain('The child is done.')
   })
 
   test('shows a sub-agent as a child, whose permission is asked for in the reply', async () => {

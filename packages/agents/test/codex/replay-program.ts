@@ -10,7 +10,7 @@ export interface ReplayedLine {
 /**
  * Writes a program that behaves like the recorded Codex: it writes the recorded lines in order, and waits wherever
  * something was written to it. It ends with an error if something else is written to it. Requests and prompts get new ids
- * each time, so it repeats those that it is given.
+ * each time, so it repeats those that it is given. It has no other threads, unless they were recorded.
  */
 export function writeReplayProgram(file: string, recording: string): void {
   writeProgram(file, recordingOf('codex', recording))
@@ -19,9 +19,14 @@ export function writeReplayProgram(file: string, recording: string): void {
 /** Writes a program that behaves like a Codex whose lines these are, after the start of a thread. */
 export function writeProgram(file: string, lines: readonly ReplayedLine[]): void {
   const script = `#!${process.execPath}
-const recorded = ${JSON.stringify(lines)}
-const { threadId: id } = recorded[0].line.params
-const start = { initialize: {}, 'thread/start': { thread: { id } } }
+const all = ${JSON.stringify(lines)}
+// How often and when threads are listed differs from one play to the next.
+const lists = all.filter(({ line }) => line.method === 'thread/list').map(({ line }) => line.id)
+const listed = all.find(({ from, line }) => from !== 'us' && lists.includes(line.id))
+const recorded = all.filter(({ line }) => line.method !== 'thread/list' && !(line.result && lists.includes(line.id)))
+const { threadId: id } = recorded.find(({ line }) => line.params?.threadId).line.params
+const list = listed?.line.result ?? { data: [] }
+const answers = { initialize: {}, 'thread/start': { thread: { id } }, 'thread/list': list }
 const renamed = []
 const ids = new Map()
 const received = []
@@ -30,7 +35,7 @@ const say = (line) => process.stdout.write(JSON.stringify(line) + '\\n')
 require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
   const line = JSON.parse(text)
   if (line.method === 'initialized') return
-  if (line.method in start) return say({ id: line.id, result: start[line.method] })
+  if (line.method in answers) return say({ id: line.id, result: answers[line.method] })
   received.push(line)
   play()
 })

@@ -60,7 +60,9 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
       await asked
       await client.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
       await allow()
-      return await settled((replies) => replies.length === 3)
+      return await settled((replies) =>
+        replies.some(({ children }) => children.some(({ reply }) => reply.outcome !== undefined)),
+      )
     },
   },
   /** Stop, while a sub-agent works and no run is open. */

@@ -110,9 +110,6 @@ function idsIn(found: { readonly threadId: string; readonly turnId: string; read
   return { threadID: found.threadId, turnID: found.turnId, callID: found.itemId }
 }
 
-const thread = z.object({ thread: z.object({ id: z.string() }) })
-const turn = z.object({ turn: z.object({ id: z.string() }) })
-
 const models = z.object({
   data: z.array(
     z.object({
@@ -122,12 +119,6 @@ const models = z.object({
     }),
   ),
 })
-
-/** The id of a started thread. Throws if the response has none. */
-export const threadIn = (value: unknown): string => thread.parse(value).thread.id
-
-/** The id of a started turn. Throws if the response has none. */
-export const turnIn = (value: unknown): string => turn.parse(value).turn.id
 
 /** The models that Codex lists. Throws if the response is malformed. */
 export const modelsIn = (value: unknown): z.infer<typeof models>['data'] => models.parse(value).data

@@ -42,7 +42,7 @@ export const sessionIn = (value: unknown): SessionInfo => sessionOf(ofThread.par
 /** The id of the turn that a response names. Throws if it names none. */
 export const turnIn = (value: unknown): string => ofTurn.parse(value).turn.id
 
-/** The sessions of a list of threads, without those that can't be read. Throws if the response is no list. */
+/** The sessions of a list of threads, without those that can't be read. Throws if the response has no list. */
 export function sessionsIn(value: unknown): Page<SessionInfo> {
   const { data, nextCursor } = threads.parse(value)
   const items = data.flatMap((one) => {

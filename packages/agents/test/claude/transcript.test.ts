@@ -161,6 +161,24 @@ test('an answer that the limit cut off, and one that a person interrupted', asyn
   expect(ends[0]).toBe('length')
 })
 
+test('the files of a prompt and of a tool are those that were sent', async () => {
+  const source = { type: 'base64', media_type: 'image/png', data: 'iVBO' }
+  const document = { type: 'document', title: 'a.txt', source: { type: 'text', media_type: 'text/plain', data: 'a' } }
+  write(
+    user([{ type: 'image', source }, document]),
+    assistant([{ type: 'tool_use', id: 'call', name: 'Read', input: { file_path: 'b.png' } }], 'tool_use'),
+    user([{ type: 'tool_result', tool_use_id: 'call', content: [{ type: 'image', source }] }]),
+    assistant([text('I see.')], 'end_turn'),
+  )
+  connect()
+  const parts = (await messages()).flatMap((message) => message.parts)
+  expect(parts.flatMap((part) => (part.type === 'file' ? [[part.url, part.filename]] : []))).toEqual([
+    ['data:image/png;base64,iVBO', undefined],
+    ['data:text/plain;base64,YQ==', 'a.txt'],
+    ['data:image/png;base64,iVBO', undefined],
+  ])
+})
+
 test('a turn of Claude Code itself is a run without a prompt', async () => {
   write(
     user('Go.'),

@@ -90,7 +90,7 @@ export function createPastWriter(
   }
 
   /** Ends the call, and adds its changes to the checklist. Ignores the result of an unknown call. */
-  function writeResult(to: LocalRun, { callID, isError, text, value }: Result, raw: unknown): void {
+  function writeResult(to: LocalRun, { callID, isError, text, files, value }: Result, raw: unknown): void {
     const call = calls.get(callID)
     if (!call) return
     const { tool } = call
@@ -99,6 +99,7 @@ export function createPastWriter(
       ? { status: 'error' as const, error: text, ...fields }
       : { status: 'completed' as const, output: text, ...fields }
     to.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
+    for (const file of files) to.write({ type: 'file', ...file })
     const change = isError ? undefined : todoChangeIn({ tool, input: fields.input, text, value })
     if (change?.type === 'own') to.write({ type: 'todos', todos: change.todos })
     else if (change)

@@ -40,16 +40,16 @@ describe('an answer', () => {
       'a number beyond the options',
       asking(),
       ['3'],
-      '"3" is not an option of "Colour"; give one of "Red", "Blue", or a number from 1 to 2.',
+      '"3" is not an option of "Colour". Give one of "Red", "Blue", or a number from 1 to 2.',
     ],
     [
       'other words',
       asking(),
       ['Green'],
-      '"Green" is not an option of "Colour"; give one of "Red", "Blue", or a number from 1 to 2.',
+      '"Green" is not an option of "Colour". Give one of "Red", "Blue", or a number from 1 to 2.',
     ],
     ['two where one is asked for', asking(), ['1', '2'], '"Colour" takes one answer, not 2: "Red", "Blue".'],
-    ['nothing', asking(), [' '], 'The answer to "Colour" is empty; give one of "Red", "Blue".'],
+    ['nothing', asking(), [' '], 'The answer to "Colour" is empty. Give one of "Red", "Blue".'],
   ])('of %s is invalid, and the error says what would fit', (_, ask, given, message) => {
     expect(() => checkAnswers(ask, [given])).toThrow(expect.objectContaining({ type: 'invalid', message }))
   })

@@ -63,7 +63,7 @@ export function createAsks(
     if (rawAnswer !== 'once' && rawAnswer !== 'always') {
       throw new ReplyError(
         'invalid',
-        `A permission takes "once" or "always", not ${JSON.stringify(rawAnswer)}; use reject() to reject it.`,
+        `A permission takes "once" or "always", not ${JSON.stringify(rawAnswer)}. Use reject() to reject it.`,
       )
     }
     await answerPermission(ask, rawAnswer, undefined)

@@ -17,7 +17,7 @@ export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
     const count = typeof input === 'string' ? JSON.stringify(input) : `${input.length} lists`
     throw new ReplyError(
       'invalid',
-      `Expected ${questions.length} lists of answers, one for each question; got ${count}.`,
+      `Expected ${questions.length} lists of answers, one for each question. Got ${count}.`,
     )
   }
   return questions.map((question, index) => checkAnswer(question, input[index] ?? []))
@@ -34,7 +34,7 @@ function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   if (chosen.length === 0 || chosen.some((answer) => answer.trim() === '')) {
     throw new ReplyError(
       'invalid',
-      `The answer to ${title} is empty; give ${choices === '' ? 'some text' : `one of ${choices}`}.`,
+      `The answer to ${title} is empty. Give ${choices === '' ? 'some text' : `one of ${choices}`}.`,
     )
   }
   const answers = [...new Set(chosen.map((answer) => labelOf(answer, question, labels)))]
@@ -49,7 +49,7 @@ function checkAnswer(question: Question, chosen: readonly string[]): string[] {
     const numbers = labels.length === 0 ? '' : `, or a number from 1 to ${labels.length}`
     throw new ReplyError(
       'invalid',
-      `${JSON.stringify(unknownAnswer)} is not an option of ${title}; give one of ${choices}${numbers}.`,
+      `${JSON.stringify(unknownAnswer)} is not an option of ${title}. Give one of ${choices}${numbers}.`,
     )
   }
   return answers

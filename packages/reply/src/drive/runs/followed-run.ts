@@ -179,10 +179,12 @@ export function createFollowedRun(
     return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), post?.messageID))
   }
 
+  /** Ends the stream with a stand-in reply that is aborted. Does nothing once attached or ended. */
   function endAsAborted(sessionID: string): void {
     endWithStandIn(sessionID, { type: 'aborted' })
   }
 
+  /** Ends the stream with a stand-in reply that failed. Does nothing once attached or ended. */
   function endAsFailed(sessionID: string, error: unknown): void {
     endWithStandIn(sessionID, { type: 'failed', error })
   }

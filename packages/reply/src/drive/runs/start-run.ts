@@ -16,8 +16,8 @@ import { toFailure } from './stand-in.ts'
 import { holdsOnlyANote } from './whose-run.ts'
 
 /**
- * Posts a prompt and returns the stream of the reply to it at once. Errors end the stream instead of being thrown, except
- * `invalid` for a bad `timeoutMs`:
+ * Posts a prompt and returns the stream of the reply to it at once. Errors end the stream as failed. Only a bad
+ * `timeoutMs` throws, with `invalid`. In the background:
  *
  * 1. Prepare: waits for the connection, then finds or creates the session. Nothing is posted yet, so a stop drops the
  * prompt.
@@ -135,7 +135,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Posts the prompt again if the server doesn't run it, after the connection broke. Resolves with whether it was posted.
+   * Posts the prompt again if the server doesn't run it, after the connection broke. Resolves with whether it was
+   * posted.
    */
   async function postAgainIfUnrun(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,
@@ -158,7 +159,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     if (!run.isAttached()) endAsAborted(sessionID)
   }
 
-  /** Posts a note. Its reply ends when the server has the message, even while a run continues in the session. */
+  /**
+   * Posts a note and ends its stream as noted once the server has the message, even while a run continues. In an idle
+   * session, the note opens the next reply, which settles then.
+   */
   async function postNote(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
     if (!server.info.current().showsNotes)

@@ -9,7 +9,7 @@ import { launchGemini } from '../test/acp/gemini-stage.ts'
 import { launch, type Stage } from '../test/acp/launch.ts'
 import { play } from '../test/acp/play.ts'
 import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/acp/scenes.ts'
-import { sessionAgents } from '../test/acp/session-scenes.ts'
+import { sessionAgents } from '../test/acp/session-agents.ts'
 import { agentsOfV2 } from '../test/acp/v2/scenes.ts'
 
 const names = process.argv.slice(2)
@@ -22,7 +22,7 @@ async function record(
 ): Promise<void> {
   const lines: string[] = []
   const stage = await open((from, json) => {
-    lines.push(JSON.stringify({ from, message: JSON.parse(json) }))
+    lines.push(JSON.stringify({ from, message: withoutSkills(JSON.parse(json)) }))
   })
   const replies = await act(stage)
   const { directory, home, root, modelPort } = stage
@@ -49,6 +49,15 @@ function withTerminalText(line: string, change: (text: string) => string): strin
     const text = change(Buffer.from(data, 'base64').toString())
     return `"data":"${Buffer.from(text).toString('base64')}"`
   })
+}
+
+/** Drops what Qwen Code sends along with its commands: the texts of its skills. */
+function withoutSkills(message: { readonly params?: { readonly update?: Readonly<Record<string, unknown>> } }): object {
+  const { update } = message.params ?? {}
+  if (!Array.isArray(update?.availableCommands)) return message
+  const availableCommands = update.availableCommands.map(({ name, description }) => ({ name, description }))
+  const sessionUpdate = 'available_commands_update'
+  return { ...message, params: { ...message.params, update: { sessionUpdate, availableCommands } } }
 }
 
 function isWanted(name: string): boolean {

@@ -96,6 +96,8 @@ export async function startAgent(
 export interface ClientMethods extends FileRights {
   /** Called for each session update, in order, before anything that came after it. */
   update(params: unknown): void
+  /** Called for each turn that the agent begins or ends by itself, in order with the updates. */
+  turn(turn: { readonly sessionID: string; readonly type: 'begun' | 'ended' }): void
   /** The signal aborts when the agent withdraws the request. */
   permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse>
   elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse>
@@ -175,6 +177,7 @@ function connectAgent(
             const message = decodeMessage(next.value)
             if (message?.type === 'update') handlers.update(message.params)
             else if (message) {
+              if (message.turn) handlers.turn(message.turn)
               if (!('method' in message.message)) handled = new Promise((resolve) => setImmediate(resolve))
               return controller.enqueue(message.message)
             }

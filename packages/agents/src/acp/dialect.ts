@@ -2,7 +2,12 @@ import type { McpServer } from '@agentclientprotocol/sdk'
 import { askedCall as askedCallV1, type Call } from './decode/call.ts'
 import type { ToolUpdate } from './decode/schema.ts'
 import type { AcpSession } from './decode/session.ts'
-import { decodeUpdate as decodeV1, type RunState, readSession as readSessionV1 } from './decode/v1/update.ts'
+import {
+  beginsTurn,
+  decodeUpdate as decodeV1,
+  type RunState,
+  readSession as readSessionV1,
+} from './decode/v1/update.ts'
 import { askedCall as askedCallV2 } from './decode/v2/call.ts'
 import { readSession as readSessionV2 } from './decode/v2/session.ts'
 import { type DecodedV2, decodeUpdate as decodeV2, type SessionState } from './decode/v2/update.ts'
@@ -12,6 +17,8 @@ export interface Dialect {
   readonly version: 1 | 2
   /** Decodes one session update. Undefined if it is malformed. */
   decode(update: { readonly sessionUpdate: string }, known: RunState & SessionState): DecodedV2 | undefined
+  /** Whether an update of an idle session begins work that no prompt began. Always false if the agent reports its states. */
+  beginsTurn(update: { readonly sessionUpdate: string }, known: Pick<RunState, 'calls'>): boolean
   /** Reads the settings in the response to a new or opened session. */
   readSession(response: unknown): Partial<AcpSession>
   /** Returns the call of a permission request, from its updates so far and the request. */
@@ -28,6 +35,7 @@ export interface Dialect {
 const version1: Dialect = {
   version: 1,
   decode: decodeV1,
+  beginsTurn,
   readSession: readSessionV1,
   askedCall: askedCallV1,
   methods: { login: 'authenticate', open: 'session/load' },
@@ -39,6 +47,7 @@ const version1: Dialect = {
 const version2: Dialect = {
   version: 2,
   decode: decodeV2,
+  beginsTurn: () => false,
   readSession: readSessionV2,
   askedCall: askedCallV2,
   methods: { login: 'auth/login', open: 'session/resume' },

@@ -41,6 +41,11 @@ export interface AcpOptions {
   readonly authMethodID?: string | undefined
   /** How long the agent may take to start, and to answer a request other than a prompt, in ms. Default 60,000. */
   readonly deadlineMs?: number | undefined
+  /**
+   * How long a run that the agent began by itself may be silent before it ends, in ms. A run with an open call or ask doesn't
+   * end so. The agents of Claude and Qwen say when it ends, and are never cut off. Default 10,000.
+   */
+  readonly quietMs?: number | undefined
   /** The longest message of the agent, in bytes. A longer one is skipped and reported. Default 16,777,216. */
   readonly maxMessageBytes?: number | undefined
   /** Receives errors that stop nothing, for example lines that can't be read. Default: ignored. */
@@ -64,12 +69,13 @@ export interface AcpSettings extends AcpOptions {
   readonly protocol: 'auto' | 1 | 2
   readonly clock: Clock
   readonly deadlineMs: number
+  readonly quietMs: number
   /** Removes secrets from the agent's error messages. */
   readonly redact: (text: string) => string
 }
 
 /**
- * Fills in the defaults. Throws `invalid` for an invalid `deadlineMs`, and for rights that version 2 of the protocol
+ * Fills in the defaults. Throws `invalid` for an invalid `deadlineMs` or `quietMs`, and for rights that version 2 of the protocol
  * doesn't have.
  */
 export function toSettings(options: AcpOptions): AcpSettings {
@@ -77,11 +83,13 @@ export function toSettings(options: AcpOptions): AcpSettings {
     command,
     clock = systemClock,
     deadlineMs = 60_000,
+    quietMs = 10_000,
     files = 'write',
     terminals = false,
     protocol = 1,
   } = options
   if (!(deadlineMs > 0)) throw new ReplyError('invalid', `deadlineMs is ${deadlineMs}. Give a number above 0.`)
+  if (!(quietMs > 0)) throw new ReplyError('invalid', `quietMs is ${quietMs}. Give a number above 0.`)
   if (protocol === 2 && (terminals || (options.files ?? 'none') !== 'none')) {
     const problem = 'Version 2 of the Agent Client Protocol has no files and terminals of the client'
     throw new ReplyError('invalid', `${problem}. Leave out files and terminals, or set protocol to 1.`)
@@ -97,6 +105,7 @@ export function toSettings(options: AcpOptions): AcpSettings {
     protocol,
     clock,
     deadlineMs,
+    quietMs,
     redact: createSecretFilter({ args: options.args, env: { ...process.env, ...options.env } }),
     onError,
     onStderr: reportingErrors('onStderr', options.onStderr, onError),

@@ -31,8 +31,13 @@ export interface SessionStore {
   beginRun(sessionID: string): void
   /** The run's cost so far, in US dollars. */
   costOf(sessionID: string): number
-  /** Decodes an update. Undefined if it is malformed. */
-  update(params: unknown): Updated | undefined
+  /**
+   * Decodes an update. Undefined if it is malformed. An update that begins work of an idle session also starts a run, like
+   * `beginRun`.
+   */
+  update(params: unknown, isIdle: (sessionID: string) => boolean): Updated | undefined
+  /** Whether a call of the session's run has not ended. */
+  isCalling(sessionID: string): boolean
   /** Links a call to the sub-agent that it started. Undefined if the call is unknown. */
   link(sessionID: string, callID: string, childID: string, isBackground?: boolean): LocalOutput | undefined
   /** Called when a terminal has written or ended. Returns the unfinished calls that show it. */
@@ -46,6 +51,8 @@ export interface SessionStore {
 export interface Updated {
   readonly sessionID: string
   readonly decoded: DecodedUpdate
+  /** Whether it began work that no prompt began. */
+  readonly begins: boolean
 }
 
 /**
@@ -65,6 +72,7 @@ export function createSessionStore(
     beginRun,
     costOf: (id) => Math.max(0, stored(id).cost - stored(id).costBefore),
     update,
+    isCalling: (id) => [...stored(id).calls.values()].some((call) => !hasEnded(call)),
     link,
     printed,
     ended,
@@ -100,11 +108,13 @@ export function createSessionStore(
     session.texts = { parts: {} }
   }
 
-  function update(params: unknown): Updated | undefined {
+  function update(params: unknown, isIdle: (sessionID: string) => boolean): Updated | undefined {
     const notified = decodeNotification(params)
     if (!notified) return undefined
     const { sessionId: sessionID, update: raw } = notified
     const session = stored(sessionID)
+    const begins = isIdle(sessionID) && dialectOf().beginsTurn(raw, session)
+    if (begins) beginRun(sessionID)
     const decoded = dialectOf().decode(raw, { ...session, textOf })
     if (!decoded) return undefined
     const { call, calls = [], terminal, texts } = decoded
@@ -113,7 +123,7 @@ export function createSessionStore(
     if (texts) session.texts = texts
     if (decoded.cost !== undefined) session.cost = decoded.cost
     if (decoded.session) change(sessionID, decoded.session)
-    return { sessionID, decoded }
+    return { sessionID, decoded, begins }
   }
 
   function link(sessionID: string, callID: string, childID: string, isBackground = false): LocalOutput | undefined {

@@ -26,6 +26,7 @@ import { createSubagents } from './subagents.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import { startTransport, type Transport } from './transport.ts'
 import { createTurns, type Turns } from './turns.ts'
+import { createWakes } from './wakes.ts'
 
 /** A new session, with MCP servers besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
@@ -115,6 +116,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       // Before its commands end. Otherwise the agent would continue with their output.
       await sending.finally(() => cancels.delete(aborted.sessionID))
       terminals?.endRun(run)
+      wakes.abort(run)
     },
     // All its sessions end with it. It restarts for the next prompt.
     kill: () => void running?.connection.close(),
@@ -125,36 +127,67 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     close: () => {
       isClosed = true
       terminals?.close()
+      wakes.close()
       void (running?.connection ?? transport)?.close()
     },
   })
-  const subagents = createSubagents((sessionID) => local.run(sessionID), sessions)
+  const wakes = createWakes(
+    wake,
+    (run) => endRun(run, canceled.has(run) ? { type: 'aborted' } : { type: 'completed' }),
+    async (sessionID) => {
+      const { asks } = await local.source.asks(undefined)
+      return sessions.isCalling(sessionID) || asks.some((ask) => ask.sessionID === sessionID)
+    },
+    settings,
+  )
+  const subagents = createSubagents(runOf, sessions)
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
 
   /** The work of the sessions of one process of the agent. */
   function newTurns(): Turns {
-    const wake = (sessionID: string): LocalRun =>
-      local.wake({ sessionID, directory: local.session(sessionID)?.directory }, `${name} goes on by itself.`)
     return createTurns(wake, sessions.beginRun, endRun)
+  }
+
+  function wake(sessionID: string, reason = `${name} goes on by itself.`): LocalRun {
+    return local.wake({ sessionID, directory: local.session(sessionID)?.directory }, reason)
+  }
+
+  /** Whether nothing runs in this session, so that output means that the agent goes on by itself. */
+  function isIdle(sessionID: string): boolean {
+    const session = local.session(sessionID)
+    return session !== undefined && session.parentID === undefined && !local.run(sessionID) && !loading.has(sessionID)
+  }
+
+  /** Returns the run that a session asks in and starts sub-agents in. Begins one if the agent goes on by itself. */
+  function runOf(sessionID: string): LocalRun | undefined {
+    subagents.begin(sessionID)
+    if (isIdle(sessionID) && running?.dialect.version === 1) {
+      sessions.beginRun(sessionID)
+      wakes.begin(sessionID)
+    }
+    return local.run(sessionID)
   }
 
   async function start(): Promise<void> {
     turns = newTurns()
     const { files, env } = settings
-    const runOf = (sessionID: string): LocalRun | undefined => {
-      subagents.begin(sessionID)
-      return local.run(sessionID)
-    }
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
-    const own = settings.terminals ? createTerminals({ env, clock, runOf, folderOf, onChange: printed }) : undefined
+    const own = settings.terminals
+      ? createTerminals({ env, clock, runOf: local.run, folderOf, onChange: printed })
+      : undefined
     terminals = own
     const { permission, elicitation } = createAsks(sessions, runOf)
     const runStarting = await startAgent(await openTransport(), settings, {
       permission,
       elicitation,
       update,
+      turn: ({ sessionID, type }) => {
+        wakes.expectEnds()
+        if (type === 'ended') wakes.end(sessionID)
+        else if (isIdle(sessionID)) runOf(sessionID)
+      },
       files,
       folderOf,
       terminals: own,
@@ -164,6 +197,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     void runStarting.connection.ended.then((how) => {
       if (running === runStarting) running = undefined
       own?.close()
+      wakes.close()
       local.fail(new ReplyError('unreachable', `${name} ${how}. It restarts for the next prompt.`))
     })
   }
@@ -298,16 +332,18 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   function update(params: unknown): void {
-    const updated = sessions.update(params)
+    const updated = sessions.update(params, isIdle)
     if (!updated) {
       settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update. It was skipped.`))
       return
     }
-    const { sessionID, decoded } = updated
+    const { sessionID, decoded, begins } = updated
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
     if (loading.has(sessionID)) return
+    if (decoded.reason !== undefined) wakes.explain(sessionID, decoded.reason)
+    if (begins) wakes.begin(sessionID)
     // Its prompt may come in its own session.
     if (decoded.message) subagents.receive(decoded.message)
     else if (decoded.outputs || decoded.subagent) subagents.begin(sessionID)
@@ -317,6 +353,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (decoded.state && session && session.parentID === undefined) turns.update(sessionID, decoded.state)
     if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
     if (decoded.outputs) local.run(sessionID)?.write(...decoded.outputs)
+    if (decoded.endsTurn) wakes.end(sessionID)
+    else wakes.keep(sessionID)
   }
 
   /** Reports the first output of a session that neither this program nor the agent has announced. */

@@ -1,4 +1,13 @@
-import { callTool, holdAnswer, httpError, type ScriptStep, type Scripts, sayText, think } from '@reply/testing'
+import {
+  type AnswerPiece,
+  callTool,
+  holdAnswer,
+  httpError,
+  type ScriptStep,
+  type Scripts,
+  sayText,
+  think,
+} from '@reply/testing'
 
 const make = { command: 'touch made.txt && echo made', description: 'Makes a file' }
 
@@ -28,6 +37,16 @@ const delegate = (scenario: string) => ({
   subagent_type: 'general-purpose',
 })
 
+const waiting = { command: 'while [ ! -f done.txt ]; do sleep 0.1; done; echo ready', description: 'Waits' }
+
+/** What comes after a command was started in the background, and after its end, once the test lets it go on. */
+const woken = (...first: readonly AnswerPiece[]): ScriptStep => ({
+  branches: [
+    { includes: '<task-notification>', pieces: [...first, holdAnswer('woken'), sayText('The command is done.')] },
+  ],
+  otherwise: [sayText('It runs.')],
+})
+
 /** What comes after a call has returned, and after Claude Code is told that a task in the background has ended. */
 const followUp: ScriptStep = {
   branches: [{ includes: '<task-notification>', pieces: [sayText('The agent is done.')] }],
@@ -38,12 +57,6 @@ const wait = {
   command: 'until [ -e done.txt ]; do sleep 0.1; done; echo waited',
   description: 'Waits',
   run_in_background: true,
-}
-
-/** What comes after Claude Code is told that a command in the background has ended. */
-const afterCommand: ScriptStep = {
-  branches: [{ includes: '<task-notification>', pieces: [holdAnswer('woken'), sayText('The command is done.')] }],
-  otherwise: [sayText('It runs.')],
 }
 
 const write = { file_path: 'new.txt', content: 'one\ntwo\n' }
@@ -61,14 +74,40 @@ export const claudeScripts: Scripts = {
   subagent: { steps: [[sayText('I delegate.'), callTool('Agent', delegate('child'))], followUp] },
   child: { steps: [[sayText('The child works.'), callTool('Bash', make)], [sayText('The child is done.')]] },
   'subagent-deep': { steps: [[callTool('Agent', delegate('middle'))], followUp] },
-  'background-command': { steps: [[callTool('Bash', wait)], afterCommand] },
+  'background-command': { steps: [[callTool('Bash', wait)], woken()] },
   meanwhile: { steps: [[sayText('The second answer.')]] },
   edit: { steps: [[callTool('Write', write)], [sayText('Written.')]] },
   middle: { steps: [[sayText('The middle works.'), callTool('Agent', delegate('child'))], followUp] },
   'subagent-endless': { steps: [[callTool('Agent', delegate('endless'))], followUp] },
   endless: { steps: [[sayText('The child works.'), holdAnswer('child'), sayText(' It never ends.')]] },
+  wake: {
+    steps: [
+      [sayText('I start it.'), callTool('Bash', { ...waiting, run_in_background: true })],
+      woken(sayText('It ended. ')),
+    ],
+  },
+  'wake-late': { steps: [[callTool('Bash', { ...waiting, run_in_background: true })], woken()] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },
+}
+
+/** What the model says to Qwen Code, in the words of its tools. */
+export const qwenScripts: Scripts = {
+  text: { steps: [[think('Let me think.'), sayText('Hello from Qwen.')]] },
+  wake: {
+    steps: [
+      [sayText('I start it.'), callTool('run_shell_command', { ...waiting, is_background: true })],
+      {
+        branches: [
+          { includes: '<task-notification>', pieces: [sayText('It ended.'), callTool('glob', { pattern: '*.md' })] },
+        ],
+        otherwise: [sayText('It runs.')],
+      },
+      // Qwen Code shows the text of its own turns when a step has ended.
+      [holdAnswer('woken'), sayText('The command is done.')],
+    ],
+  },
+  meanwhile: { steps: [[sayText('The second answer.')]] },
 }
 
 const delegateInCodex = (scenario: string) =>

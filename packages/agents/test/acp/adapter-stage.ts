@@ -76,7 +76,8 @@ interface Place {
   readonly url: string
 }
 
-async function launchWith(
+/** A live agent in a home and a folder of its own, against a scripted model. */
+export async function launchWith(
   scripts: Scripts,
   scene: string,
   optionsFor: (place: Place) => Promise<AcpOptions>,

@@ -6,7 +6,7 @@ import { launchClaude, launchCodex } from './adapter-stage.ts'
 import { play } from './play.ts'
 import { replayed } from './replay.ts'
 import { claudeScenes, codexScenes } from './scenes.ts'
-import { sessionAgents } from './session-scenes.ts'
+import { sessionAgents } from './session-agents.ts'
 import { agentsOfV2 } from './v2/scenes.ts'
 
 const adapters = [

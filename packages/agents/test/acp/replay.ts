@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type Clock, systemClock } from '@reply/core'
 import type { AcpClient } from '../../src/acp/client.ts'
 import { clientOf } from '../../src/acp/client.ts'
 import { type AcpOptions, toSettings } from '../../src/acp/options.ts'
@@ -16,6 +17,9 @@ export function readRecording(name: string, agent = 'opencode-1.18.33'): readonl
   return lines.map((line): Line => JSON.parse(line))
 }
 
+/** The default of `quietMs`. */
+const quietMs = 10_000
+
 /** A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. */
 export function replayed(
   name: string,
@@ -29,9 +33,27 @@ export function replayed(
     sent.push(message)
     goOn()
   })
-  const options = { command: 'opencode', cwd: '/project', files: 'none', protocol } as const
+  const clock: Clock = { ...systemClock, after }
+  const options = { command: 'opencode', cwd: '/project', files: 'none', protocol, clock, quietMs } as const
   const source = createAcpSource(toSettings(options), async () => fake.transport)
   return { client: clientOf(source, options), sent }
+
+  /** The recorded silence of the agent is over once nothing of it is left to send for some turns of the loop. */
+  function after(delayMs: number, run: () => void): () => void {
+    if (delayMs !== quietMs) return systemClock.after(delayMs, run)
+    let left = 200
+    let isStopped = false
+    const wait = (before: number): void => {
+      if (isStopped) return
+      left = at === before ? left - 1 : 200
+      if (left === 0) run()
+      else setImmediate(() => wait(at))
+    }
+    wait(at)
+    return () => {
+      isStopped = true
+    }
+  }
 
   function goOn(): void {
     for (let line = lines[at]; line; line = lines[at]) {

@@ -1,6 +1,7 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Child, type Client, observerOf, type Reply, type ReplyObserver, textOf } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
-import { launchClaude, launchCodex } from './adapter-stage.ts'
 
 /** Where a scene is played: on an agent with a scripted model, or on a recording of it. */
 export interface SceneStage {
@@ -56,31 +57,77 @@ export const subagentScenes: readonly SessionScene[] = [
 /** A sub-agent of a sub-agent asks. */
 export const deepScene = asking('subagent-deep', 'subagent-deep', 'once')
 
-/** The agents with sub-agents of their own, the oldest version that has them as this protocol does, and the newest. */
-export const sessionAgents = [
-  ...['0.92.0', '0.101.0'].map(
-    (version) =>
-      ({
-        agent: 'claude',
-        folder: 'claude-agent-acp',
-        version,
-        mode: 'default',
-        launch: launchClaude,
-        scenes: [...subagentScenes, deepScene],
-      }) as const,
-  ),
-  ...['2.5.0', '2.6.0'].map(
-    (version) =>
-      ({
-        agent: 'codex',
-        folder: 'codex-acp',
-        version,
-        mode: 'read-only',
-        launch: launchCodex,
-        scenes: subagentScenes,
-      }) as const,
-  ),
+/** Waits for a command in the background, and lets the agent go on after it. Nothing of it waits on a recording. */
+async function endCommand({ directory, model }: SceneStage): Promise<void> {
+  if (!model) return
+  writeFileSync(join(directory, 'done.txt'), '')
+  await model.held('woken')
+}
+
+function allowing(client: Client): ReplyObserver {
+  return { permissionAsked: ({ ask }) => void client.answer(ask, 'once') }
+}
+
+export const wakeScenes: readonly SessionScene[] = [
+  /** The agent goes on by itself after a command in the background. */
+  {
+    name: 'wake',
+    play: async (stage, mode) => {
+      const { client, directory, model } = stage
+      const watched = watch(client, directory, allowing(client))
+      await client.prompt(prompt('wake', mode)).result
+      await endCommand(stage)
+      model?.release('woken')
+      return await watched.until((replies) => replies.length === 2)
+    },
+  },
+  /** Another prompt is sent while it does. */
+  {
+    name: 'wake-meanwhile',
+    play: async (stage, mode) => {
+      const { client, directory, model } = stage
+      const watched = watch(client, directory, allowing(client))
+      const { sessionID } = await client.prompt(prompt('wake', mode)).result
+      await endCommand(stage)
+      await watched.begun(2)
+      const second = client.prompt({ ...prompt('meanwhile', mode), sessionID })
+      model?.release('woken')
+      await second.result
+      return await watched.until((replies) => replies.length === 3)
+    },
+  },
 ]
+
+/** Stop, while the agent goes on by itself. */
+export const wakeAbortScene: SessionScene = {
+  name: 'wake-abort',
+  play: async (stage, mode) => {
+    const { client, directory } = stage
+    const watched = watch(client, directory, allowing(client))
+    const { sessionID } = await client.prompt(prompt('wake', mode)).result
+    await endCommand(stage)
+    await watched.begun(2)
+    await client.abort({ sessionID })
+    return await watched.until((replies) => replies.length === 2)
+  },
+}
+
+/** Another prompt is sent when the agent has begun to go on by itself, but has not said so yet. */
+export const lateScene: SessionScene = {
+  name: 'wake-late',
+  play: async (stage, mode) => {
+    const { client, directory, model } = stage
+    const watched = watch(client, directory, allowing(client))
+    const { sessionID } = await client.prompt(prompt('wake-late', mode)).result
+    await endCommand(stage)
+    const second = client.prompt({ ...prompt('meanwhile', mode), sessionID })
+    // It has begun once the agent has it.
+    await watched.seen((reply) => reply.prompt?.text.includes('meanwhile') === true)
+    model?.release('woken')
+    await second.result
+    return await watched.until((replies) => replies.length === 2)
+  },
+}
 
 function hasWritten({ reply }: Child): boolean {
   return textOf(reply) !== ''
@@ -99,9 +146,11 @@ function isLastDone(replies: readonly Reply[]): boolean {
 export function watch(client: Client, directory: string, observer: ReplyObserver = {}) {
   const settled: Reply[] = []
   const versions: Reply[] = []
+  let begun = 0
   let look = (): void => {}
   const collect = observerOf((observation) => {
     versions.push(observation.reply)
+    if (observation.type === 'replyStarted') begun += 1
     if (observation.type === 'replySettled') settled.push(observation.reply)
     look()
   })
@@ -114,6 +163,8 @@ export function watch(client: Client, directory: string, observer: ReplyObserver
   return {
     /** Resolves once a version of a reply has fitted. */
     seen: async (fits: (reply: Reply) => boolean) => await when(() => versions.some(fits)),
+    /** Resolves once this many replies have begun. */
+    begun: async (count: number) => await when(() => begun >= count),
     until: async (isEnough: (replies: readonly Reply[]) => boolean) => {
       await when(() => settled.length > 0 && isEnough(settled))
       stop()

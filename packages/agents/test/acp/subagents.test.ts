@@ -1,16 +1,22 @@
 import { type Child, type Reply, textOf, toolsOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { readRecording, replayed } from './replay.ts'
-import { deepScene, type SessionScene, sessionAgents, subagentScenes } from './session-scenes.ts'
+import { sessionAgents } from './session-agents.ts'
+import { deepScene, type SessionScene, subagentScenes } from './session-scenes.ts'
 
-const agents = sessionAgents.map(({ folder, version, mode, agent, scenes }) => ({
-  recorded: `${folder}-${version}`,
-  agent,
-  mode,
-  scenes,
-}))
-const all = agents.flatMap(({ recorded, mode, scenes }) =>
-  scenes.map((scene) => [recorded, scene.name, { recorded, mode, scene }] as const),
+const agents = sessionAgents
+  .filter(({ agent }) => agent !== 'qwen')
+  .map(({ folder, version, mode, agent, scenes }) => ({
+    recorded: `${folder}-${version}`,
+    agent,
+    mode,
+    scenes,
+  }))
+const all = sessionAgents.flatMap(({ folder, version, mode, scenes }) =>
+  scenes.map((scene) => {
+    const recorded = `${folder}-${version}`
+    return [recorded, scene.name, { recorded, mode, scene }] as const
+  }),
 )
 
 /** Replays a scene. `sent` is what the client sent, `wanted` what it sent when the scene was recorded. */

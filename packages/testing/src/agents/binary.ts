@@ -6,7 +6,7 @@ import { TestingError } from '../error.ts'
 
 /**
  * Command-line agents that can be downloaded, besides OpenCode. `claude-acp` and `codex-acp` are adapters for the Agent
- * Client Protocol. `claude-acp` and `kimi` need Node.js 22 or newer, which `node` is.
+ * Client Protocol. `claude-acp`, `kimi` and `qwen` need Node.js 22 or newer, which `node` is.
  */
 export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'kilo' | 'kimi' | 'node' | 'qwen'
 

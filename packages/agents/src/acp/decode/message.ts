@@ -5,7 +5,12 @@ import { initializeResponse as initializeResponseV2 } from './v2/schema.ts'
 
 type Decoded =
   | { readonly type: 'update'; readonly params: unknown }
-  | { readonly type: 'other'; readonly message: AnyMessage }
+  | {
+      readonly type: 'other'
+      readonly message: AnyMessage
+      /** Set if the message begins or ends a turn that the agent began by itself. Only Qwen Code says so. */
+      readonly turn?: { readonly sessionID: string; readonly type: 'begun' | 'ended' } | undefined
+    }
 
 /** Separates session updates from other messages. Undefined if it is not a JSON-RPC message. */
 export function decodeMessage(message: unknown): Decoded | undefined {
@@ -14,7 +19,15 @@ export function decodeMessage(message: unknown): Decoded | undefined {
   const isCall = typeof message.method === 'string'
   const isResponse = 'id' in message && ('result' in message || 'error' in message)
   // The SDK checks the rest.
-  return isCall || isResponse ? { type: 'other', message: message as unknown as AnyMessage } : undefined
+  if (!isCall && !isResponse) return undefined
+  return { type: 'other', message: message as unknown as AnyMessage, turn: turnIn(message) }
+}
+
+/** Qwen Code sends the begin as a request, and answers the refusal by going on (qwen-code 0.21 to 0.24). */
+function turnIn({ method, params }: Readonly<Record<string, unknown>>) {
+  const type = method === '_qwencode/start_turn' ? 'begun' : method === '_qwencode/end_turn' ? 'ended' : undefined
+  const { data } = sessionID.safeParse(params)
+  return type && data ? ({ sessionID: data.sessionId, type } as const) : undefined
 }
 
 /** Name, version and abilities of an agent, from its `initialize` response. */

@@ -51,6 +51,10 @@ export interface DecodedUpdate {
   readonly state?: DecodedState | undefined
   /** The id of a message of the user, and its text or a piece of it. */
   readonly prompt?: { readonly messageID: string; readonly text: string } | undefined
+  /** Why the agent goes on by itself soon. */
+  readonly reason?: string | undefined
+  /** Whether the update ends a turn, of a prompt or of the agent's own. */
+  readonly endsTurn?: boolean | undefined
   /** The name of a kind that the protocol doesn't have. */
   readonly unknownKind?: string | undefined
 }

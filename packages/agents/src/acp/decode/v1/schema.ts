@@ -5,7 +5,9 @@ import { content, text, tokenCounts, toolFields } from '../schema.ts'
  * The shapes of protocol version 1 that are read here, https://agentclientprotocol.com/protocol/schema. Fields that are
  * absent or null become undefined. Unknown values of a list are kept.
  */
-const chunk = z.object({ content, messageId: text })
+const meta = z.record(z.string(), z.unknown()).nullish().catch(undefined)
+
+const chunk = z.object({ content, messageId: text, _meta: meta })
 
 const rpcError = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).nullish()
 
@@ -48,6 +50,7 @@ export const updates = {
     used: z.number(),
     size: z.number(),
     cost: z.object({ amount: z.number(), currency: z.string() }).nullish(),
+    _meta: meta,
   }),
   notice: z.object({ severity: z.string(), title: z.string(), description: text }),
   compaction_update: z.object({ compactionId: z.string(), status: z.string(), error: text }),

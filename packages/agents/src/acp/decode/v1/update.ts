@@ -17,13 +17,17 @@ export interface RunState {
 
 const nothing: DecodedUpdate = {}
 
+const notices: readonly string[] = ['background_task_completed', 'background_notification']
+
 /** A decoder for each kind of update. Pure. */
 const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunState) => DecodedUpdate } = {
   // Repeats the prompt, or the history of a loaded session.
   user_message_chunk: () => nothing,
-  agent_message_chunk: ({ content, messageId }) => {
+  agent_message_chunk: ({ content, messageId, _meta }) => {
     const messageID = messageId ?? undefined
     const delta = textIn(content)
+    // Qwen Code's notice that a command or a sub-agent in the background has ended, for its model and for people.
+    if (typeof _meta?.source === 'string' && notices.includes(_meta.source)) return { reason: delta }
     if (delta !== undefined) return { outputs: [{ type: 'text', delta, messageID, raw: content }] }
     const file = fileOf(content)
     return file ? { outputs: [{ type: 'file', ...file, messageID, raw: content }] } : nothing
@@ -73,11 +77,13 @@ const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunStat
   current_mode_update: ({ currentModeId }) => ({ session: { modeID: currentModeId } }),
   config_option_update: ({ configOptions }) => ({ session: { config: readConfig(configOptions) } }),
   session_info_update: ({ title }) => (title ? { title } : nothing),
-  usage_update: ({ used, size, cost }, { costBefore }) => {
+  usage_update: ({ used, size, cost, _meta }, { costBefore }) => {
     const total = cost?.currency === 'USD' ? cost.amount : undefined
     const tokens = { input: used, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
     return {
       cost: total,
+      // Claude's agent sends it at the end of each turn, also of one that it began by itself (claude-agent-acp 0.92 to 0.101).
+      endsTurn: _meta?.['_claude/origin'] !== undefined,
       outputs: [
         { type: 'context-limit', contextLimit: size },
         { type: 'usage', stepID: 'turn', tokens, cost: Math.max(0, (total ?? costBefore) - costBefore) },
@@ -121,6 +127,27 @@ function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: R
 function todosOf({ tool, rawInput }: Call): readonly LocalOutput[] {
   const { data } = tool === 'todowrite' ? todoInput.safeParse(rawInput) : { data: undefined }
   return data ? [{ type: 'todos', todos: data.todos }] : []
+}
+
+/**
+ * Whether an update of an idle session means that the agent goes on by itself. Late updates of earlier calls, and those of
+ * the session, mean nothing.
+ */
+export function beginsTurn(update: { readonly sessionUpdate: string }, { calls }: Pick<RunState, 'calls'>): boolean {
+  switch (update.sessionUpdate) {
+    case 'agent_message_chunk':
+    case 'agent_thought_chunk': {
+      const { data } = updates.agent_message_chunk.safeParse(update)
+      if (!data || notices.includes(String(data._meta?.source))) return false
+      return textIn(data.content) !== ''
+    }
+    case 'tool_call': {
+      const { data } = updates.tool_call.safeParse(update)
+      return data !== undefined && !calls.has(data.toolCallId)
+    }
+    default:
+      return false
+  }
 }
 
 /** Decodes one session update. Empty for a kind that protocol 1 doesn't have. Undefined if it is malformed. */

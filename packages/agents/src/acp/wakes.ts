@@ -1,0 +1,90 @@
+import type { Clock } from '@reply/core'
+import type { LocalRun } from '@reply/core/source'
+
+/** Runs that an agent of version 1 begins by itself. The protocol doesn't tell when one begins or ends. */
+export interface Wakes {
+  /** Sets the reason of the session's next run. */
+  explain(sessionID: string, reason: string): void
+  /** Begins a run of an idle session. */
+  begin(sessionID: string): void
+  /** Lets no run end by its silence, because the agent tells when one ends. */
+  expectEnds(): void
+  /** Ends the session's run, because the agent has ended a turn. Does nothing in a run that a prompt began. */
+  end(sessionID: string): void
+  /** Restarts the time after which a silent run ends. Call it for each message of the session. */
+  keep(sessionID: string): void
+  /** Ends a run that was canceled, if no message of the agent will. Does nothing for other runs. */
+  abort(run: LocalRun): void
+  /** Stops all timers. */
+  close(): void
+}
+
+interface Wake {
+  readonly run: LocalRun
+  readonly stopTimer: () => void
+}
+
+/** `wake` begins a run. `end` ends one. `isBusy` returns whether the session has an open call or ask. */
+export function createWakes(
+  wake: (sessionID: string, reason: string | undefined) => LocalRun,
+  end: (run: LocalRun) => void,
+  isBusy: (sessionID: string) => Promise<boolean>,
+  { clock, quietMs }: { readonly clock: Clock; readonly quietMs: number },
+): Wakes {
+  const wakes = new Map<string, Wake>()
+  const reasons = new Map<string, string>()
+  /** Whether the agent tells when a turn ends, as those of Claude and Qwen do. */
+  let marksEnds = false
+  return {
+    explain: (sessionID, reason) => void reasons.set(sessionID, reason),
+    begin,
+    expectEnds: () => {
+      marksEnds = true
+    },
+    end: (sessionID) => {
+      marksEnds = true
+      endWake(sessionID)
+    },
+    keep: (sessionID) => {
+      const woken = wakes.get(sessionID)
+      if (woken) wait(sessionID, woken)
+    },
+    abort: ({ sessionID }) => {
+      if (!marksEnds) endWake(sessionID)
+    },
+    close: () => {
+      for (const { stopTimer } of wakes.values()) stopTimer()
+      wakes.clear()
+    },
+  }
+
+  function begin(sessionID: string): void {
+    const run = wake(sessionID, reasons.get(sessionID))
+    reasons.delete(sessionID)
+    wait(sessionID, { run, stopTimer: () => {} })
+  }
+
+  function wait(sessionID: string, { run, stopTimer }: Wake): void {
+    stopTimer()
+    if (!run.isOpen()) return void wakes.delete(sessionID)
+    const stop = marksEnds ? () => {} : clock.after(quietMs, () => void endQuiet(sessionID, run))
+    wakes.set(sessionID, { run, stopTimer: stop })
+  }
+
+  async function endQuiet(sessionID: string, run: LocalRun): Promise<void> {
+    const before = wakes.get(sessionID)
+    const isWorking = await isBusy(sessionID)
+    // It went on meanwhile.
+    if (before?.run !== run || wakes.get(sessionID) !== before) return
+    if (isWorking) wait(sessionID, before)
+    else endWake(sessionID)
+  }
+
+  function endWake(sessionID: string): void {
+    const woken = wakes.get(sessionID)
+    if (!woken) return
+    wakes.delete(sessionID)
+    woken.stopTimer()
+    end(woken.run)
+  }
+}

@@ -205,12 +205,8 @@ for (const [name, { file, scenario, stage, source, prepare, play }] of Object.en
     .split('\n')
     .filter((line) => !line.includes('"subtype":"initialize"') && !aboutMachine.test(line))
   // Codex begins with what it says of the machine.
-  const kept = all.slice(
-    Math.max(
-      0,
-      all.findIndex((line) => line.includes('"turn/start"') || line.includes('"thread/list"')),
-    ),
-  )
+  const begin = all.findIndex((line) => line.includes('"turn/start"'))
+  const kept = all.slice(Math.max(0, begin === -1 ? all.findIndex((line) => line.includes('"thread/list"')) : begin))
   const target = new URL(`../recordings/${file}`, import.meta.url)
   await mkdir(new URL('.', target), { recursive: true })
   await writeFile(target, `${kept.join('\n')}\n`)

@@ -5,12 +5,12 @@ import { createLocalAgent, type LocalRun, type SessionInfo, type SessionQuery, t
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
-import { promptText } from '../prompt-text.ts'
 import { toAsk } from './ask.ts'
 import { type CodexNotice, decodeCodex } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import { type CodexTurn, sessionIn, sessionsIn, turnIn, turnsIn } from './decode/thread.ts'
 import { addTurns, promptIDOf } from './history.ts'
+import { promptItems } from './prompt.ts'
 import { createRunWriter } from './run-writer.ts'
 import { createTurns } from './turns.ts'
 
@@ -81,7 +81,7 @@ export function codex(options: CodexOptions = {}): Source {
       }
     },
     prompt: async (run, prompt) => {
-      const input = [{ type: 'text', text: promptText(command, prompt) }]
+      const input = await promptItems(command, prompt)
       if (!threads.has(run.sessionID)) await resume(run.sessionID)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
       turns.expect(run)

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Reply, textOf, toolsOf } from '@reply/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { promptItems } from '../../src/codex/prompt.ts'
 import { codex } from '../../src/codex.ts'
+import { recordingOf } from '../replay.ts'
 import { codexVersions } from './codex-stage.ts'
 import { writeReplayProgram } from './replay-program.ts'
 import { codexScenes, connectScene } from './scenes.ts'
@@ -79,4 +81,20 @@ describe.each(codexVersions)('Codex %s', (version) => {
     expect(shown(replies)).toEqual([['I begin.\n\nThe second answer.', 'completed', '[scenario:slow] Go.']])
     expect(replies[0]?.promptIDs.length).toBe(2)
   })
+
+  test('pictures of a prompt are sent to Codex', async () => {
+    const [reply] = await played(version, 'pictures')
+    expect(reply?.outcome).toBe('completed')
+    const [sent] = recordingOf('codex', `${version}/pictures`)
+    expect(sent?.line.params).toMatchObject({
+      input: [{ type: 'text' }, { type: 'image' }, { type: 'localImage', path: '/project/dot.png' }],
+    })
+  })
+})
+
+test.each([
+  [{ mime: 'text/plain', url: 'data:text/plain,Hello' }, 'does not take a file of the type text/plain'],
+  [{ mime: 'image/png', url: 'file:///no/such/picture.png' }, "picture /no/such/picture.png can't be read"],
+])('a file that Codex would not see is refused: %o', async (file, message) => {
+  await expect(promptItems('codex', { text: 'Look.', files: [file] })).rejects.toThrow(message)
 })

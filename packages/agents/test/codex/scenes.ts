@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Client, PermissionAsk, Reply } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
 import type { ScriptedModel } from '@reply/testing'
@@ -115,4 +118,19 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
       return await settled((replies) => replies.length === 1)
     },
   },
+  /** Two pictures in a prompt, by their content and by their path. */
+  pictures: {
+    play: async (stage) => {
+      const { client, directory } = stage
+      writeFileSync(join(directory, 'dot.png'), Buffer.from(dot, 'base64'))
+      const files = [
+        { mime: 'image/png', url: `data:image/png;base64,${dot}` },
+        { mime: 'image/png', url: pathToFileURL(join(directory, 'dot.png')).href },
+      ]
+      return [await client.prompt({ text: '[scenario:plain] What is it?', files }).result]
+    },
+  },
 }
+
+/** A picture of one pixel. */
+export const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,6 +1,7 @@
 // Plays the scenes and the contract of sources on the newest version of each agent, and writes the table in
-// docs/agents.md and the shapes of their lines: `npm run agents:newest`. Exits with 1 if the verdict is red. To try
-// something without writing: `npm run agents:newest -- --only "Codex" "text" "image in"`, with an agent and its scenes.
+// docs/agents.md and the shapes of their lines: `npm run agents:newest`. Exits with 1 if the verdict is red. Needs Linux.
+// `npm run agents:newest -- "Codex" "Kilo"` plays these agents alone, and the others keep their rows. With `--scenes
+// "text" "image in"` at the end, it plays these scenes and writes nothing.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { NewestAgent } from '../test/newest/agent.ts'
 import { newestAgents } from '../test/newest/agents.ts'
@@ -56,16 +57,24 @@ async function run(agent: NewestAgent, only: readonly string[]): Promise<AgentRu
 // An agent that fails in an unforeseen way must not end the run of the others.
 process.on('unhandledRejection', (error) => say(`Unhandled: ${error instanceof Error ? error.stack : String(error)}`))
 
-const [flag, chosen, ...only] = process.argv.slice(2)
-if (flag !== undefined && (flag !== '--only' || newestAgents.every(({ name }) => name !== chosen))) {
+const given = process.argv.slice(2)
+const at = given.indexOf('--scenes')
+const chosen = at < 0 ? given : given.slice(0, at)
+const only = at < 0 ? [] : given.slice(at + 1)
+const unknown = [
+  ...chosen.filter((name) => newestAgents.every((agent) => agent.name !== name)),
+  ...only.filter((name) => !(name in newestScenes)),
+]
+if (unknown.length > 0) {
   const names = newestAgents.map(({ name }) => `"${name}"`).join(', ')
-  process.stderr.write(`Give nothing, or --only with one of ${names}, and scenes of it.\n`)
+  process.stderr.write(`There is no "${unknown.join('", "')}". Give agents (${names}), and scenes after --scenes.\n`)
   process.exit(2)
 }
 
 const runs: AgentRun[] = []
-for (const agent of newestAgents) if (flag === undefined || agent.name === chosen) runs.push(await run(agent, only))
-if (flag === undefined) {
+for (const agent of newestAgents)
+  if (chosen.length === 0 || chosen.includes(agent.name)) runs.push(await run(agent, only))
+if (only.length === 0) {
   const before = readFileSync(page, 'utf8')
   const today = new Date().toISOString().slice(0, 10)
   const { color, reasons, table } = judge(tableIn(before), runs, Object.keys(newestScenes), today)

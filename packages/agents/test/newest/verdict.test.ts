@@ -48,6 +48,12 @@ describe('the verdict', () => {
     expect(judge(first.table, [played([fails('answers, at once')])], scenes, '2026-11-02').color).toBe('red')
   })
 
+  test('is red if fewer clauses hold, also if they are not offered now', () => {
+    const lacking: Result = { name: 'connects', outcome: 'not offered', reason: 'It has no such call.' }
+    const { color, reasons } = judge(first.table, [played([lacking])], scenes, '2026-11-02')
+    expect([color, reasons]).toEqual(['red', ['Codex 1.0.0 fulfills 1 clauses, and fulfilled 2.']])
+  })
+
   test('is green if a scene that is new fails', () => {
     const withNew = played([], { scenes: [holds('text'), fails('compaction')] })
     const { color, table } = judge(first.table, [withNew], [...scenes, 'compaction'], '2026-11-02')

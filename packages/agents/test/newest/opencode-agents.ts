@@ -38,6 +38,7 @@ function openCodeAgent(generation: 1 | 2): NewestAgent {
       const model = await startModel({ scripts: scriptsFor(tools('')), fallback: 'plain', generation })
       const server = await launchOpencode({
         ...(version !== undefined && { version }),
+        env: { OPENCODE_EXPERIMENTAL_BACKGROUND_SUBAGENTS: 'true' },
         model,
         config: { permission: openCodePermission, extra: isSecond ? secondModel(model.url) : firstModel(model.url) },
       })

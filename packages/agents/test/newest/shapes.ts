@@ -14,14 +14,9 @@ function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Returns a line's kind, for example `session/update agent_message_chunk`. Values never belong to it. */
 function kindOf(line: Readonly<Record<string, unknown>>): string {
-  const places = [
-    line,
-    line.event,
-    line.request,
-    line.params,
-    inside(line.params, 'update'),
-    inside(line.params, 'item'),
-  ]
+  const { event, request, params, payload } = line
+  const items = [inside(params, 'update'), inside(params, 'item'), inside(inside(payload, 'properties'), 'part')]
+  const places = [line, event, request, payload, params, ...items]
   const names = places.flatMap((place) => (isFields(place) ? naming.map((name) => place[name]) : []))
   const kind = names
     .filter((name): name is string => typeof name === 'string' && /^[\w./$-]{1,60}$/.test(name))

@@ -71,15 +71,22 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+const before = readFileSync(page, 'utf8')
+const today = new Date().toISOString().slice(0, 10)
 const runs: AgentRun[] = []
-for (const agent of newestAgents)
-  if (chosen.length === 0 || chosen.includes(agent.name)) runs.push(await run(agent, only))
+for (const agent of newestAgents) {
+  if (chosen.length > 0 && !chosen.includes(agent.name)) continue
+  runs.push(await run(agent, only))
+  // After each agent, so that a run that is killed keeps the rows so far.
+  if (only.length === 0) writeFileSync(page, withTable(before, verdict().table))
+}
 if (only.length === 0) {
-  const before = readFileSync(page, 'utf8')
-  const today = new Date().toISOString().slice(0, 10)
-  const { color, reasons, table } = judge(tableIn(before), runs, Object.keys(newestScenes), today)
-  writeFileSync(page, withTable(before, table))
+  const { color, reasons } = verdict()
   for (const reason of reasons) say(reason)
   say(`The newest agents are ${color}.`)
   process.exitCode = color === 'red' ? 1 : 0
+}
+
+function verdict() {
+  return judge(tableIn(before), runs, Object.keys(newestScenes), today)
 }

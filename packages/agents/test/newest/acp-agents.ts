@@ -3,7 +3,7 @@ import { callTool } from '@reply/testing'
 import { acpSource } from '../../src/acp.ts'
 import { claudeEnv, codexEnv, type ScriptedStage } from '../scripted-stage.ts'
 import { agentOf, forms, type ProgramAgent } from './agent.ts'
-import { claudeTools, codexConfig, codexTools, color } from './local-agents.ts'
+import { claudeTools, codexConfig, codexLacks, codexTools, color } from './local-agents.ts'
 import type { Tools } from './scripts.ts'
 
 /** Returns an ACP agent with the MCP server `forms`. */
@@ -64,7 +64,8 @@ export const codexAcpAgent = acpAgent({
   program: 'codex-acp',
   needsNode: true,
   args: [],
-  tools: (directory) => codexTools(directory),
+  tools: codexTools,
+  lacks: codexLacks,
   files: (model) => ({
     '.codex/config.toml': codexConfig(model, ['approval_policy = "on-request"', 'sandbox_mode = "workspace-write"']),
   }),

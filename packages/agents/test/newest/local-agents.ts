@@ -93,6 +93,7 @@ export const codexTools = (directory: string): Tools => ({
     [callTool('multi_agent_v1.spawn_agent', { message })],
     [exec(`until test -f ${done}; do sleep 0.1; done; sleep 1`)],
   ],
+  delegateInBackground: (message) => callTool('multi_agent_v1.spawn_agent', { message }),
   readImage: callTool('view_image', { path: join(directory, 'dot.png') }),
   form: callTool('mcp__forms.ask', {}),
   // Codex does not try again after 429 and 529.
@@ -109,6 +110,15 @@ export const codexConfig = (model: Parameters<typeof codexFiles>[0], head: reado
     ...['[mcp_servers.forms]', `command = ${JSON.stringify(forms.command)}`, `args = ${JSON.stringify(forms.args)}`],
   ].join('\n')
 
+const noWake = 'it starts no turn by itself'
+
+/** What Codex lacks. */
+export const codexLacks = {
+  'permission of a sub-agent in the background': noWake,
+  'command in the background': noWake,
+  'prompt sent meanwhile': noWake,
+} as const
+
 export const codexAgent = agentOf({
   name: 'Codex',
   program: 'codex',
@@ -123,6 +133,7 @@ export const codexAgent = agentOf({
       approvalPolicy: 'on-request',
       sandbox: 'workspace-write',
     }),
+  lacks: codexLacks,
   otherModel: { providerID: 'openai', modelID: 'another' },
   hasCost: false,
 })

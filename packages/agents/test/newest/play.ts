@@ -58,6 +58,8 @@ export async function playAgent(
   const end = Date.now() + agentMs
   let shapes: Shapes = {}
   const playScene = async (name: string): Promise<void> => {
+    const reason = agent.lacks?.[name]
+    if (reason !== undefined) throw new NotOffered(reason)
     const stage = await agent.open(version)
     try {
       const scripts = new Set(Object.keys(scriptsFor(agent.tools(stage.directory))))

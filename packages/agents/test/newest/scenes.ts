@@ -15,6 +15,8 @@ export type NewestScene = (stage: NewestStage, agent: SceneAgent) => Promise<voi
 
 /** What a scene has to know of its agent. */
 export interface SceneAgent {
+  /** Scenes that it can't play for another reason than a missing tool. */
+  readonly lacks?: Readonly<Record<string, string>> | undefined
   /** The names of the scripts that its tools allow. */
   readonly scripts: ReadonlySet<string>
   /** Another model. Absent if it has only one. */

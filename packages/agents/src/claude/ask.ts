@@ -1,6 +1,6 @@
 import type { LocalAnswer, LocalAsk } from '@reply/core/source'
 import { type FormResponse, formQuestions, formResponse } from '../forms/form.ts'
-import type { ClaudeEvent, Input } from './decode/line.ts'
+import type { ClaudeEvent, Input } from './decode/event.ts'
 import { questionsIn, toolName } from './decode/tools.ts'
 
 /** The answer to Claude Code: `PermissionResult` of its SDK. */

@@ -1,7 +1,7 @@
 import type { LocalEnding, LocalRun } from '@reply/core/source'
 import { type ClaudeResponse, formAsk, toAsk } from './ask.ts'
 import type { Checklist } from './checklist.ts'
-import type { ClaudeEvent, ClaudeUsage, Input } from './decode/line.ts'
+import type { ClaudeEvent, ClaudeUsage, Input } from './decode/event.ts'
 import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
 
 /**

@@ -21,8 +21,8 @@ const returning = (callID: string) => ({
 const started = { type: 'system', subtype: 'task_started', task_id: 't', tool_use_id: 'agent', is_backgrounded: true }
 const ended = { type: 'result', subtype: 'success' }
 
-/** Writes lines to a run whose first form is answered by `answer`, and then ended. */
-async function written(lines: readonly object[], answer: readonly string[] = ['3']) {
+/** Writes lines to a run. If there is an answer, it answers the form, and the run ends after it. */
+async function written(lines: readonly object[], answer?: readonly string[]) {
   const sent: object[] = []
   let write = (_: readonly object[]): void => {}
   const respond = async (_: string, response: object): Promise<void> => {
@@ -34,13 +34,10 @@ async function written(lines: readonly object[], answer: readonly string[] = ['3
   write = (all) => {
     for (const line of all) for (const event of decodeClaude(line)) writer.write(event, line)
   }
-  const reply = await runRecorded(
-    (run) => {
-      writer.expectTurn(run, 'prompt')
-      write([{ type: 'system', subtype: 'init', model: 'one' }, ...lines])
-    },
-    [answer],
-  )
+  const reply = await runRecorded((run) => {
+    writer.expectTurn(run, 'prompt')
+    write([{ type: 'system', subtype: 'init', model: 'one' }, ...lines])
+  }, answer && [answer])
   return { reply, sent }
 }
 
@@ -53,7 +50,7 @@ describe('a form of an MCP server', () => {
       calling('three', 'Bash'),
     ]
     const schema = { properties: { count: { type: 'integer' } } }
-    const { reply, sent } = await written([...lines, elicitation({ requested_schema: schema })])
+    const { reply, sent } = await written([...lines, elicitation({ requested_schema: schema })], ['3'])
     expect(reply.asks).toMatchObject([{ callID: 'one', status: 'answered' }])
     expect(sent).toEqual([{ action: 'accept', content: { count: 3 } }])
   })
@@ -62,6 +59,12 @@ describe('a form of an MCP server', () => {
     const lines = [calling('agent', 'Agent'), started, calling('form', 'mcp__my_forms__form', 'agent')]
     const { reply } = await written([...lines, elicitation()], ['Yes'])
     expect(reply.asks).toMatchObject([{ callID: 'form', path: [reply.sessionID, expect.any(String)] }])
+  })
+
+  test('is withdrawn with its request', async () => {
+    const gone = { type: 'control_cancel_request', request_id: 'form-1' }
+    const { reply, sent } = await written([elicitation(), gone, ended])
+    expect([reply.asks.map(({ status }) => status), sent]).toEqual([['withdrawn'], []])
   })
 
   test('is canceled if no run is open', async () => {

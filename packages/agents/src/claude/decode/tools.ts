@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Input } from './line.ts'
+import type { Input } from './event.ts'
 
 /** Claude Code's tools, by OpenCode's names, which views know. */
 const names: Readonly<Record<string, string>> = {

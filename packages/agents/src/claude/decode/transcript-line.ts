@@ -1,7 +1,8 @@
 import type { InputPart, LocalOutput } from '@reply/core/source'
 import * as z from 'zod'
 import { filesIn } from './content.ts'
-import { type ClaudeEvent, decodeClaude } from './line.ts'
+import type { ClaudeEvent } from './event.ts'
+import { decodeClaude } from './line.ts'
 
 /** One line of a transcript. */
 export interface TranscriptLine {

@@ -1,6 +1,6 @@
 import type { LocalHistory, LocalRun } from '@reply/core/source'
 import type { Checklist } from '../checklist.ts'
-import type { ClaudeEvent, Input } from '../decode/line.ts'
+import type { ClaudeEvent, Input } from '../decode/event.ts'
 import { todoChangeIn, toolInput, toolName } from '../decode/tools.ts'
 import type { TranscriptLine } from '../decode/transcript-line.ts'
 

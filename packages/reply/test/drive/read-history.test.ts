@@ -44,7 +44,7 @@ function serve(kind: 'pages' | 'limit' | 'all', all: readonly Wire[]) {
 async function read(server: ReturnType<typeof serve>, reach: { since?: number; messageIDs?: readonly string[] } = {}) {
   const onError = (error: ReplyError) => expect.fail(error.message)
   const place = { sessionID, directory: '/project' }
-  const history = await readHistory({ rest: server.rest, onError }, place, { messageIDs: [], ...reach })
+  const history = await readHistory(server.rest, place, { messageIDs: [], ...reach }, onError)
   return { ...history, ids: history.messages.map(({ head }) => head.id) }
 }
 

@@ -3,16 +3,16 @@ import { createSessionGuard } from '../../src/source/opencode1/guard.ts'
 
 /** A server with these lists, whose agents ask for nothing. */
 const guardOf = (lists: { readonly commands: unknown; readonly agents?: unknown }) =>
-  createSessionGuard({
-    name: 'the server',
-    rest: {
+  createSessionGuard(
+    {
       health: async () => ({ healthy: true, version: '1.18.33' }),
       agents: async () => lists.agents ?? [{ name: 'build', mode: 'primary', permission: [] }],
       commands: async () => lists.commands,
       session: async () => ({}),
       addRules: async () => undefined,
     },
-  })
+    'the server',
+  )
 
 test.each([
   ['commands', { commands: [{ name: 'greet' }, { title: 'no name' }] }],

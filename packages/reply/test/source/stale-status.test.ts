@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { type ReadingOptions, startReading } from '../../src/source/opencode1/reading.ts'
+import { type ReadingSource, startReading } from '../../src/source/opencode1/reading.ts'
 
 const sessionID = 'ses_1'
 const place = { sessionID, directory: '/project' }
@@ -30,7 +30,7 @@ async function read(...statuses: readonly ('idle' | 'busy')[]) {
     clock: createHandClock(),
     onError: (error: Error) => expect.fail(error.message),
   }
-  const session = await startReading(options as unknown as ReadingOptions).session(place, { messageIDs: [] })
+  const session = await startReading(options as unknown as ReadingSource).session(place, { messageIDs: [] })
   return { status: session.working?.status, asks: session.asks.map(({ requestID }) => requestID), asked }
 }
 

@@ -1,34 +1,25 @@
 import type { Clock } from '../../clock.ts'
-import { type OnError, ReplyError } from '../../error.ts'
+import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { createFrameReader, type FrameDecoder } from '../../wire/reader.ts'
+import type { EventReader } from '../../wire/reader.ts'
 import { type Address, unauthorizedError } from './address.ts'
 import { reasonOf } from './server-errors.ts'
-
-export interface EventStreamOptions {
-  readonly address: Address
-  readonly clock: Clock
-  readonly onError: OnError
-  readonly decoder: FrameDecoder
-  readonly onFrame?: ((data: string, at: number) => void) | undefined
-  /** Requests the stream. */
-  readonly open: () => Promise<Response>
-}
 
 /**
  * Yields one connection's events. Yields an empty list when the stream opens, and for data without an event, such as a
  * heartbeat.
  */
 export async function* readEventStream(
-  options: EventStreamOptions,
+  address: Address,
+  clock: Clock,
+  reader: EventReader,
+  requestStream: () => Promise<Response>,
 ): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
-  const { address, clock, onError, decoder, onFrame } = options
   let isOpen = false
   try {
-    const body = await requireEventStream(address, await options.open())
+    const body = await requireEventStream(address, await requestStream())
     isOpen = true
     yield []
-    const reader = createFrameReader({ onError, onFrame, decoder })
     for await (const chunk of body) yield reader.push(chunk, clock.now())
   } catch (cause) {
     if (cause instanceof ReplyError) throw cause

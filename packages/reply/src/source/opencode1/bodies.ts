@@ -5,14 +5,15 @@ import type { CommandBody, CreateBody, PromptBody } from './rest.ts'
 
 type WirePart = NonNullable<PromptBody['parts']>[number]
 
+/** Converts a prompt to the request's body: its text, then its parts, then its files. Absent fields are left out. */
 export function toPromptBody(prompt: SourcePrompt): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system, tools, variant, format, messageID } = prompt
   const id = prompt.textPartID === undefined ? {} : { id: prompt.textPartID }
   return {
     parts: [
       ...(text === undefined || text === '' ? [] : [{ ...id, type: 'text' as const, text }]),
-      ...parts.map(toWirePart),
-      ...files.map(toFile),
+      ...parts.map(toPartBody),
+      ...files.map(toFileBody),
     ],
     ...(messageID !== undefined && { messageID }),
     ...(agent !== undefined && { agent }),
@@ -21,10 +22,11 @@ export function toPromptBody(prompt: SourcePrompt): PromptBody {
     ...(system !== undefined && { system }),
     ...(tools && { tools: { ...tools } }),
     ...(variant !== undefined && { variant }),
-    ...(format && { format: toFormat(format) }),
+    ...(format && { format: toFormatBody(format) }),
   }
 }
 
+/** Converts a command to the request's body. The wire has its model as `provider/model`. */
 export function toCommandBody({ command, messageID, agent, model, variant, ...input }: SourceCommand): CommandBody {
   return {
     command,
@@ -36,17 +38,17 @@ export function toCommandBody({ command, messageID, agent, model, variant, ...in
   }
 }
 
-/** Leaves out the agent and model, which come with each prompt. */
+/** Converts a new session to the request's body. Leaves out the agent and model, which come with each prompt. */
 export function toCreateBody({ title }: CreateInput, rules: readonly PermissionRule[]): CreateBody {
   return { ...(title !== undefined && { title }), ...(rules.length > 0 && { permission: [...rules] }) }
 }
 
-function toWirePart(part: InputPart): WirePart {
+function toPartBody(part: InputPart): WirePart {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: part.text, ...(part.synthetic !== undefined && { synthetic: part.synthetic }) }
     case 'file':
-      return toFile(part)
+      return toFileBody(part)
     case 'agent':
       return { type: 'agent', name: part.name }
     case 'subtask':
@@ -56,10 +58,10 @@ function toWirePart(part: InputPart): WirePart {
   }
 }
 
-function toFile({ url, mime, filename }: PromptFile): WirePart {
+function toFileBody({ url, mime, filename }: PromptFile): WirePart {
   return { type: 'file', url, mime, ...(filename !== undefined && { filename }) }
 }
 
-function toFormat({ schema, retryCount }: NonNullable<SourcePrompt['format']>): NonNullable<PromptBody['format']> {
+function toFormatBody({ schema, retryCount }: NonNullable<SourcePrompt['format']>): NonNullable<PromptBody['format']> {
   return { type: 'json_schema', schema: { ...schema }, ...(retryCount !== undefined && { retryCount }) }
 }

@@ -3,9 +3,9 @@ import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { describeType, excerptOf } from '../../text/excerpt.ts'
 import { setDirectory } from '../decode/directory.ts'
 import { createRepeatCheck } from '../decode/repeat-check.ts'
-import { type Frame, typeOfPlainFrame, unwrap } from './decode/frame.ts'
+import { type Frame, frameOf, typeOfPlainFrame } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'
-import { firstIssue, frameReaders } from './decode/read.ts'
+import { describeFirstIssue, frameReaders } from './decode/read.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 
 /** The options of `createDecoder`. */
@@ -25,7 +25,7 @@ export interface Decoder {
   decodeValue(value: unknown, at: number): ReplyEvent | undefined
 }
 
-/** A decoder for text that the caller has parsed, or that may not need parsing. */
+/** A decoder for text that the caller has parsed, or that may not need parsing as a whole. */
 export interface TextDecoder1 extends Decoder {
   /** Decodes a frame without parsing it as a whole. Undefined if it must be parsed, `nothing` if it has no event. */
   decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined
@@ -34,19 +34,24 @@ export interface TextDecoder1 extends Decoder {
 }
 
 /**
- * Turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event ids and frames that
- * later ones may repeat. Keep one decoder per server, across its connections.
+ * Creates a decoder that turns wire events of every known dialect into `ReplyEvent`s. Its only state is the last event
+ * ids and frames that later ones may repeat. Keep one decoder per server, across its connections.
  */
 export function createDecoder(options: DecoderOptions = {}): Decoder {
   return createTextDecoder(options)
 }
 
+/** Creates a decoder that can also skip parsing a frame, or take a parsed one. */
 export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   const isRepeated = createRepeatCheck()
   const deltas = createRepeatedDeltas()
   const texts = createGrowingTexts()
   return { decode, decodeValue, decodeUnparsed, decodeParsed }
 
+  /**
+   * Returns the frame's event. Undefined for a frame that concerns no reply, and for one that is reported: malformed,
+   * or not JSON.
+   */
   function decode(data: string, at: number): ReplyEvent | undefined {
     const unparsed = decodeUnparsed(data, at)
     if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
@@ -55,21 +60,26 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
       value = JSON.parse(data)
     } catch {
       // Omits the parser's own error, because it quotes the text, which may contain secrets.
-      report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
+      reportMalformed(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return undefined
     }
     return decodeParsed(data, value, at)
   }
 
+  /**
+   * Returns the event of a repeated delta or a growing text, or `nothing` for a duplicate and an irrelevant frame.
+   * Undefined if the frame must be parsed.
+   */
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
     if (delta) return typeof delta.raw.id === 'string' && isRepeated(delta.raw.id) ? 'nothing' : delta
     const value = texts.parse(data)
     if (value !== undefined) return decodeValue(value, at) ?? 'nothing'
     const type = typeOfPlainFrame(data)
-    return type !== undefined && isUnknown(stripVersion(type)) ? 'nothing' : undefined
+    return type !== undefined && isIrrelevantType(stripVersion(type)) ? 'nothing' : undefined
   }
 
+  /** Returns the event of a parsed frame, and stores a delta or a part as the template for the next frames. */
   function decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined {
     const event = decodeValue(value, at)
     if (event?.type === 'delta') deltas.learn(data, event)
@@ -77,54 +87,65 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     return event
   }
 
+  /**
+   * Returns a frame's event, in the directory of its wrapping. Undefined for duplicates, unknown types, and malformed
+   * events, which are reported.
+   */
   function decodeValue(value: unknown, at: number): ReplyEvent | undefined {
-    const frame = unwrap(value)
+    const frame = frameOf(value)
     if (!frame) {
-      report(`Skipped a frame that is not an event (expected an object with a "type"): ${describeType(value)}`)
+      reportMalformed(`Skipped a frame that is not an event (expected an object with a "type"): ${describeType(value)}`)
       return undefined
     }
     // A durable event comes twice, with the same id.
     if (frame.type === 'sync' || (typeof frame.id === 'string' && isRepeated(frame.id))) return undefined
     const type = stripVersion(frame.type)
-    if (type === 'message.part.delta') return toDelta(frame, at) ?? reportDelta(frame)
+    if (type === 'message.part.delta') return toDeltaEvent(frame, at) ?? reportMalformedDelta(frame)
     if (type === 'server.heartbeat') return { type: 'heartbeat', at, raw: frame }
     if (type === 'server.connected') return { type: 'connected', at, raw: frame }
-    const directory = directoryOf(value)
+    const directory = wrappedDirectory(value)
     const decoded = frameReaders.get(type)?.(frame, { at, directory })
     if (!decoded || !('issues' in decoded)) {
       if (decoded && directory !== undefined) setDirectory(decoded, directory)
       return decoded
     }
-    report(`Skipped a malformed event "${type}": ${firstIssue(decoded)}`, decoded)
+    reportMalformed(`Skipped a malformed event "${type}": ${describeFirstIssue(decoded)}`, decoded)
     return undefined
   }
 
-  function reportDelta(frame: Frame): undefined {
+  /** Reports which field of a delta is not a string. */
+  function reportMalformedDelta(frame: Frame): undefined {
     const wrong = ['sessionID', 'messageID', 'partID', 'field', 'delta'].find(
       (key) => typeof (frame.properties as Record<string, unknown> | undefined)?.[key] !== 'string',
     )
-    report(`Skipped a malformed event "${frame.type}": properties.${wrong} is not a string`)
+    reportMalformed(`Skipped a malformed event "${frame.type}": properties.${wrong} is not a string`)
   }
 
-  function report(message: string, cause?: unknown): void {
+  /** Reports a `malformed` error to `onError`. */
+  function reportMalformed(message: string, cause?: unknown): void {
     options.onError?.(new ReplyError('malformed', message, { cause }))
   }
 }
 
 /** The types that `decodeValue` reads without a schema. */
-const otherTypes: ReadonlySet<string> = new Set(['message.part.delta', 'server.heartbeat', 'server.connected'])
+const typesWithoutSchema: ReadonlySet<string> = new Set(['message.part.delta', 'server.heartbeat', 'server.connected'])
 
-function isUnknown(type: string): boolean {
-  return !frameReaders.has(type) && !otherTypes.has(type)
+/** Whether a type concerns no reply. */
+function isIrrelevantType(type: string): boolean {
+  return !frameReaders.has(type) && !typesWithoutSchema.has(type)
 }
 
-/** The directory in `{directory, payload}`. Some frames, such as the server's own, have "global". */
-function directoryOf(value: unknown): string | undefined {
+/**
+ * Returns the directory in `{directory, payload}`. Undefined without one, and for "global", which some frames have,
+ * such as the server's own.
+ */
+function wrappedDirectory(value: unknown): string | undefined {
   const { directory, payload } = value as { directory?: unknown; payload?: unknown }
   return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
 }
 
-function toDelta(frame: Frame, at: number): DeltaEvent | undefined {
+/** Converts a delta. Undefined if a field is not a string. */
+function toDeltaEvent(frame: Frame, at: number): DeltaEvent | undefined {
   const wire = frame.properties as Partial<DeltaEvent> | null | undefined
   if (typeof wire !== 'object' || wire === null) return undefined
   const { sessionID, messageID, partID, field, delta } = wire
@@ -133,7 +154,7 @@ function toDelta(frame: Frame, at: number): DeltaEvent | undefined {
   return { type: 'delta', at, raw: frame, sessionID, messageID, partID, field, delta }
 }
 
-/** Removes the version that some servers append to the event name, for example in `message.updated.1`. */
+/** Returns the type without the version that some servers append, for example in `message.updated.1`. */
 function stripVersion(type: string): string {
   const last = type.charCodeAt(type.length - 1)
   return last >= 48 && last <= 57 ? type.replace(/\.\d+$/, '') : type

@@ -18,9 +18,9 @@ export const configLines =
 const cure = `Update OpenCode to 1.14 or newer, or add to its config: ${configLines}`
 
 export interface SessionGuard {
-  /** The rules that a new session needs. Empty if the server's config already asks. */
+  /** Returns the rules that a new session needs. Empty if the server's config already asks. */
   rulesFor(target: Pick<GuardTarget, 'directory' | 'agent'>): Promise<readonly PermissionRule[]>
-  /** See `Source.guard`. */
+  /** Adds the missing rules to a session. See `Source.guard`. */
   guard(target: GuardTarget): Promise<Guarded>
 }
 
@@ -29,68 +29,82 @@ export interface SessionGuard {
  * the rules: `> file` empties any file, and in `[[ 'a[$(touch file)]' -eq 0 ]]` bash runs the quoted text (measured on
  * 1.1.65, 1.2.27, 1.14.41, 1.17.19 and 1.18.33). Only a rule that denies the whole tool prevents that.
  */
-const noShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'deny' }
+const denyShell: PermissionRule = { permission: 'bash', pattern: '*', action: 'deny' }
 
 /**
- * Guards sessions of OpenCode 1, which carry permission rules that come after those of their agent. Measured on
- * 1.14.41, 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, and `PATCH` appends them. A run reads them once,
- * when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command with `subtask`
- * starts one without asking.
+ * Creates a guard for sessions of OpenCode 1, which carry permission rules that come after those of their agent.
+ * Measured on 1.14.41, 1.17.19, 1.18.33 and 1.18.34: `POST /session` takes them, and `PATCH` appends them. A run reads
+ * them once, when it begins. A fork loses them. A sub-agent's session doesn't inherit rules that ask, and a command
+ * with `subtask` starts one without asking.
  */
-export function createSessionGuard(options: {
-  readonly rest: Pick<Rest, 'health' | 'agents' | 'commands' | 'session' | 'addRules'>
-  /** Names the server in errors. */
-  readonly name: string
-}): SessionGuard {
-  const { rest, name } = options
+export function createSessionGuard(
+  rest: Pick<Rest, 'health' | 'agents' | 'commands' | 'session' | 'addRules'>,
+  name: string,
+): SessionGuard {
   return { rulesFor, guard }
 
+  /** Returns the rules that a new session needs. Empty if the server's config already asks. */
   async function rulesFor(target: GuardTarget): Promise<readonly PermissionRule[]> {
-    const { areGuarded, meant } = await agentsOf(target)
-    return areGuarded ? [] : rulesOver(meant)
+    const { areGuarded, answeringRules } = await readAgents(target)
+    return areGuarded ? [] : guardingRules(answeringRules)
   }
 
+  /**
+   * Adds the guard's rules to the session unless they are its last, and reads it again to confirm them. Resolves with
+   * when they apply. Without a session, only checks that the server obeys them. Rejects with `unguarded`.
+   */
   async function guard({ sessionID, directory, agent, command }: GuardTarget): Promise<Guarded> {
-    const { areGuarded, meant } = await agentsOf({ directory, agent })
-    if (!areGuarded) await requireRules()
-    if (!areGuarded && command !== undefined) await requireNoSubagent({ command, directory, agent })
+    const { areGuarded, answeringRules } = await readAgents({ directory, agent })
+    if (!areGuarded) await requireRuleSupport()
+    if (!areGuarded && command !== undefined) await requireCommandWithoutSubagent({ command, directory, agent })
     if (sessionID === undefined) return areGuarded ? 'always' : 'next-run'
     const place = { sessionID, directory }
-    const own = toReadRules(await rest.session(place))
-    if (areGuarded && isSafe([...meant, ...own])) return 'always'
-    const rules = rulesOver(meant)
-    if (endsWithRules(own, rules)) return 'next-run'
+    const sessionRules = toReadRules(await rest.session(place))
+    if (areGuarded && isGuarded([...answeringRules, ...sessionRules])) return 'always'
+    const rules = guardingRules(answeringRules)
+    if (endsWithRules(sessionRules, rules)) return 'next-run'
     await rest.addRules(place, rules)
     if (endsWithRules(toReadRules(await rest.session(place)), rules)) return 'next-run'
     throw unguardedError(`Session ${sessionID} of ${name}`, `This server can't add rules to it. ${cure}`)
   }
 
-  async function requireRules(): Promise<void> {
+  /** Rejects with `unguarded` if the server's version doesn't obey a session's rules. */
+  async function requireRuleSupport(): Promise<void> {
     const version = toReadVersion(await rest.health())
     if (!obeysSessionRules(version))
       throw unguardedError(`OpenCode ${version ?? 'of an unknown version'} at ${name}`, cure)
   }
 
-  /** Whether all agents ask by the server's own config and have no shell, and the rules of the agent that answers. */
-  async function agentsOf({ directory, agent }: GuardTarget) {
+  /**
+   * Returns whether all agents ask by the server's own config and have no shell, and the rules of the agent that
+   * answers.
+   */
+  async function readAgents({ directory, agent }: GuardTarget) {
     const agents = toReadAgentRules(await rest.agents(directory))
-    const isMeant = agent === undefined ? isPrimary : (one: { readonly name: string }) => one.name === agent
+    const isAnswering = agent === undefined ? isPrimary : (info: { readonly name: string }) => info.name === agent
     return {
-      areGuarded: agents.length > 0 && agents.every(({ rules }) => isSafe(rules)),
-      meant: agents.find(isMeant)?.rules ?? [],
+      areGuarded: agents.length > 0 && agents.every(({ rules }) => isGuarded(rules)),
+      answeringRules: agents.find(isAnswering)?.rules ?? [],
     }
   }
 
-  async function requireNoSubagent({ command, directory, agent }: Omit<GuardTarget, 'sessionID'>): Promise<void> {
+  /**
+   * Rejects with `unguarded` if the command may start a sub-agent. Does nothing for an unknown command, which the
+   * server itself answers with an error.
+   */
+  async function requireCommandWithoutSubagent({
+    command,
+    directory,
+    agent,
+  }: Omit<GuardTarget, 'sessionID'>): Promise<void> {
     const [commands, agents] = await Promise.all([rest.commands(directory), rest.agents(directory)])
-    const starts = toReadCommandStarts(commands)
-    const start = starts?.find((one) => one.name === command)
-    // The server itself answers an unknown command with an error.
-    if (starts && !start) return
-    const answering = start?.agent ?? agent
+    const commandStarts = toReadCommandStarts(commands)
+    const commandStart = commandStarts?.find(({ name }) => name === command)
+    if (commandStarts && !commandStart) return
+    const answering = commandStart?.agent ?? agent
     const isByPrimary =
-      answering === undefined || toReadAgentRules(agents).some((one) => one.name === answering && isPrimary(one))
-    if (start && (start.subtask === false || (start.subtask !== true && isByPrimary))) return
+      answering === undefined || toReadAgentRules(agents).some((info) => info.name === answering && isPrimary(info))
+    if (commandStart && (commandStart.subtask === false || (commandStart.subtask !== true && isByPrimary))) return
     throw unguardedError(
       `A sub-agent that the command /${command} starts`,
       `Only people who may approve can run it, unless the config of ${name} asks in all sessions: ${configLines}`,
@@ -98,15 +112,17 @@ export function createSessionGuard(options: {
   }
 }
 
-function rulesOver(agent: readonly PermissionRule[]): readonly PermissionRule[] {
-  return [...toGuardRules(agent), noShell]
+/** Returns the rules that make an agent ask before it acts, and deny the shell. */
+function guardingRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
+  return [...toGuardRules(agent), denyShell]
 }
 
-function isSafe(rules: readonly PermissionRule[]): boolean {
-  return asksBeforeActing(rules) && isDenied(noShell.permission, rules)
+/** Whether an agent with these rules asks before it acts and has no shell. */
+function isGuarded(rules: readonly PermissionRule[]): boolean {
+  return asksBeforeActing(rules) && isDenied(denyShell.permission, rules)
 }
 
-/** Primary agents can be prompted. The list begins with the server's default agent. */
+/** Whether an agent can be prompted. The list begins with the server's default agent. */
 function isPrimary({ mode }: { readonly mode: string }): boolean {
   return mode !== 'subagent'
 }

@@ -5,7 +5,7 @@ import type { SessionInfo } from '../port.ts'
 import { resolveDots } from '../resolve-dots.ts'
 import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
-import { isBeforeOneTwo, tellsMissing } from './version.ts'
+import { isBeforeOneTwo, refusesMissingDirectory } from './version.ts'
 
 export interface Places {
   /** Reads a session, even if its directory is unknown. Rejects with `gone` if no project of the server has it. */
@@ -28,23 +28,27 @@ type PlacesRest = Pick<Rest, 'session' | 'path' | 'listing' | 'projects' | 'heal
  */
 export function createPlaces(rest: PlacesRest, name: string, onError: OnError): Places {
   const spellings = new Map<string, string>()
-  return { session, sessionsEverywhere, keepsProjectsApart, spelled }
+  return { session: readSession, sessionsEverywhere: readSessionsEverywhere, keepsProjectsApart, spelled: readSpelling }
 
-  /** From 1.2 on, the id alone is enough, whatever the directory. */
-  async function session(place: SessionRef): Promise<SessionInfo> {
+  /**
+   * Returns a session. Servers before 1.2 keep projects apart, so it is looked up in each. Rejects with `gone` if none
+   * has it.
+   */
+  async function readSession(place: SessionRef): Promise<SessionInfo> {
     try {
-      return requireSession(place, await rest.session(place))
+      return toSessionOrThrow(place, await rest.session(place))
     } catch (error) {
       if (!isGone(error) || !(await keepsProjectsApart())) throw error
       for (const directory of toReadWorktrees(await rest.projects())) {
         const found = await rest.session({ ...place, directory }).catch(undefinedIfGone)
-        if (found !== undefined) return requireSession(place, found)
+        if (found !== undefined) return toSessionOrThrow(place, found)
       }
       throw error
     }
   }
 
-  async function sessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
+  /** Returns the root sessions of all projects, each once. */
+  async function readSessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
     // Servers before 1.2 forward unknown routes to a website.
     if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since), onError)
     const directories = toReadWorktrees(await rest.projects())
@@ -53,39 +57,51 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
     return [...new Map(found.map((info) => [info.sessionID, info])).values()]
   }
 
-  async function spelled(directory: string): Promise<string> {
-    const known = spellings.get(directory)
-    if (known !== undefined) return known
-    const reported = toReadDirectory(await rest.path(directory).catch(unlessUnanswered)) ?? directory
-    await requireDirectory(directory)
+  /**
+   * Returns the server's spelling of a directory and stores it. Rejects with `refused` if the directory certainly
+   * doesn't exist.
+   */
+  async function readSpelling(directory: string): Promise<string> {
+    const storedSpelling = spellings.get(directory)
+    if (storedSpelling !== undefined) return storedSpelling
+    const reported = toReadDirectory(await rest.path(directory).catch(undefinedIfAnswered)) ?? directory
+    await checkDirectory(directory)
     const spelling = resolveDots(reported)
     spellings.set(directory, spelling)
     return spelling
   }
 
-  /** Checks the directory, because a wrong one looks like one without sessions, and its first prompt never ends. */
-  async function requireDirectory(directory: string): Promise<void> {
+  /**
+   * Rejects with `refused` if the server can't list the directory, and reports an empty one on servers that show a
+   * missing one so. A wrong directory looks like one without sessions, and its first prompt never ends.
+   */
+  async function checkDirectory(directory: string): Promise<void> {
     const { isListed, isEmpty } = await rest.listing(directory)
     if (!isListed) throw noDirectoryError(name, directory)
-    if (!isEmpty || tellsMissing(toReadVersion(await rest.health().catch(() => undefined)))) return
+    if (!isEmpty || refusesMissingDirectory(toReadVersion(await rest.health().catch(() => undefined)))) return
     const message = `${name} finds nothing in the directory ${JSON.stringify(directory)}: it is empty or doesn't exist. If it should have files, correct \`directory\`.`
     onError(new ReplyError('refused', message))
   }
 
+  /**
+   * Returns whether the server is older than 1.2, which keeps the sessions of each project apart. Resolves to false if
+   * its version is unknown.
+   */
   async function keepsProjectsApart(): Promise<boolean> {
     const version = toReadVersion(await rest.health().catch(() => undefined))
     return version !== undefined && isBeforeOneTwo(version)
   }
 }
 
-function requireSession({ sessionID }: SessionRef, value: unknown): SessionInfo {
+/** Converts a response to a session. Throws `malformed` if it isn't one. */
+function toSessionOrThrow({ sessionID }: SessionRef, value: unknown): SessionInfo {
   const session = toReadSession(value)
   if (session) return session
   const message = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
   throw new ReplyError('malformed', message)
 }
 
-/** Keeps the given spelling if the server answers but doesn't have the route. */
-function unlessUnanswered(error: unknown): undefined {
+/** Returns undefined for an error of a server that answered, for example without the route. Throws all other errors. */
+function undefinedIfAnswered(error: unknown): undefined {
   if (!(error instanceof ReplyError) || error.type === 'unreachable' || error.type === 'closed') throw error
 }

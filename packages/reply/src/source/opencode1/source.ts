@@ -45,86 +45,103 @@ export interface OpenCode1Options {
   readonly onError: OnError
 }
 
-/** A source for servers of OpenCode 1, from 1.1 on. */
+/** Creates a source for servers of OpenCode 1, from 1.1 on. */
 export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)
   const places = createPlaces(rest, address.url, onError)
-  const working = sharedRead(async (directory: string | undefined) => await readWorking({ rest, onError }, directory))
+  const working = sharedRead(async (directory: string | undefined) => await readWorking(rest, onError, directory))
   const reading = { rest, places, working, clock, onError }
-  const guarding = createSessionGuard({ rest, name: address.url })
+  const sessionGuard = createSessionGuard(rest, address.url)
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
-    connect: createConnector(options),
-    learn,
+    connect: createConnector(address, options.fetch, clock, onError),
+    learn: learnCapabilities,
     startReading: () => startReading(reading),
     session: places.session,
     message: async (place, messageID) => toReadMessages([await rest.message(place, messageID)], onError)[0],
     children: async (place) => toReadSessions(await rest.children(place), onError),
     working,
-    asks: (directory) => readAsks(reading, directory),
-    sessions,
+    asks: (directory) => readAsks(rest, clock, onError, directory),
+    sessions: readQueriedSessions,
     newestTime: (directory) => readNewestTime(reading, directory),
     spelled: places.spelled,
-    create,
-    guard: guarding.guard,
+    create: createSession,
+    guard: sessionGuard.guard,
     prompt: async (place, prompt) => void (await rest.prompt(place, toPromptBody(prompt))),
     command: async (place, command) => void (await rest.command(place, toCommandBody(command))),
-    answer,
-    reject,
+    answer: answerAsk,
+    reject: rejectAsk,
     abort: async (place) => void (await rest.abort(place)),
     models: async (directory) => toReadModels(await rest.providers(directory), onError),
     agents: async (directory) => toReadAgents(await rest.agents(directory), onError),
     commands: async (directory) => toReadCommands(await rest.commands(directory), onError),
-    fork: async (place, messageID) => created('fork', await rest.fork(place, messageID), place.directory),
+    fork: async (place, messageID) => toCreatedSession('fork', await rest.fork(place, messageID), place.directory),
     revert: async (place, messageID) => void (await rest.revert(place, messageID)),
     unrevert: async (place) => void (await rest.unrevert(place)),
     compact: async (place, model) => void (await rest.summarize(place, model)),
     close: rest.close,
   }
 
-  async function learn(): Promise<Capabilities> {
+  /** Returns the capabilities of the server's version. Those of an old one if it doesn't answer. */
+  async function learnCapabilities(): Promise<Capabilities> {
     return capabilitiesOf(await rest.health().catch(() => undefined), nextMessageID)
   }
 
-  async function sessions({ directory, everywhere = false, since }: SessionQuery): Promise<readonly SessionInfo[]> {
+  /** Lists the root sessions of a directory or of all projects. A session without a directory gets the query's. */
+  async function readQueriedSessions({
+    directory,
+    everywhere = false,
+    since,
+  }: SessionQuery): Promise<readonly SessionInfo[]> {
     if (everywhere) return await places.sessionsEverywhere(since)
-    return (await readSessions(since, directory)).map((info) => ({ ...info, directory: info.directory ?? directory }))
+    return (await readRootSessions(since, directory)).map((info) => ({
+      ...info,
+      directory: info.directory ?? directory,
+    }))
   }
 
-  async function readSessions(since: number | undefined, directory: string | undefined) {
+  /** Lists the root sessions of a directory that changed at this time or later. */
+  async function readRootSessions(since: number | undefined, directory: string | undefined) {
     return toReadSessions(await rest.sessions(since, directory), onError)
   }
 
-  async function create(input: CreateInput): Promise<SessionInfo> {
-    const rules = input.guarded ? await guarding.rulesFor(input) : []
+  /**
+   * Creates a session, with the guard's rules if it is to be guarded. Rejects with `unguarded` if the server didn't
+   * store them.
+   */
+  async function createSession(input: CreateInput): Promise<SessionInfo> {
+    const rules = input.guarded ? await sessionGuard.rulesFor(input) : []
     const session = await rest.create(input.directory, toCreateBody(input, rules))
     if (!endsWithRules(toReadRules(session), rules))
       throw unguardedError(
         `A new session of ${address.url}`,
         'The server takes no rules for new sessions. Update OpenCode.',
       )
-    return created('', session, input.directory)
+    return toCreatedSession('', session, input.directory)
   }
 
-  async function answer(ask: AskAddress, given: SourceAnswer, signal?: AbortSignal): Promise<void> {
-    if (typeof given === 'string') await rest.permit(ask, given, { signal })
+  /** Answers a permission or a question, by the answer's type. */
+  async function answerAsk(ask: AskAddress, sourceAnswer: SourceAnswer, signal?: AbortSignal): Promise<void> {
+    if (typeof sourceAnswer === 'string') await rest.permit(ask, sourceAnswer, undefined, signal)
     else
       await rest.answerQuestion(
         ask,
-        given.map((answers) => [...answers]),
+        sourceAnswer.map((answers) => [...answers]),
         signal,
       )
   }
 
-  async function reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
-    if (ask.type === 'permission') await rest.permit(ask, 'reject', { message, signal })
+  /** Rejects a permission with the message, or a question without it. */
+  async function rejectAsk(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
+    if (ask.type === 'permission') await rest.permit(ask, 'reject', message, signal)
     else await rest.rejectQuestion(ask, signal)
   }
 }
 
-function created(route: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
+/** Converts the response to `POST /session`, or to its sub-route, to a session. Throws `malformed` if it isn't one. */
+function toCreatedSession(route: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
   const session = toReadSession(value)
   if (session) return { ...session, directory: session.directory ?? directory }
   const path = route === '' ? 'POST /session' : `POST /session/:id/${route}`

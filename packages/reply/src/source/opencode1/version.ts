@@ -1,7 +1,10 @@
 import type { Capabilities } from '../port.ts'
 import { toReadVersion } from './decode/rest.ts'
 
-/** The capabilities of a server, by its response to `GET /global/health`. An unknown version counts as an old one. */
+/**
+ * Returns the capabilities of a server, by its response to `GET /global/health`. An unknown version counts as an old
+ * one.
+ */
 export function capabilitiesOf(health: unknown, nextMessageID: () => string): Capabilities {
   const version = toReadVersion(health)
   const isOld = version === undefined || isBeforeOneTwo(version)
@@ -26,7 +29,7 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
  * forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14, fixed on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
  */
 export function takesMessageIDs(version: string | undefined): boolean {
-  const [major = 0, minor = 0, patch = 0] = numbersOf(version)
+  const [major = 0, minor = 0, patch = 0] = versionNumbers(version)
   return major > 1 || (major === 1 && (minor > 18 || (minor === 18 && patch >= 15)))
 }
 
@@ -35,15 +38,15 @@ export function takesMessageIDs(version: string | undefined): boolean {
  * rules, and add none to an existing session.
  */
 export function obeysSessionRules(version: string | undefined): boolean {
-  const [major = 0, minor = 0] = numbersOf(version)
+  const [major = 0, minor = 0] = versionNumbers(version)
   return major > 1 || (major === 1 && minor >= 14)
 }
 
 /**
  * Whether `GET /file` fails for a missing directory, as on 1.17.19 and newer. 1.14.41 and older return an empty list.
  */
-export function tellsMissing(version: string | undefined): boolean {
-  const [major = 0, minor = 0] = numbersOf(version)
+export function refusesMissingDirectory(version: string | undefined): boolean {
+  const [major = 0, minor = 0] = versionNumbers(version)
   return major > 1 || (major === 1 && minor >= 17)
 }
 
@@ -55,7 +58,8 @@ export function isBeforeOneTwo(version: string): boolean {
   return /^(0|1\.[01])\./.test(version)
 }
 
-function numbersOf(version: string | undefined): readonly number[] {
+/** Returns major, minor and patch. Empty if the version has another form. */
+function versionNumbers(version: string | undefined): readonly number[] {
   const found = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '')
   return found ? found.slice(1).map(Number) : []
 }

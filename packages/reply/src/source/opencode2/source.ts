@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { SessionRef } from '../../session-ref.ts'
+import { createFrameReader } from '../../wire/reader.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
 import { noDirectoryError } from '../http/server-errors.ts'
@@ -58,14 +59,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   return {
     name: address.url,
     connect: ({ signal, onFrame }) =>
-      readEventStream({
-        address,
-        clock,
-        onError,
-        decoder,
-        onFrame,
-        open: () => options.fetch(`${address.url}/api/event`, { headers: streamHeaders(address), signal }),
-      }),
+      readEventStream(address, clock, createFrameReader({ onError, onFrame, decoder }), () =>
+        options.fetch(`${address.url}/api/event`, { headers: streamHeaders(address), signal }),
+      ),
     learn,
     startReading: () => startReading(reading),
     session: (place) => readSession(reading, place),

@@ -4,16 +4,17 @@ import { isFields } from '../../../fields.ts'
 import type { oldPermissionSchema, permissionSchema, questionSchema } from './schema.ts'
 
 /** When and for which directory an ask was read. */
-export interface Seen {
+export interface AskOrigin {
   /** In ms since the epoch. */
   readonly at: number
   /** The directory of the frame or of the list. */
   readonly directory: string | undefined
 }
 
-export function toQuestion(wire: z.infer<typeof questionSchema>, seen: Seen): QuestionAsk {
+/** Converts a question. Absent texts become empty, and a custom answer is allowed by default. */
+export function toQuestion(wire: z.infer<typeof questionSchema>, seen: AskOrigin): QuestionAsk {
   return {
-    ...pending(wire, wire.tool, seen),
+    ...askFields(wire, wire.tool, seen),
     type: 'question',
     questions: wire.questions.map((question) => ({
       header: question.header ?? '',
@@ -25,8 +26,8 @@ export function toQuestion(wire: z.infer<typeof questionSchema>, seen: Seen): Qu
   }
 }
 
-/** A single literal, because spreading takes longer than parsing the whole frame. */
-export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
+/** Converts a permission. A single literal, because spreading takes longer than parsing the whole frame. */
+export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: AskOrigin): PermissionAsk {
   const ask: PermissionAsk = {
     requestID: wire.id,
     sessionID: wire.sessionID,
@@ -40,45 +41,46 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
     permission: wire.permission,
     patterns: wire.patterns,
     always: wire.always ?? [],
-    title: titleOf(wire.permission, wire.patterns),
+    title: titleFor(wire.permission, wire.patterns),
     metadata: wire.metadata ?? {},
   }
-  const call = loopingCall(wire)
+  const call = repeatedCall(wire)
   return call ? { ...ask, call } : ask
 }
 
 /**
- * The permission to repeat the same call a third time has the call in its metadata instead of a field (OpenCode's
- * `session/processor.ts`).
+ * Returns the call that a permission to repeat the same call a third time names. Undefined for other permissions. It
+ * has the call in its metadata instead of a field (OpenCode's `session/processor.ts`).
  */
-function loopingCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): AskCall | undefined {
+function repeatedCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): AskCall | undefined {
   if (permission !== 'doom_loop' || place) return undefined
   const { tool, input } = metadata ?? {}
   return typeof tool === 'string' && isFields(input) ? { tool, input } : undefined
 }
 
-/** The format of servers up to 1.0.223. */
-export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: Seen): PermissionAsk {
+/** Converts a permission in the format of servers up to 1.0.223. */
+export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: AskOrigin): PermissionAsk {
   const call =
     wire.messageID === undefined || wire.callID === undefined
       ? undefined
       : { messageID: wire.messageID, callID: wire.callID }
-  const asked = wire.pattern ?? []
+  const askedPatterns = wire.pattern ?? []
   return {
-    ...pending(wire, call, seen),
+    ...askFields(wire, call, seen),
     type: 'permission',
     permission: wire.type,
-    patterns: asked,
-    always: asked,
-    title: wire.title ?? titleOf(wire.type, asked),
+    patterns: askedPatterns,
+    always: askedPatterns,
+    title: wire.title ?? titleFor(wire.type, askedPatterns),
     metadata: wire.metadata ?? {},
   }
 }
 
-function pending(
+/** Returns the fields that all asks have. */
+function askFields(
   wire: { id: string; sessionID: string },
   call: { messageID: string; callID: string } | undefined,
-  { at, directory }: Seen,
+  { at, directory }: AskOrigin,
 ) {
   return {
     requestID: wire.id,
@@ -92,6 +94,7 @@ function pending(
   }
 }
 
-function titleOf(permission: string, asked: readonly string[]): string {
+/** Returns the permission's name with its patterns. */
+function titleFor(permission: string, asked: readonly string[]): string {
   return asked.length === 0 ? permission : `${permission}: ${asked.join(', ')}`
 }

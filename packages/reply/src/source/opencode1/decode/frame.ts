@@ -7,8 +7,8 @@ export interface Frame {
   readonly properties?: unknown
 }
 
-/** Unwraps `{directory, payload}`. */
-export function unwrap(value: unknown): Frame | undefined {
+/** Returns the frame itself or the one in `{directory, payload}`. Undefined if the value is neither. */
+export function frameOf(value: unknown): Frame | undefined {
   if (isFrame(value)) return value
   const outer = value as { payload?: unknown; type?: unknown } | null | undefined
   return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
@@ -18,6 +18,7 @@ function isFrame(value: unknown): value is Frame {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
 }
 
+/** Returns the frame's properties. Empty if they are no object. */
 export function propertiesOf({ properties }: Frame): Fields {
   return isFields(properties) ? properties : {}
 }
@@ -32,9 +33,9 @@ const bare = new RegExp(`^${frame}$`)
 const wrapped = new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)
 
 /**
- * The type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames and for
- * invalid JSON. Avoids parsing frames of a type that concerns no reply. Servers send many of those, for example with
- * the names of all plugins for each directory.
+ * Returns the type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames
+ * and for invalid JSON. Avoids parsing frames of a type that concerns no reply. Servers send many of those, for example
+ * with the names of all plugins for each directory.
  */
 export function typeOfPlainFrame(data: string): string | undefined {
   if (data.length > maxLength) return undefined

@@ -1,6 +1,6 @@
 import { isFields } from '../../../fields.ts'
 import { endFromQuote, isAt, stringIn } from '../../decode/json-text.ts'
-import { type Frame, propertiesOf, unwrap } from './frame.ts'
+import { type Frame, frameOf, propertiesOf } from './frame.ts'
 
 /** A frame that repeats a part's text before the delta. */
 interface Template {
@@ -22,44 +22,51 @@ interface Template {
 const minLength = 512
 
 /**
- * Parses frames with a part's whole text and its last delta, which servers before 1.2 send for each delta. Nearly all
- * frames of such a stream are of this kind, and each differs from the one before only in the end of the text.
+ * Creates a parser of frames with a part's whole text and its last delta, which servers before 1.2 send for each delta.
+ * Nearly all frames of such a stream are of this kind, and each differs from the one before only in the end of the
+ * text.
  */
 export function createGrowingTexts() {
   let lastID: unknown
   let template: Template | undefined
-  return { parse, learn }
+  return { parse: parseGrown, learn: storeTemplate }
 
-  /** Returns the same as `JSON.parse`. Undefined if the frame has to be parsed by it. */
-  function parse(data: string): unknown {
-    const next = template && grown(template, data)
+  /**
+   * Returns the same as `JSON.parse` for a frame that continues the last one, and stores it as the last. Undefined if
+   * the frame has to be parsed.
+   */
+  function parseGrown(data: string): unknown {
+    const next = template && growTemplate(template, data)
     if (next) template = next
     return next?.value
   }
 
-  /** Learns from a frame with a part that `JSON.parse` has parsed. */
-  function learn(data: string, value: unknown): void {
+  /**
+   * Stores a parsed frame as the last one if the frame before was of the same part. Ignores short frames and those
+   * without a delta.
+   */
+  function storeTemplate(data: string, value: unknown): void {
     if (data.length < minLength) return
-    const frame = unwrap(value)
+    const frame = frameOf(value)
     const { part, delta } = frame ? propertiesOf(frame) : {}
     if (typeof delta !== 'string' || !isFields(part) || typeof part.text !== 'string') return
     if (part.id === lastID && isFields(value) && frame) {
-      template = templateOf(data, { value, frame, part, text: part.text, delta })
+      template = toTemplate(data, { value, frame, part, text: part.text, delta })
     }
     lastID = part.id
   }
 }
 
-/** Undefined if it isn't the same frame with a longer text. */
-function grown(before: Template, data: string): Template | undefined {
+/** Returns the template with the frame's longer text. Undefined if the frame differs in anything else. */
+function growTemplate(before: Template, data: string): Template | undefined {
   const { textEnd, middle, tail } = before
-  const added = (data.length - textEnd - middle.length - tail.length) / 2
-  if (!Number.isInteger(added) || added <= 0) return undefined
-  const end = textEnd + added
+  const addedLength = (data.length - textEnd - middle.length - tail.length) / 2
+  if (!Number.isInteger(addedLength) || addedLength <= 0) return undefined
+  const end = textEnd + addedLength
   const deltaStart = end + middle.length
   if (!isAt(data, 0, before.data.slice(0, textEnd)) || !isAt(data, end, middle)) return undefined
-  if (!isAt(data, deltaStart, data.slice(textEnd, end)) || !isAt(data, deltaStart + added, tail)) return undefined
-  const delta = stringIn(data, deltaStart - 1, deltaStart + added)
+  if (!isAt(data, deltaStart, data.slice(textEnd, end)) || !isAt(data, deltaStart + addedLength, tail)) return undefined
+  const delta = stringIn(data, deltaStart - 1, deltaStart + addedLength)
   if (delta === undefined) return undefined
   const text = before.text + delta
   const part = { ...before.part, text }
@@ -76,26 +83,26 @@ interface Parsed {
   readonly delta: string
 }
 
-/** Undefined if the frame isn't written as those servers write it. */
-function templateOf(data: string, { delta, ...parsed }: Parsed): Template | undefined {
-  const written = JSON.stringify(parsed.text)
-  const textAt = data.indexOf(`"text":${written}`) + '"text":'.length
+/** Returns the frame's template. Undefined if the frame isn't written as those servers write it. */
+function toTemplate(data: string, { delta, ...parsed }: Parsed): Template | undefined {
+  const jsonText = JSON.stringify(parsed.text)
+  const textAt = data.indexOf(`"text":${jsonText}`) + '"text":'.length
   const deltaAt = data.lastIndexOf('"delta":') + '"delta":'.length
   const tail = endFromQuote(data)
-  const textEnd = textAt + written.length - 1
+  const textEnd = textAt + jsonText.length - 1
   if (tail === undefined || deltaAt <= textEnd) return undefined
   if (stringIn(data, deltaAt, data.length - tail.length) !== delta) return undefined
   const template = { data, textEnd, middle: data.slice(textEnd, deltaAt + 1), tail, ...parsed }
-  return isTrue(template, data.slice(0, textAt + 1)) ? template : undefined
+  return isExactTemplate(template, data.slice(0, textAt + 1)) ? template : undefined
 }
 
 /**
  * Whether the text and the delta are where the template has them. The rest is the same text, so it has the same
  * meaning.
  */
-function isTrue({ middle, tail }: Template, head: string): boolean {
+function isExactTemplate({ middle, tail }: Template, head: string): boolean {
   try {
-    const probe = unwrap(JSON.parse(`${head}a text${middle}a delta${tail}`))
+    const probe = frameOf(JSON.parse(`${head}a text${middle}a delta${tail}`))
     const { part, delta } = probe ? propertiesOf(probe) : {}
     return delta === 'a delta' && isFields(part) && part.text === 'a text'
   } catch {

@@ -4,6 +4,7 @@ import type { ReplyFailure, Tokens } from '../../../part.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import type { failureSchema, headSchema, sessionSchema } from './schema.ts'
 
+/** Converts a message without its parts. */
 export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
   return {
     id: wire.id,
@@ -23,6 +24,7 @@ export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
   }
 }
 
+/** Converts a count of tokens. Absent numbers become 0. */
 export function toTokens(wire: NonNullable<z.infer<typeof headSchema>['tokens']>): Tokens {
   return {
     input: wire.input,
@@ -33,7 +35,8 @@ export function toTokens(wire: NonNullable<z.infer<typeof headSchema>['tokens']>
   }
 }
 
-export function toSession(
+/** Converts a session's fields except for its id. */
+export function toSessionFields(
   wire: z.infer<typeof sessionSchema>,
 ): Omit<SessionEvent, 'type' | 'at' | 'raw' | 'sessionID'> {
   return {
@@ -45,6 +48,10 @@ export function toSession(
   }
 }
 
+/**
+ * Converts a message's model, which users' messages have as an object and assistants' as two fields. Undefined without
+ * one.
+ */
 function toModel(wire: z.infer<typeof headSchema>): MessageHead['model'] {
   if (wire.model) return { providerID: wire.model.providerID, modelID: wire.model.modelID }
   if (wire.providerID === undefined || wire.modelID === undefined) return undefined

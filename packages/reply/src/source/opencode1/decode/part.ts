@@ -14,27 +14,31 @@ interface PartRead {
   readonly sessionID: string
 }
 
-/** Converts a wire part to the model, or returns the validation error. An unknown type becomes `unknown`. */
+/**
+ * Converts a wire part to the model, or returns the validation error. A part of an unknown type becomes one of the type
+ * `unknown`.
+ */
 export function toPart(wire: unknown): PartRead | z.core.$ZodError {
   const { type } = (wire ?? {}) as { readonly type?: unknown }
   const read = typeof type === 'string' ? partReaders.get(type) : undefined
-  return (read ?? readUnknown)(wire)
+  return (read ?? toUnknownPart)(wire)
 }
 
-function readUnknown(wire: unknown): PartRead | z.core.$ZodError {
+/** Converts a part of any type to one of the type `unknown`, or returns the validation error. */
+function toUnknownPart(wire: unknown): PartRead | z.core.$ZodError {
   const any = anyPartSchema.safeParse(wire, inEnglish)
   return any.success
-    ? { sessionID: any.data.sessionID, part: { ...whole(any.data, wire), type: 'unknown' } }
+    ? { sessionID: any.data.sessionID, part: { ...sealedFields(any.data, wire), type: 'unknown' } }
     : any.error
 }
 
 /** The streamed types are frequent, so each is a single literal (see `reduce/shape.ts`). */
-const builders: Builders = {
+const partBuilders: Builders = {
   text: toText,
   reasoning: ({ id, messageID, time, text }, raw) => ({
     id,
     messageID,
-    status: statusOf(time),
+    status: statusOfText(time),
     hole: undefined,
     raw,
     type: 'reasoning',
@@ -48,33 +52,45 @@ const builders: Builders = {
     const tokens = toTokens(spent)
     return { id, messageID, status: 'sealed', hole: undefined, raw, type: 'step-finish', reason, tokens, cost }
   },
-  file: (wire, raw) => ({ ...whole(wire, raw), type: 'file', mime: wire.mime, url: wire.url, filename: wire.filename }),
-  patch: (wire, raw) => ({ ...whole(wire, raw), type: 'patch', hash: wire.hash, files: wire.files }),
-  snapshot: (wire, raw) => ({ ...whole(wire, raw), type: 'snapshot', snapshot: wire.snapshot }),
+  file: (wire, raw) => ({
+    ...sealedFields(wire, raw),
+    type: 'file',
+    mime: wire.mime,
+    url: wire.url,
+    filename: wire.filename,
+  }),
+  patch: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'patch', hash: wire.hash, files: wire.files }),
+  snapshot: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'snapshot', snapshot: wire.snapshot }),
   subtask: (wire, raw) => {
     const { prompt, description, agent } = wire
-    return { ...whole(wire, raw), type: 'subtask', prompt, description, agent }
+    return { ...sealedFields(wire, raw), type: 'subtask', prompt, description, agent }
   },
-  agent: (wire, raw) => ({ ...whole(wire, raw), type: 'agent', name: wire.name }),
-  retry: (wire, raw) => ({ ...whole(wire, raw), type: 'retry', attempt: wire.attempt, error: toFailure(wire.error) }),
-  compaction: (wire, raw) => ({ ...whole(wire, raw), type: 'compaction', auto: wire.auto }),
+  agent: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'agent', name: wire.name }),
+  retry: (wire, raw) => ({
+    ...sealedFields(wire, raw),
+    type: 'retry',
+    attempt: wire.attempt,
+    error: toFailure(wire.error),
+  }),
+  compaction: (wire, raw) => ({ ...sealedFields(wire, raw), type: 'compaction', auto: wire.auto }),
 }
 
-/** Parts that are never streamed arrive closed. */
-function whole({ id, messageID }: { readonly id: string; readonly messageID: string }, raw: unknown) {
+/** Returns the common fields of a part that is never streamed, so it arrives sealed. */
+function sealedFields({ id, messageID }: { readonly id: string; readonly messageID: string }, raw: unknown) {
   return { id, messageID, status: 'sealed', hole: undefined, raw } as const
 }
 
-/** A text without times was never streamed, so it is complete. */
-function statusOf(time: { start?: number | undefined; end?: number | undefined } | undefined): PartStatus {
+/** Returns `open` for a text that has begun but not ended. A text without times was never streamed, so it is sealed. */
+function statusOfText(time: { start?: number | undefined; end?: number | undefined } | undefined): PartStatus {
   return time === undefined || time.end !== undefined ? 'sealed' : 'open'
 }
 
+/** Converts a text. */
 function toText(wire: Wire<'text'>, raw: unknown): Part {
   return {
     id: wire.id,
     messageID: wire.messageID,
-    status: statusOf(wire.time),
+    status: statusOfText(wire.time),
     hole: undefined,
     raw,
     type: 'text',
@@ -84,14 +100,17 @@ function toText(wire: Wire<'text'>, raw: unknown): Part {
   }
 }
 
+/**
+ * Converts a tool call. A call that the server replaced by `invalid` gets the name of the tool that the model called.
+ */
 function toTool(wire: Wire<'tool'>, raw: unknown): Part {
   const { state } = wire
-  const ended = state.status === 'completed' || state.status === 'error'
+  const isOver = state.status === 'completed' || state.status === 'error'
   const input = state.input ?? {}
   return {
     id: wire.id,
     messageID: wire.messageID,
-    status: ended ? 'sealed' : 'open',
+    status: isOver ? 'sealed' : 'open',
     hole: undefined,
     raw,
     type: 'tool',
@@ -101,6 +120,7 @@ function toTool(wire: Wire<'tool'>, raw: unknown): Part {
   }
 }
 
+/** Converts the state of a tool call. */
 function toToolState(state: Wire<'tool'>['state'], input: Record<string, unknown>): ToolState {
   return {
     status: state.status,
@@ -119,13 +139,14 @@ const partReaders: ReadonlyMap<string, PartReader> = new Map(
   (Object.keys(partSchemas) as PartType[]).map((type) => [type, partReaderOf(type)]),
 )
 
+/** Returns the reader of one type of part. It returns the validation error if the part doesn't fit the schema. */
 function partReaderOf<T extends PartType>(type: T): PartReader {
   const schema = partSchemas[type]
-  const fits = checkOf(schema)
-  const build = builders[type]
+  const isValid = checkOf(schema)
+  const build = partBuilders[type]
   return (wire) => {
     // No part schema transforms its input, so the part is built from the object that the source sent.
-    const error = fits(wire) ? undefined : schema.safeParse(wire, inEnglish).error
+    const error = isValid(wire) ? undefined : schema.safeParse(wire, inEnglish).error
     if (error) return error
     const fitting = wire as Wire<T>
     return { part: build(fitting, wire), sessionID: fitting.sessionID }

@@ -3,8 +3,8 @@ import { $ZodError } from 'zod/v4/core'
 import type { ReplyEvent } from '../../../event.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { checkOf, inEnglish } from '../../decode/check.ts'
-import { type Seen, toOldPermission, toPermission, toQuestion } from './ask.ts'
-import { toFailure, toHead, toSession } from './message.ts'
+import { type AskOrigin, toOldPermission, toPermission, toQuestion } from './ask.ts'
+import { toFailure, toHead, toSessionFields } from './message.ts'
 import { toPart } from './part.ts'
 import { eventSchemas } from './schema.ts'
 
@@ -24,9 +24,10 @@ type Decoded = ReplyEvent | $ZodError | undefined
  * Reads a frame of one type. Returns the event or the validation error, or undefined if the frame belongs to no
  * session.
  */
-export type FrameReader = (frame: { readonly properties?: unknown }, seen: Seen) => Decoded
+export type FrameReader = (frame: { readonly properties?: unknown }, seen: AskOrigin) => Decoded
 
-export function firstIssue(error: $ZodError): string {
+/** Returns the path and message of an event's first problem. */
+export function describeFirstIssue(error: $ZodError): string {
   let issue = error.issues[0]
   const path: PropertyKey[] = ['properties']
   // The first of several allowed shapes is the current one, so its error is the most useful.
@@ -34,11 +35,12 @@ export function firstIssue(error: $ZodError): string {
   return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
 }
 
-function within(key: string, error: $ZodError): $ZodError {
+/** Returns the error with this key before each path. */
+function prefixPath(key: string, error: $ZodError): $ZodError {
   return new $ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
 }
 
-const readers: Readers = {
+const eventBuilders: Readers = {
   'session.created': toSessionEvent,
   'session.updated': toSessionEvent,
   'session.deleted': ({ info }, at, raw) => ({ type: 'session-removed', at, raw, sessionID: info.id }),
@@ -68,7 +70,7 @@ const readers: Readers = {
   'message.part.updated': ({ part: wire }, at, raw) => {
     const read = toPart(wire)
     return 'issues' in read
-      ? within('part', read)
+      ? prefixPath('part', read)
       : { type: 'part', at, raw, sessionID: read.sessionID, part: read.part }
   },
   'message.part.removed': ({ sessionID, messageID, partID }, at, raw) => ({
@@ -137,8 +139,9 @@ const readers: Readers = {
   'server.instance.disposed': ({ directory }, at, raw) => ({ type: 'disposed', at, raw, directory }),
 }
 
+/** Converts a created or updated session to a `session` event. */
 function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: number, raw: object): Decoded {
-  const { parentID, title, directory, createdAt, revertedTo } = toSession(info)
+  const { parentID, title, directory, createdAt, revertedTo } = toSessionFields(info)
   return { type: 'session', at, raw, sessionID: info.id, parentID, title, directory, createdAt, revertedTo }
 }
 
@@ -147,12 +150,13 @@ export const frameReaders: ReadonlyMap<string, FrameReader> = new Map(
   (Object.keys(eventSchemas) as WireType[]).map((type) => [type, frameReaderOf(type)]),
 )
 
+/** Returns the reader of one type of frame. It returns the validation error if the properties don't fit the schema. */
 function frameReaderOf<T extends WireType>(type: T): FrameReader {
   const schema = eventSchemas[type]
-  const fits = checkOf(schema)
-  const read = readers[type]
+  const isValid = checkOf(schema)
+  const read = eventBuilders[type]
   return (frame, { at, directory }) => {
-    if (fits(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
+    if (isValid(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
     const parsed = schema.safeParse(frame.properties, inEnglish)
     return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame, directory) : parsed.error
   }

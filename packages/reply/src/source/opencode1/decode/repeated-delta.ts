@@ -2,7 +2,7 @@ import type { DeltaEvent } from '../../../event.ts'
 import type { Fields } from '../../../fields.ts'
 import { copyText, endFromQuote, isAt, stringIn } from '../../decode/json-text.ts'
 import { createRepeatCounter, setNewest } from '../../decode/newest.ts'
-import { type Frame, propertiesOf, unwrap } from './frame.ts'
+import { type Frame, frameOf, propertiesOf } from './frame.ts'
 
 /** A delta whose frame is not parsed as a whole. It differs from an earlier one only in its id and its delta. */
 export interface RepeatedDelta extends DeltaEvent {
@@ -32,18 +32,21 @@ const key = '"delta":'
 const partLabel = '"partID":"'
 
 /**
- * Reads frames with deltas of one part without parsing the whole of each. They make up most of a stream, and parsing
- * takes most of the time.
+ * Creates a reader of frames with deltas that doesn't parse the whole of each. They make up most of a stream, and
+ * parsing takes most of the time.
  */
 export function createRepeatedDeltas() {
   const isWorthTemplate = createRepeatCounter(maxParts)
   /** By their parts' ids. */
   const templates = new Map<string, Template>()
   let newest: Template | undefined
-  return { read, learn }
+  return { read: readDelta, learn: storeTemplate }
 
-  /** Returns the event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
-  function read(data: string, at: number): RepeatedDelta | undefined {
+  /**
+   * Returns the frame's event, received at `at`, in ms since the epoch. Undefined if no template fits, so that the
+   * frame has to be parsed.
+   */
+  function readDelta(data: string, at: number): RepeatedDelta | undefined {
     if (!newest) return undefined
     const same = readWithTemplate(newest, data, at)
     if (same) return same
@@ -54,8 +57,8 @@ export function createRepeatedDeltas() {
   }
 
   /**
-   * Reads a frame that equals the template's except for its text and id. Remembers the template as the newest. Undefined
-   * if the frame differs.
+   * Returns the event of a frame that equals the template's except for its text and id, and makes the template the
+   * newest. Undefined if the frame differs.
    */
   function readWithTemplate(template: Template, data: string, at: number): RepeatedDelta | undefined {
     const { head, middle, tail, frame, properties, event } = template
@@ -74,19 +77,19 @@ export function createRepeatedDeltas() {
     return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
   }
 
-  /** Learns from a parsed delta. */
-  function learn(data: string, event: DeltaEvent): void {
+  /** Stores a parsed delta's frame as the newest template, once its part has had `parsedFirst` parsed deltas. */
+  function storeTemplate(data: string, event: DeltaEvent): void {
     const { partID, field } = event
-    const template = isWorthTemplate(`${partID} ${field}`) ? templateOf(data, event) : undefined
+    const template = isWorthTemplate(`${partID} ${field}`) ? toTemplate(data, event) : undefined
     if (!template) return
     setNewest(templates, { key: partID, value: template, max: maxParts })
     newest = template
   }
 }
 
-/** Undefined if the text doesn't have the form that servers write. */
-function templateOf(data: string, event: DeltaEvent): Template | undefined {
-  const frame = unwrap(event.raw)
+/** Returns the frame's template. Undefined if the text doesn't have the form that servers write. */
+function toTemplate(data: string, event: DeltaEvent): Template | undefined {
+  const frame = frameOf(event.raw)
   if (!frame) return undefined
   const opening = data.lastIndexOf(key) + key.length
   const tail = endFromQuote(data)
@@ -97,25 +100,31 @@ function templateOf(data: string, event: DeltaEvent): Template | undefined {
   // Only the delta may be between the two.
   if (stringIn(data, opening, data.length - tail.length) !== event.delta) return undefined
   const from = data.indexOf(`"${event.partID}"`) + 1
-  const rest = { tail, partID: { from, to: from + event.partID.length }, frame, properties: propertiesOf(frame), event }
+  const shared = {
+    tail,
+    partID: { from, to: from + event.partID.length },
+    frame,
+    properties: propertiesOf(frame),
+    event,
+  }
   const template =
     idText === undefined
-      ? { head: copyText(data.slice(0, opening)), middle: undefined, ...rest }
+      ? { head: copyText(data.slice(0, opening)), middle: undefined, ...shared }
       : {
           head: copyText(data.slice(0, idAt + 1)),
           middle: copyText(data.slice(idAt + idText.length - 1, opening)),
-          ...rest,
+          ...shared,
         }
-  return isTrue(template) ? template : undefined
+  return isExactTemplate(template) ? template : undefined
 }
 
 /**
  * Whether the id and the delta are where the template has them. The rest is the same text, so it has the same meaning.
  */
-function isTrue({ head, middle, tail }: Template): boolean {
+function isExactTemplate({ head, middle, tail }: Template): boolean {
   const text = middle === undefined ? `${head}"delta${tail}` : `${head}id${middle}"delta${tail}`
   try {
-    const probe = unwrap(JSON.parse(text))
+    const probe = frameOf(JSON.parse(text))
     const { delta } = probe ? propertiesOf(probe) : {}
     return delta === 'delta' && (middle === undefined || probe?.id === 'id')
   } catch {

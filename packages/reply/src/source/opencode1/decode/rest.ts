@@ -7,8 +7,8 @@ import { sentenceOf } from '../../../text/sentence.ts'
 import { inEnglish } from '../../decode/check.ts'
 import type { PermissionRule } from '../../guard-rules.ts'
 import type { AgentInfo, CommandInfo, MessageRead, ModelInfo, SessionInfo, WorkStatus } from '../../port.ts'
-import { type Seen, toPermission, toQuestion } from './ask.ts'
-import { toHead, toSession } from './message.ts'
+import { type AskOrigin, toPermission, toQuestion } from './ask.ts'
+import { toHead, toSessionFields } from './message.ts'
 import { toPart } from './part.ts'
 import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSchema, todoSchema } from './schema.ts'
 
@@ -16,66 +16,72 @@ import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSche
 
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
+/** Converts a list of messages. Reports and drops malformed messages and parts. */
 export function toReadMessages(value: unknown, onError: OnError): readonly MessageRead[] {
-  if (!Array.isArray(value)) complain('list of messages', undefined, onError)
-  return listOf(value).flatMap((item) => {
+  if (!Array.isArray(value)) reportMalformed('list of messages', undefined, onError)
+  return itemsOf(value).flatMap((item) => {
     const read = readMessageSchema.safeParse(item, inEnglish)
     const head = read.success ? headSchema.safeParse(read.data.info, inEnglish) : read
     if (!read.success || !head.success) {
-      complain('message', head.error, onError)
+      reportMalformed('message', head.error, onError)
       return []
     }
     return [{ head: toHead(head.data), parts: read.data.parts.flatMap((part) => toReadPart(part, onError)) }]
   })
 }
 
+/** Converts a part. Reports a malformed one and returns an empty list. */
 function toReadPart(value: unknown, onError: OnError): Part[] {
   const decoded = toPart(value)
   if (!('issues' in decoded)) return [decoded.part]
-  complain('part', decoded, onError)
+  reportMalformed('part', decoded, onError)
   return []
 }
 
-/** A session in a response. Undefined if it isn't one. */
+/** Converts a session in a response. Undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
   const session = sessionSchema.safeParse(value, inEnglish)
   if (!session.success) return undefined
-  return { sessionID: session.data.id, ...toSession(session.data), updatedAt: session.data.time?.updated }
+  return { sessionID: session.data.id, ...toSessionFields(session.data), updatedAt: session.data.time?.updated }
 }
 
+/** Converts a list of sessions. */
 export function toReadSessions(value: unknown, onError: OnError): readonly SessionInfo[] {
-  return validIn(value, sessionSchema, 'session', onError).map((session) => ({
+  return validItems(value, sessionSchema, 'session', onError).map((session) => ({
     sessionID: session.id,
-    ...toSession(session),
+    ...toSessionFields(session),
     updatedAt: session.time?.updated,
   }))
 }
 
+/** Converts a to-do list. */
 export function toReadTodos(value: unknown, onError: OnError): readonly Todo[] {
-  return validIn(value, todoSchema, 'checklist item', onError).map(({ content, status, priority }) => ({
+  return validItems(value, todoSchema, 'checklist item', onError).map(({ content, status, priority }) => ({
     content,
     status,
     priority,
   }))
 }
 
-export function toReadQuestions(value: unknown, seen: Seen, onError: OnError): readonly QuestionAsk[] {
-  return validIn(value, questionSchema, 'question', onError).map((question) => toQuestion(question, seen))
+/** Converts a list of questions. */
+export function toReadQuestions(value: unknown, seen: AskOrigin, onError: OnError): readonly QuestionAsk[] {
+  return validItems(value, questionSchema, 'question', onError).map((question) => toQuestion(question, seen))
 }
 
-export function toReadPermissions(value: unknown, seen: Seen, onError: OnError): readonly PermissionAsk[] {
-  return validIn(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
+/** Converts a list of permissions. */
+export function toReadPermissions(value: unknown, seen: AskOrigin, onError: OnError): readonly PermissionAsk[] {
+  return validItems(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
-/** The sessions that are not idle. Reports an unknown status, which counts as busy. */
+/** Returns the sessions that are not idle. Reports an unknown status, which counts as busy. */
 export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<string, WorkStatus> {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isTable) complain('table of statuses', undefined, onError)
+  if (!isTable) reportMalformed('table of statuses', undefined, onError)
   const entries = isTable ? Object.entries(value) : []
   return new Map(
     entries.flatMap(([id, wire]): [string, WorkStatus][] => {
       const status = statusSchema.safeParse(wire, inEnglish)
-      if (!status.success) complain('status', status.error, onError)
+      if (!status.success) reportMalformed('status', status.error, onError)
       if (status.data?.type === 'idle') return []
       if (status.data === undefined || status.data.type === 'busy') return [[id, { status: 'busy' }]]
       const { attempt, message = '', next: nextAt } = status.data
@@ -86,7 +92,7 @@ export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<st
 
 const pathSchema = z.looseObject({ directory: z.string().check(z.minLength(1)) })
 
-/** The directory in the response to `GET /path`. */
+/** Returns the directory in the response to `GET /path`. Undefined if it has none. */
 export function toReadDirectory(value: unknown): string | undefined {
   const path = pathSchema.safeParse(value, inEnglish)
   return path.success ? path.data.directory : undefined
@@ -94,9 +100,9 @@ export function toReadDirectory(value: unknown): string | undefined {
 
 const projectSchema = z.looseObject({ worktree: z.string().check(z.minLength(1)) })
 
-/** The worktrees in a list of projects. */
+/** Returns the worktrees in a list of projects. Drops malformed projects without a report. */
 export function toReadWorktrees(value: unknown): readonly string[] {
-  return listOf(value).flatMap((item) => {
+  return itemsOf(value).flatMap((item) => {
     const project = projectSchema.safeParse(item, inEnglish)
     return project.success ? [project.data.worktree] : []
   })
@@ -104,6 +110,7 @@ export function toReadWorktrees(value: unknown): readonly string[] {
 
 const healthSchema = z.looseObject({ version: z.string() })
 
+/** Returns the version in the response to `GET /global/health`. Undefined if it has none. */
 export function toReadVersion(value: unknown): string | undefined {
   const health = healthSchema.safeParse(value, inEnglish)
   return health.success ? health.data.version : undefined
@@ -117,13 +124,13 @@ const modelSchema = z.looseObject({
   variants: z.optional(z.record(z.string(), z.unknown())),
 })
 
-/** The models of all providers. */
+/** Returns the models of all providers. */
 export function toReadModels(value: unknown, onError: OnError): readonly ModelInfo[] {
   const read = providersSchema.safeParse(value, inEnglish)
-  const providers = validIn(read.data?.providers, providerSchema, 'provider', onError)
+  const providers = validItems(read.data?.providers, providerSchema, 'provider', onError)
   return providers.flatMap(({ id: providerID, models }) =>
     Object.entries(models).flatMap(([modelID, wire]) =>
-      validIn([wire], modelSchema, 'model', onError).map(({ name = modelID, limit, variants = {} }) => ({
+      validItems([wire], modelSchema, 'model', onError).map(({ name = modelID, limit, variants = {} }) => ({
         providerID,
         modelID,
         name,
@@ -142,9 +149,9 @@ const agentSchema = z.looseObject({
   hidden: z.nullish(z.boolean()),
 })
 
-/** The agents that people can choose and those that other agents start, without the server's own helpers. */
+/** Returns the agents that people can choose and those that other agents start, without the server's own helpers. */
 export function toReadAgents(value: unknown, onError: OnError): readonly AgentInfo[] {
-  return validIn(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
+  return validItems(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
     hidden === true ? [] : [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }],
   )
 }
@@ -153,8 +160,8 @@ const ruleSchema = z.object({ permission: z.string(), pattern: z.string(), actio
 const ruledSchema = z.looseObject({ name: z.string(), mode: z.string(), permission: z.catch(z.array(ruleSchema), []) })
 
 /**
- * All agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts as one
- * that doesn't ask.
+ * Returns all agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts
+ * as one that doesn't ask.
  */
 export function toReadAgentRules(
   value: unknown,
@@ -163,7 +170,7 @@ export function toReadAgentRules(
   return (read.data ?? []).map(({ name, mode, permission }) => ({ name, mode, rules: permission }))
 }
 
-/** A session's own rules. Empty if it has none or they can't be read. */
+/** Returns a session's own rules. Empty if it has none or they can't be read. */
 export function toReadRules(session: unknown): readonly PermissionRule[] {
   const read = z.looseObject({ permission: z.array(ruleSchema) }).safeParse(session, inEnglish)
   return read.data?.permission ?? []
@@ -175,7 +182,7 @@ const startSchema = z.looseObject({
   subtask: z.catch(z.optional(z.boolean()), undefined),
 })
 
-/** The agent that answers each command. Undefined if that can't be read. */
+/** Returns which agent each command starts. Undefined if that can't be read. */
 export function toReadCommandStarts(value: unknown): readonly z.infer<typeof startSchema>[] | undefined {
   return z.array(startSchema).safeParse(value, inEnglish).data
 }
@@ -187,35 +194,38 @@ const commandSchema = z.looseObject({
   template: z.catch(z.optional(z.string()), undefined),
 })
 
+/** Converts a list of commands. */
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
-  return validIn(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
+  return validItems(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
     name,
     description: description ?? undefined,
     template,
   }))
 }
 
-/** Returns the valid items of a list and reports the others. */
-function validIn<S extends z.ZodMiniType>(
+/** Returns the valid items of a list. Reports each other item, and a value that is no list. */
+function validItems<S extends z.ZodMiniType>(
   value: unknown,
   schema: S,
-  what: string,
+  kind: string,
   onError: OnError,
 ): readonly z.infer<S>[] {
-  if (value !== undefined && !Array.isArray(value)) complain(`list of ${what}s`, undefined, onError)
-  return listOf(value).flatMap((item) => {
+  if (value !== undefined && !Array.isArray(value)) reportMalformed(`list of ${kind}s`, undefined, onError)
+  return itemsOf(value).flatMap((item) => {
     const read = schema.safeParse(item, inEnglish)
     if (read.success) return [read.data]
-    complain(what, read.error, onError)
+    reportMalformed(kind, read.error, onError)
     return []
   })
 }
 
-function listOf(value: unknown): readonly unknown[] {
+/** Returns a list's items. Empty if the value is no list. */
+function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function complain(what: string, error: z.core.$ZodError | undefined, onError: OnError): void {
+/** Reports a malformed item to `onError`, with the path and message of its first problem. */
+function reportMalformed(what: string, error: z.core.$ZodError | undefined, onError: OnError): void {
   const issue = error?.issues[0]
   const problem = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'
   onError(new ReplyError('malformed', `Left out a malformed ${what} read over REST: ${problem}`))

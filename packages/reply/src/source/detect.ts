@@ -143,7 +143,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   }
 }
 
-/** Whether the error says that the server isn't OpenCode of the source's version. */
+/** Whether the error means that the server isn't OpenCode of the source's version. */
 function isNotThisVersion(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'not-opencode'
 }

@@ -213,7 +213,7 @@ async function toMessagesInBatches(data: unknown, onError: OnError): Promise<rea
   return read.flat()
 }
 
-/** Returns the number of items. 0 if the value is no list. */
+/** Returns the number of items. 0 if the value isn't a list. */
 function lengthOfList(data: unknown): number {
   return Array.isArray(data) ? data.length : 0
 }

@@ -7,7 +7,7 @@ import { endsAsFrame } from '../decode/json-text.ts'
 import { createRepeatCheck } from '../decode/repeat-check.ts'
 import { frameOf, typeOfUnstored } from './decode/frame.ts'
 import { kindOf } from './decode/kinds.ts'
-import { createMemory, type Memory, missedBefore } from './decode/memory.ts'
+import { checkSequence, createMemory, type Memory } from './decode/memory.ts'
 import { toDelta } from './decode/part.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 
@@ -19,13 +19,20 @@ export interface Decoder2 extends FrameDecoder {
   readonly memory: Memory
 }
 
-/** Turns the events of OpenCode 2 into `ReplyEvent`s. Keep one decoder per server across its connections. */
+/**
+ * Creates a decoder that turns the events of OpenCode 2 into `ReplyEvent`s. Keep one decoder per server across its
+ * connections.
+ */
 export function createDecoder2({ onError }: { readonly onError?: OnError | undefined } = {}): Decoder2 {
   const memory = createMemory()
   const deltas = createRepeatedDeltas()
   const isRepeated = createRepeatCheck()
   return { decode, decodeUnparsed, decodeValue, memory }
 
+  /**
+   * Returns the frame's events. Empty for a frame that concerns no reply, and for one that is reported: malformed, or
+   * not JSON.
+   */
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
     const unparsed = decodeUnparsed(data, at)
     if (unparsed) return unparsed === 'nothing' ? [] : unparsed
@@ -34,14 +41,18 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
       value = JSON.parse(data)
     } catch {
       // Omits the parser's own error, because it quotes the text, which may contain secrets.
-      report(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
+      reportMalformed(`Skipped a frame that is not JSON: ${excerptOf(data)}`)
       return []
     }
     const events = decodeValue(value, at)
-    if (!events) report('Skipped a frame that is not an event (expected an object with a "type" and "data")')
+    if (!events) reportMalformed('Skipped a frame that is not an event (expected an object with a "type" and "data")')
     return events ?? []
   }
 
+  /**
+   * Returns the event of a delta, or `nothing` for a duplicate and an irrelevant frame. Undefined if the frame must be
+   * parsed.
+   */
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
     if (delta) return isRepeated(delta.raw.id) ? 'nothing' : delta
@@ -49,6 +60,10 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     return type !== undefined && kindOf(type) === undefined && endsAsFrame(data) ? 'nothing' : undefined
   }
 
+  /**
+   * Returns a parsed frame's events, with `missed` if stored events before it are missing, and stores what later frames
+   * don't repeat. Reports a malformed event. Undefined if the frame isn't of this generation.
+   */
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {
     const frame = frameOf(value)
     if (!frame) return undefined
@@ -60,21 +75,26 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
     if (frame.id !== undefined && isRepeated(frame.id)) return []
     const delta = toDelta(frame, at, raw)
     if (delta) return [delta]
-    const missedIn = missedBefore(frame, memory)
-    const missed: readonly ReplyEvent[] = missedIn === undefined ? [] : [{ type: 'missed', at, inSession: missedIn }]
-    const read = frame.kind?.read?.({ at, raw, frame, memory })
-    if (read === undefined) return missed
-    if (!('issues' in read)) {
+    const sessionWithGap = checkSequence(frame, memory)
+    const missed: readonly ReplyEvent[] =
+      sessionWithGap === undefined ? [] : [{ type: 'missed', at, inSession: sessionWithGap }]
+    const builtEvents = frame.kind?.read?.({ at, raw, frame, memory })
+    if (builtEvents === undefined) return missed
+    if (!('issues' in builtEvents)) {
       const { directory } = frame
-      if (directory !== undefined) for (const event of read) setDirectory(event, directory)
-      return missedIn === undefined ? read : [...read, ...missed]
+      if (directory !== undefined) for (const event of builtEvents) setDirectory(event, directory)
+      return sessionWithGap === undefined ? builtEvents : [...builtEvents, ...missed]
     }
-    const [issue] = read.issues
-    report(`Skipped a malformed event "${frame.type}": data.${issue?.path.join('.')}: ${issue?.message}`, read)
+    const [issue] = builtEvents.issues
+    reportMalformed(
+      `Skipped a malformed event "${frame.type}": data.${issue?.path.join('.')}: ${issue?.message}`,
+      builtEvents,
+    )
     return missed
   }
 
-  function report(message: string, cause?: unknown): void {
+  /** Reports a `malformed` error to `onError`. */
+  function reportMalformed(message: string, cause?: unknown): void {
     onError?.(new ReplyError('malformed', message, { cause }))
   }
 }

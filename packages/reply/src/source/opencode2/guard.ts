@@ -9,16 +9,14 @@ export const configLines =
   '"permissions": [{ "action": "*", "resource": "*", "effect": "ask" }, { "action": "read", "resource": "*", "effect": "allow" }, { "action": "read", "resource": "*.env", "effect": "ask" }, { "action": "read", "resource": "*.env.*", "effect": "ask" }, { "action": "glob", "resource": "*", "effect": "allow" }, { "action": "grep", "resource": "*", "effect": "allow" }, { "action": "question", "resource": "*", "effect": "allow" }, { "action": "skill", "resource": "*", "effect": "allow" }]'
 
 /**
- * Requires that all agents of a directory ask by their own rules, including sub-agents. Rejects with `unguarded`
- * otherwise. Preview builds take no rules for a session. 2.0 documents a field for them, which could not be tested yet.
+ * Resolves with `always` if all agents of a directory ask by their own rules, including sub-agents. Rejects with
+ * `unguarded` otherwise. Preview builds take no rules for a session. 2.0 documents a field for them, which could not be
+ * tested yet.
  */
-export async function requireGuard(
-  { rest, name }: { readonly rest: Rest; readonly name: string },
-  { directory }: GuardTarget,
-): Promise<Guarded> {
+export async function requireGuard(rest: Rest, name: string, { directory }: GuardTarget): Promise<Guarded> {
   const agents = toReadAgentRules(listIn(await rest.get('/agent', { query: { 'location[directory]': directory } })))
-  const unasking = agents.filter(({ rules }) => !asksBeforeActing(rules)).map((agent) => agent.name)
-  if (agents.length > 0 && unasking.length === 0) return 'always'
-  const who = unasking.length === 0 ? 'An agent' : `The agent ${unasking[0]}`
+  const unguardedNames = agents.filter(({ rules }) => !asksBeforeActing(rules)).map((agent) => agent.name)
+  if (agents.length > 0 && unguardedNames.length === 0) return 'always'
+  const who = unguardedNames.length === 0 ? 'An agent' : `The agent ${unguardedNames[0]}`
   throw unguardedError(`${who} of ${name}`, `Add to the config of OpenCode: ${configLines}`)
 }

@@ -3,24 +3,32 @@ import { type InboxRead, toReadInbox } from './decode/inbox.ts'
 import { listIn } from './decode/rest.ts'
 import type { Rest } from './rest.ts'
 
-/** The inputs that a session has not taken yet, oldest first. */
+/** Reads and withdraws the inputs that a session has not taken yet. */
 export interface Inbox {
+  /** Returns the inputs, oldest first. */
   read(sessionID: string): Promise<readonly InboxRead[]>
-  /** The ids of the prompts among them, without our notes. */
+  /** Returns the ids of the prompts among them, without our notes. */
   prompts(sessionID: string): Promise<readonly string[]>
   /** Withdraws a prompt. Resolves with whether it will never run. */
   withdraw(sessionID: string, messageID: string): Promise<boolean>
 }
 
 /** Marks a note, because the server lists it like a prompt that waits. */
-export const note = { reply: 'note' } as const
+export const noteMark = { reply: 'note' } as const
 
-/** Preview builds call the inbox `pending` and can't withdraw anything. */
+/**
+ * Creates an inbox that finds out the server's route at its first read. Preview builds call it `pending` and can't
+ * withdraw anything.
+ */
 export function createInbox(rest: Rest): Inbox {
   let route: 'inbox' | 'pending' = 'inbox'
-  return { read, prompts, withdraw }
+  return { read: readInbox, prompts: readPromptIDs, withdraw: withdrawPrompt }
 
-  async function read(sessionID: string): Promise<readonly InboxRead[]> {
+  /**
+   * Returns a session's waiting inputs. If the route is gone, tries the other one, and keeps it for later reads if it
+   * works.
+   */
+  async function readInbox(sessionID: string): Promise<readonly InboxRead[]> {
     // Another read may change the route in the meantime.
     const tried = route
     try {
@@ -28,21 +36,26 @@ export function createInbox(rest: Rest): Inbox {
     } catch (error) {
       if (!isGone(error)) throw error
       const other = tried === 'inbox' ? 'pending' : 'inbox'
-      const found = toReadInbox(listIn(await rest.get(`/session/${sessionID}/${other}`)))
+      const inbox = toReadInbox(listIn(await rest.get(`/session/${sessionID}/${other}`)))
       route = other
-      return found
+      return inbox
     }
   }
 
-  async function prompts(sessionID: string): Promise<readonly string[]> {
-    const items = await read(sessionID)
+  /** Returns the ids of the waiting prompts, without our notes. */
+  async function readPromptIDs(sessionID: string): Promise<readonly string[]> {
+    const items = await readInbox(sessionID)
     return items
-      .filter(({ type, payload }) => type === 'user' && payload.metadata?.reply !== note.reply)
+      .filter(({ type, payload }) => type === 'user' && payload.metadata?.reply !== noteMark.reply)
       .map(({ id }) => id)
   }
 
-  async function withdraw(sessionID: string, messageID: string): Promise<boolean> {
-    const isWaiting = (await read(sessionID)).some(({ id }) => id === messageID)
+  /**
+   * Deletes a waiting prompt. Resolves to true if the server then has no message of it, and to false if it has begun or
+   * the server can't withdraw.
+   */
+  async function withdrawPrompt(sessionID: string, messageID: string): Promise<boolean> {
+    const isWaiting = (await readInbox(sessionID)).some(({ id }) => id === messageID)
     if (!isWaiting || route === 'pending') return false
     try {
       await rest.delete(`/session/${sessionID}/inbox/${messageID}`)
@@ -55,6 +68,7 @@ export function createInbox(rest: Rest): Inbox {
   }
 }
 
+/** Returns true for the error `gone` and throws all others. */
 function trueIfGone(error: unknown): true {
   if (isGone(error)) return true
   throw error

@@ -5,10 +5,11 @@ import type { SessionRef } from '../../session-ref.ts'
 import type { AskList, MessageRead, Reach, Reading, SessionInfo, SessionRead, WorkStatus } from '../port.ts'
 import { reaches } from '../reaches.ts'
 import type { InboxRead } from './decode/inbox.ts'
-import { accept, type Memory, noteMessage } from './decode/memory.ts'
+import { type Memory, storeAcceptedAt, storeMessageID } from './decode/memory.ts'
 import {
+  addPromptTimes,
   dataIn,
-  isRejectedIn,
+  endsInRejection,
   listIn,
   nextIn,
   toReadActive,
@@ -18,12 +19,12 @@ import {
   toReadQuestions,
   toReadSession,
   toReadSessions,
-  withJoined,
 } from './decode/rest.ts'
 import type { Inbox } from './inbox.ts'
 import type { Rest } from './rest.ts'
 
-export interface ReadingOptions {
+/** The parts of the source that a reading uses. */
+export interface ReadingSource {
   readonly rest: Rest
   readonly inbox: Inbox
   readonly memory: Memory
@@ -33,58 +34,61 @@ export interface ReadingOptions {
   readonly onError: OnError
 }
 
-interface StateOptions {
-  readonly reach: Reach
-  readonly note: OnError
-  readonly status: WorkStatus | undefined
-}
-
 /** Begins a reading. The list of running sessions covers the whole server, so it is requested once per reading. */
-export function startReading(options: ReadingOptions): Reading {
-  const { rest, inbox, memory, onError } = options
-  let active: Promise<ReadonlyMap<string, WorkStatus>> | undefined
-  return { working, session }
+export function startReading(source: ReadingSource): Reading {
+  const { rest, inbox, memory, onError } = source
+  let statuses: Promise<ReadonlyMap<string, WorkStatus>> | undefined
+  return { working: readWorkingOnce, session: readWholeSession }
 
-  function working(): Promise<ReadonlyMap<string, WorkStatus>> {
-    active ??= options.working()
-    return active
+  /** Returns the sessions that are not idle. All calls share one request. */
+  function readWorkingOnce(): Promise<ReadonlyMap<string, WorkStatus>> {
+    statuses ??= source.working()
+    return statuses
   }
 
-  /** Reads after the status. Everything is at least as new, so a session with the status idle is read complete. */
-  async function readState(sessionID: string, { reach, note, status }: StateOptions) {
+  /**
+   * Returns the status with the inbox and messages that are read after it. They are at least as new, so a session with
+   * the status idle is read complete.
+   */
+  async function readState(sessionID: string, reach: Reach, reportUnsound: OnError, status: WorkStatus | undefined) {
     // Before the messages, so an input that has left the inbox by then is one of them.
     const waiting = await inbox.read(sessionID)
-    return { status, waiting, history: await readHistory(rest, sessionID, reach, note) }
+    return { status, waiting, history: await readHistory(rest, sessionID, reach, reportUnsound) }
   }
 
-  async function session(place: SessionRef, reach: Reach): Promise<SessionRead> {
+  /**
+   * Reads a session and stores what later events don't repeat. Reads its state a second time if a prompt without a step
+   * contradicts its status.
+   */
+  async function readWholeSession(place: SessionRef, reach: Reach): Promise<SessionRead> {
     let isSound = true
-    const note: OnError = (error) => {
+    const reportUnsound: OnError = (error) => {
       isSound = false
       onError(error)
     }
     const { sessionID } = place
-    const info = await readSession(options, place)
-    const first = await readState(sessionID, { reach, note, status: (await working()).get(sessionID) })
+    const info = await readSession(rest, place)
+    const first = await readState(sessionID, reach, reportUnsound, (await readWorkingOnce()).get(sessionID))
     // A prompt without a step may belong to a run that began between the two readings. A second read then shows it.
     const isSure = first.status !== undefined || first.history.messages.at(-1)?.head.role !== 'user'
-    const again = { reach, note, status: isSure ? undefined : (await options.working()).get(sessionID) }
-    const { status, waiting, history } = isSure ? first : await readState(sessionID, again)
-    const [children, asks] = await Promise.all([readChildren(rest, sessionID), readSessionAsks(options, info)])
-    remember(memory, info, history.messages)
-    rememberWaiting(memory, sessionID, waiting)
+    const { status, waiting, history } = isSure
+      ? first
+      : await readState(sessionID, reach, reportUnsound, (await source.working()).get(sessionID))
+    const [children, asks] = await Promise.all([readChildren(rest, sessionID), readSessionAsks(source, info)])
+    storeSession(memory, info, history.messages)
+    storeWaiting(memory, sessionID, waiting)
     const { acceptedAt, cutIDs } = memory.of(sessionID)
-    const joined = withJoined(history.messages, acceptedAt)
+    const joined = addPromptTimes(history.messages, acceptedAt)
     const last = joined.at(-1)
-    if (status === undefined && last && isInterrupted(last) && (await wasShutDown(options, sessionID)))
+    if (status === undefined && last && isAbortedStep(last) && (await wasServerStopped(source, sessionID)))
       cutIDs.add(last.head.id)
     // A managed service resumes such a run with the next step.
     const messages = joined.map((message, at) => {
       const isOver = joined[at + 1]?.head.role === 'assistant'
-      return cutIDs.has(message.head.id) && !isOver ? withoutEnd(message) : message
+      return cutIDs.has(message.head.id) && !isOver ? reopenStep(message) : message
     })
     // An execution without a prompt or a step runs nothing of ours, for example a person's own shell command.
-    const isIdle = history.isWhole && history.messages.every((message) => isCopied(message, info))
+    const isIdle = history.isWhole && history.messages.every((message) => isForkedCopy(message, info))
     return {
       info,
       ...history,
@@ -98,27 +102,27 @@ export function startReading(options: ReadingOptions): Reading {
   }
 }
 
-export async function readSession(
-  { rest }: Pick<ReadingOptions, 'rest'>,
-  { sessionID }: SessionRef,
-): Promise<SessionInfo> {
+/** Returns a session without its content. Rejects with `malformed` if the response isn't one. */
+export async function readSession(rest: Rest, { sessionID }: SessionRef): Promise<SessionInfo> {
   const session = toReadSession(dataIn(await rest.get(`/session/${sessionID}`)))
   if (session) return session
   const message = `The server's response for session ${JSON.stringify(sessionID)} is not a session.`
   throw new ReplyError('malformed', message)
 }
 
+/** Returns the sessions of the server that are not idle, each as `busy`. */
 export async function readWorking(rest: Rest): Promise<ReadonlyMap<string, WorkStatus>> {
   return new Map(toReadActive(await rest.get('/session/active')).map((id) => [id, { status: 'busy' }]))
 }
 
+/** Returns the sessions of the sub-agents that this session started. */
 export async function readChildren(rest: Rest, sessionID: string): Promise<readonly SessionInfo[]> {
-  return toReadSessions(await pages(rest, '/session', { parentID: sessionID, limit: '100' }))
+  return toReadSessions(await readAllPages(rest, '/session', { parentID: sessionID, limit: '100' }))
 }
 
-/** The permissions and questions of a directory. */
-export async function readAsks(options: ReadingOptions, directory: string | undefined): Promise<AskList> {
-  const { rest, memory, clock } = options
+/** Returns the permissions and questions of a directory, and stores the questions' forms, which answers need. */
+export async function readAsks(source: ReadingSource, directory: string | undefined): Promise<AskList> {
+  const { rest, memory, clock } = source
   const query = { 'location[directory]': directory }
   const [permissions, forms] = await Promise.all([
     rest.get('/permission/request', { query }),
@@ -130,11 +134,9 @@ export async function readAsks(options: ReadingOptions, directory: string | unde
   return { asks: [...toReadPermissions(listIn(permissions), seen), ...toReadQuestions(read, seen)], isWhole: true }
 }
 
-async function readSessionAsks(
-  options: ReadingOptions,
-  { sessionID, directory }: SessionInfo,
-): Promise<AskList['asks']> {
-  const { rest, memory, clock } = options
+/** Returns the permissions and questions of one session, and stores the questions' forms, which answers need. */
+async function readSessionAsks(source: ReadingSource, { sessionID, directory }: SessionInfo): Promise<AskList['asks']> {
+  const { rest, memory, clock } = source
   const [permissions, forms] = await Promise.all([
     rest.get(`/session/${sessionID}/permission`),
     rest.get(`/session/${sessionID}/form`),
@@ -149,6 +151,10 @@ async function readSessionAsks(
 const firstPage = 20
 const largestPage = 200
 
+/**
+ * Returns a session's newest messages, oldest first, back to the beginning of the last run or of the run that `reach`
+ * requires. Reports and drops malformed ones.
+ */
 async function readHistory(
   rest: Rest,
   sessionID: string,
@@ -172,31 +178,32 @@ async function readHistory(
   }
 }
 
-export async function pages(
+/** Returns the items of all pages of a list. The query must have a `limit`. */
+export async function readAllPages(
   rest: Rest,
   route: string,
   query: Readonly<Record<string, string | undefined>>,
 ): Promise<readonly unknown[]> {
-  const found: unknown[] = []
+  const allItems: unknown[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await rest.get(route, { query: { ...query, cursor } })
     const items = listIn(page)
-    found.push(...items)
+    allItems.push(...items)
     const next = nextIn(page)
-    if (items.length < Number(query.limit) || next === undefined || next === cursor) return found
+    if (items.length < Number(query.limit) || next === undefined || next === cursor) return allItems
     cursor = next
   }
 }
 
 /** Stores what later events don't repeat, such as a session's parent and a call's tool. */
-function remember(memory: Memory, info: SessionInfo, messages: readonly MessageRead[]): void {
+function storeSession(memory: Memory, info: SessionInfo, messages: readonly MessageRead[]): void {
   const session = memory.of(info.sessionID)
   session.info = info
   session.isKnown = true
-  if (isRejectedIn(messages)) session.isRejected = true
+  if (endsInRejection(messages)) session.isRejected = true
   session.isStopped = messages.at(-1)?.head.endsRun === true
   for (const { head, parts } of messages) {
-    noteMessage(session, head.id)
+    storeMessageID(session, head.id)
     if (head.role === 'user') session.promptID = head.id
     for (const part of parts) {
       if (part.type !== 'tool' || part.status === 'sealed') continue
@@ -207,47 +214,51 @@ function remember(memory: Memory, info: SessionInfo, messages: readonly MessageR
   }
 }
 
-/** Stores waiting inputs, because the event that delivers one only has its id. */
-function rememberWaiting(memory: Memory, sessionID: string, waiting: readonly InboxRead[]): void {
+/**
+ * Stores waiting inputs, because the event that delivers one only has its id. Skips those that are already messages.
+ */
+function storeWaiting(memory: Memory, sessionID: string, waiting: readonly InboxRead[]): void {
   const session = memory.of(sessionID)
   for (const { id, type, payload, createdAt } of waiting) {
     if (session.messageIDs.has(id)) continue
     session.inbox.set(id, { ...payload, type })
-    accept(session, id, createdAt)
+    storeAcceptedAt(session, id, createdAt)
   }
 }
 
 /** Whether a message was copied by a fork: it is older than the fork and has ended. */
-function isCopied({ head }: MessageRead, { createdAt: forkedAt = 0 }: SessionInfo): boolean {
+function isForkedCopy({ head }: MessageRead, { createdAt: forkedAt = 0 }: SessionInfo): boolean {
   const { role, createdAt = forkedAt, completedAt, finish } = head
   const isOver = role === 'user' || (completedAt !== undefined && finish !== 'tool-calls')
   return isOver && createdAt < forkedAt
 }
 
-function isInterrupted({ head }: MessageRead): boolean {
+/** Whether a step ended because it was interrupted. */
+function isAbortedStep({ head }: MessageRead): boolean {
   return head.error?.name === 'MessageAbortedError'
 }
 
 /**
  * Whether the run ended unnoticed because its server stopped. Its step looks like one that a person interrupted, and
- * only the log tells the reason. The log is experimental, and long without a start position.
+ * only the log tells the reason. Resolves to false if the log can't be read. It is experimental, and long without a
+ * start position.
  */
-async function wasShutDown({ rest, memory }: ReadingOptions, sessionID: string): Promise<boolean> {
+async function wasServerStopped({ rest, memory }: ReadingSource, sessionID: string): Promise<boolean> {
   const { lastSeq: after } = memory.of(sessionID)
   if (after === undefined) return false
   const query = { after: String(after) }
   const events = await rest.events(`/experimental/session/${sessionID}/log`, { query }).catch(() => [])
-  return endReasonIn(events) === 'shutdown'
+  return interruptReason(events) === 'shutdown'
 }
 
-/** Removes the end of a step that was cut off with its server. */
-function withoutEnd(message: MessageRead): MessageRead {
+/** Returns a message without its end, for a step that was cut off with its server. */
+function reopenStep(message: MessageRead): MessageRead {
   const { error: _, finish: __, completedAt: ___, ...head } = message.head
   return { ...message, head }
 }
 
-/** Why the last execution in a session's log was interrupted. Undefined if it was not. */
-function endReasonIn(events: readonly unknown[]): string | undefined {
+/** Returns why the last execution in a session's log was interrupted. Undefined if it was not. */
+function interruptReason(events: readonly unknown[]): string | undefined {
   const last = events.findLast(
     (event) => isFields(event) && typeof event.type === 'string' && event.type.startsWith('session.execution.'),
   )

@@ -4,11 +4,11 @@ import { unreachableError } from '../http/event-stream.ts'
 import { createFetcher, type FetcherOptions, isClosedError, isTooLargeError } from '../http/fetcher.ts'
 import { reasonOf } from '../http/server-errors.ts'
 
-export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
+export interface HttpServer extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
 }
 
-export interface CallOptions {
+export interface RequestContent {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
   readonly body?: object | undefined
   /** Cancels the call unless it has been sent. */
@@ -17,49 +17,59 @@ export interface CallOptions {
 
 /** Calls routes below `/api`. Errors name the failure and the fix. Responses are not validated here. */
 export interface Rest {
-  get(route: string, options?: CallOptions): Promise<unknown>
+  /** Returns the response's JSON. Undefined for an empty one. */
+  get(route: string, options?: RequestContent): Promise<unknown>
   /** Returns the data of a stream of events that the server ends. */
-  events(route: string, options?: CallOptions): Promise<readonly unknown[]>
-  post(route: string, options?: CallOptions): Promise<unknown>
-  delete(route: string, options?: CallOptions): Promise<unknown>
+  events(route: string, options?: RequestContent): Promise<readonly unknown[]>
+  /** Sends the body and returns the response's JSON. Undefined for an empty one. */
+  post(route: string, options?: RequestContent): Promise<unknown>
+  /** Returns the response's JSON. Undefined for an empty one. */
+  delete(route: string, options?: RequestContent): Promise<unknown>
   close(): void
 }
 
-export function createRest({ address, maxAnswerBytes, ...options }: RestOptions): Rest {
+/** Creates the calls to one server. */
+export function createRest({ address, maxAnswerBytes, ...options }: HttpServer): Rest {
   const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
   const { authorization } = address
   return {
-    get: async (route, given) => await json('GET', route, given),
-    events: async (route, given) => {
-      const { name, text } = await call('GET', route, given)
+    get: async (route, content) => await callJson('GET', route, content),
+    events: async (route, content) => {
+      const { name, text } = await callForText('GET', route, content)
       const blocks = text.split('\n').filter((line) => line.startsWith('data:'))
-      return blocks.map((line) => parsed(name, line.slice('data:'.length)))
+      return blocks.map((line) => parseOrThrow(name, line.slice('data:'.length)))
     },
-    post: async (route, given) => await json('POST', route, given),
-    delete: async (route, given) => await json('DELETE', route, given),
+    post: async (route, content) => await callJson('POST', route, content),
+    delete: async (route, content) => await callJson('DELETE', route, content),
     close: fetcher.close,
   }
 
-  async function json(method: string, route: string, given?: CallOptions): Promise<unknown> {
-    const { name, text } = await call(method, route, given)
-    return text === '' ? undefined : parsed(name, text)
+  /** Sends a request and returns the response's JSON. Undefined for an empty one. */
+  async function callJson(method: string, route: string, content?: RequestContent): Promise<unknown> {
+    const { name, text } = await callForText(method, route, content)
+    return text === '' ? undefined : parseOrThrow(name, text)
   }
 
-  async function call(method: string, route: string, { query = {}, body, signal }: CallOptions = {}) {
+  /**
+   * Sends a request and returns the text of a successful response, with the route's name for errors. Rejects for any
+   * other status.
+   */
+  async function callForText(method: string, route: string, { query = {}, body, signal }: RequestContent = {}) {
     const url = new URL(`${address.url}/api${route}`)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value)
     const headers = new Headers({ accept: 'application/json' })
     if (authorization !== undefined) headers.set('authorization', authorization)
     if (method === 'POST') headers.set('content-type', 'application/json')
     const init = { method, headers, ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }) }
-    const name = `${method} /api${nameOf(route)}`
-    const response = await send(name, new Request(url, { ...init, ...(signal && { signal }) }))
+    const name = `${method} /api${routeWithoutIDs(route)}`
+    const response = await fetchOrThrow(name, new Request(url, { ...init, ...(signal && { signal }) }))
     const text = await response.text()
     if (response.ok) return { name, text }
-    throw refused(name, response.status, text)
+    throw refusedError(name, response.status, text)
   }
 
-  async function send(name: string, request: Request): Promise<Response> {
+  /** Returns the response. Rejects with `closed`, `too-large` or `unreachable` if there is none. */
+  async function fetchOrThrow(name: string, request: Request): Promise<Response> {
     try {
       return await fetcher.fetch(request)
     } catch (cause) {
@@ -72,7 +82,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     }
   }
 
-  function parsed(name: string, text: string): unknown {
+  /** Parses JSON. Throws `not-opencode` for any other text. */
+  function parseOrThrow(name: string, text: string): unknown {
     try {
       return JSON.parse(text)
     } catch {
@@ -81,9 +92,10 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     }
   }
 
-  function refused(name: string, status: number, text: string): ReplyError {
+  /** Returns the error for a status of failure: `unauthorized`, `gone`, or else `refused`. */
+  function refusedError(name: string, status: number, text: string): ReplyError {
     if (status === 401 || status === 403) return unauthorizedError(address, status)
-    const reason = reasonOf(jsonOr(text))
+    const reason = reasonOf(parseOrExcerpt(text))
     // A 409 for an ask means that it is already settled.
     if (status === 404 || (status === 409 && name.includes('/form/')))
       return new ReplyError('gone', `${address.url} no longer has this (${status} at ${name}): ${reason}`)
@@ -91,12 +103,13 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 }
 
-/** The route without ids, for errors. */
-function nameOf(route: string): string {
+/** Returns the route without ids, for errors. */
+function routeWithoutIDs(route: string): string {
   return route.replaceAll(/\/(?:ses|msg|per|frm)_\w+/g, '/:id')
 }
 
-function jsonOr(text: string): unknown {
+/** Parses JSON. Returns the first 300 UTF-16 units of any other text. */
+function parseOrExcerpt(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

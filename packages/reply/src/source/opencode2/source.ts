@@ -24,8 +24,8 @@ import { toReadAgents, toReadCommands, toReadModels, toReadRules } from './decod
 import { dataIn, listIn, toReadForms, toReadMessages, toReadSession, toReadSessions } from './decode/rest.ts'
 import { createDecoder2 } from './decode.ts'
 import { requireGuard } from './guard.ts'
-import { createInbox, note } from './inbox.ts'
-import { pages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
+import { createInbox, noteMark } from './inbox.ts'
+import { readAllPages, readAsks, readChildren, readSession, readWorking, startReading } from './reading.ts'
 import { createRest } from './rest.ts'
 
 export interface OpenCode2Options {
@@ -45,15 +45,15 @@ export interface OpenCode2Options {
 /** A heartbeat comment comes every 15 s. The vendor's own client waits for three. */
 const silenceMs = 45_000
 
-/** A source for servers of OpenCode 2. */
+/** Creates a source for servers of OpenCode 2. */
 export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const { address, clock, onError } = options
   const decoder = createDecoder2({ onError })
   const { memory } = decoder
   const rest = createRest(options)
   const inbox = createInbox(rest)
-  const shared = sharedRead(async (_: undefined) => await readWorking(rest))
-  const working = async () => await shared(undefined)
+  const readWorkingShared = sharedRead(async (_: undefined) => await readWorking(rest))
+  const working = async () => await readWorkingShared(undefined)
   const reading = { rest, inbox, memory, working, clock, onError }
   const nextMessageID = createMessageIDs(options)
   return {
@@ -62,9 +62,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       readEventStream(address, clock, createFrameReader({ onError, onFrame, decoder }), () =>
         options.fetch(`${address.url}/api/event`, { headers: streamHeaders(address), signal }),
       ),
-    learn,
+    learn: learnCapabilities,
     startReading: () => startReading(reading),
-    session: (place) => readSession(reading, place),
+    session: (place) => readSession(rest, place),
     message: async ({ sessionID }, messageID) => {
       const message = dataIn(await rest.get(`/session/${sessionID}/message/${messageID}`))
       return toReadMessages([message], onError)[0]
@@ -72,25 +72,27 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     children: ({ sessionID }) => readChildren(rest, sessionID),
     working,
     asks: (directory) => readAsks(reading, directory),
-    sessions,
-    newestTime,
-    spelled,
-    create,
-    guard: async (target) => await requireGuard({ rest, name: address.url }, target),
-    prompt,
-    command,
+    sessions: readQueriedSessions,
+    newestTime: readNewestTime,
+    spelled: readSpelling,
+    create: createSession,
+    guard: async (target) => await requireGuard(rest, address.url, target),
+    prompt: postPrompt,
+    command: postCommand,
     waiting: ({ sessionID }) => inbox.prompts(sessionID),
     withdraw: ({ sessionID }, messageID) => inbox.withdraw(sessionID, messageID),
-    answer,
-    reject,
+    answer: answerAsk,
+    reject: rejectAsk,
     abort: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/interrupt`)),
-    models: async (directory) => toReadModels(await list('/model', directory)),
-    agents: async (directory) => toReadAgents(await list('/agent', directory)),
-    commands: async (directory) => toReadCommands(await list('/command', directory)),
+    models: async (directory) => toReadModels(await readList('/model', directory)),
+    agents: async (directory) => toReadAgents(await readList('/agent', directory)),
+    commands: async (directory) => toReadCommands(await readList('/command', directory)),
     savedRules: async () => toReadRules(listIn(await rest.get('/permission/saved'))),
     removeRule,
     fork: async ({ sessionID }, messageID) =>
-      created(await rest.post(`/session/${sessionID}/fork`, { body: messageID === undefined ? {} : { messageID } })),
+      toCreatedSession(
+        await rest.post(`/session/${sessionID}/fork`, { body: messageID === undefined ? {} : { messageID } }),
+      ),
     revert: async ({ sessionID }, messageID) =>
       void (await rest.post(`/session/${sessionID}/revert/stage`, { body: { messageID, files: true } })),
     unrevert: async ({ sessionID }) => void (await rest.post(`/session/${sessionID}/revert/clear`)),
@@ -98,7 +100,8 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     close: rest.close,
   }
 
-  async function learn(): Promise<Capabilities> {
+  /** Returns what all servers of OpenCode 2 can do, without a request. */
+  async function learnCapabilities(): Promise<Capabilities> {
     return {
       silenceMs,
       canRead: true,
@@ -111,7 +114,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     }
   }
 
-  /** Looks the rule up first, because the server's response is the same if it doesn't exist. */
+  /**
+   * Removes a saved rule. Rejects with `gone` if it isn't in the server's list, because the server's own response is
+   * the same then.
+   */
   async function removeRule(id: string): Promise<void> {
     const rules = toReadRules(listIn(await rest.get('/permission/saved')))
     if (!rules.some((rule) => rule.id === id))
@@ -119,22 +125,32 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.delete(`/permission/saved/${encodeURIComponent(id)}`)
   }
 
-  async function list(route: string, directory: string | undefined): Promise<readonly unknown[]> {
+  /** Returns the items of a list that belongs to a directory. */
+  async function readList(route: string, directory: string | undefined): Promise<readonly unknown[]> {
     return listIn(await rest.get(route, { query: { 'location[directory]': directory } }))
   }
 
-  async function sessions({ directory, everywhere = false, since = 0 }: SessionQuery): Promise<readonly SessionInfo[]> {
+  /** Lists the root sessions of a directory or of all, and drops those that changed before `since`. */
+  async function readQueriedSessions({
+    directory,
+    everywhere = false,
+    since = 0,
+  }: SessionQuery): Promise<readonly SessionInfo[]> {
     const wanted = everywhere ? undefined : directory
-    const found = toReadSessions(await pages(rest, '/session', { directory: wanted, parentID: 'null', limit: '100' }))
+    const found = toReadSessions(
+      await readAllPages(rest, '/session', { directory: wanted, parentID: 'null', limit: '100' }),
+    )
     return found.filter(({ updatedAt = since }) => updatedAt >= since)
   }
 
-  async function newestTime(directory: string | undefined): Promise<number | undefined> {
-    const times = (await sessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
+  /** Returns when a root session of the directory changed last, in ms since the epoch. Undefined without sessions. */
+  async function readNewestTime(directory: string | undefined): Promise<number | undefined> {
+    const times = (await readQueriedSessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
     return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time))
   }
 
-  async function spelled(directory: string): Promise<string> {
+  /** Returns the server's spelling of a directory. Rejects with `refused` if the server can't open it. */
+  async function readSpelling(directory: string): Promise<string> {
     const query = { 'location[directory]': directory }
     const location = await rest.get('/location', { query }).catch((cause: unknown) => {
       const isRefused = cause instanceof ReplyError && cause.type === 'refused'
@@ -143,61 +159,70 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return resolveDots(toReadSession({ id: '_', location })?.directory ?? directory)
   }
 
-  async function create({ directory, title, agent, model, variant }: CreateInput): Promise<SessionInfo> {
+  /** Creates a session, and renames it if it is to have a title. */
+  async function createSession({ directory, title, agent, model, variant }: CreateInput): Promise<SessionInfo> {
     const location = directory === undefined ? undefined : { directory }
-    const body = { location, agent, model: model && modelOf({ ...model, variant }) }
-    const session = created(await rest.post('/session', { body }))
+    const body = { location, agent, model: model && toModelBody({ ...model, variant }) }
+    const session = toCreatedSession(await rest.post('/session', { body }))
     if (title === undefined) return session
     // Preview builds take no title at creation.
     await rest.post(`/session/${session.sessionID}/rename`, { body: { title } })
     return { ...session, title }
   }
 
-  async function prompt(place: SessionRef, input: SourcePrompt): Promise<void> {
+  /**
+   * Switches the session to the prompt's agent and model, then posts the prompt with its texts joined. Rejects with
+   * `unsupported` for fields that OpenCode 2 doesn't have.
+   */
+  async function postPrompt(place: SessionRef, input: SourcePrompt): Promise<void> {
     const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant, delivery } = input
-    refuseUnknown(input)
+    throwIfUnsupported(input)
     const { sessionID } = place
     if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent } })
-    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: modelOf({ ...model, variant }) } })
-    const more = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: toModelBody({ ...model, variant }) } })
+    const moreTexts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     const attached = [...files, ...parts.flatMap((part) => (part.type === 'file' ? [part] : []))]
     const body = {
       id,
-      text: [...(text === '' ? [] : [text]), ...more].join('\n\n'),
+      text: [...(text === '' ? [] : [text]), ...moreTexts].join('\n\n'),
       files: attached.length === 0 ? undefined : attached.map(({ url, filename }) => ({ uri: url, name: filename })),
       delivery,
-      ...(noReply === true && { resume: false, metadata: note }),
+      ...(noReply === true && { resume: false, metadata: noteMark }),
     }
     await rest.post(`/session/${sessionID}/prompt`, { body })
   }
 
-  async function command({ sessionID }: SessionRef, input: SourceCommand): Promise<void> {
+  /** Posts a slash command. Rejects with `unsupported` for a variant without a model. */
+  async function postCommand({ sessionID }: SessionRef, input: SourceCommand): Promise<void> {
     const { command: name, agent, model, variant, messageID: id } = input
-    refuseLoneVariant(input)
+    throwIfLoneVariant(input)
     const body = {
       id,
       command: name,
       arguments: input.arguments,
       agent,
-      model: model && modelOf({ ...model, variant }),
+      model: model && toModelBody({ ...model, variant }),
     }
     await rest.post(`/session/${sessionID}/command`, { body })
   }
 
-  async function answer(ask: AskAddress, given: SourceAnswer, signal?: AbortSignal): Promise<void> {
+  /** Answers a permission, or fills in a question's form. */
+  async function answerAsk(ask: AskAddress, sourceAnswer: SourceAnswer, signal?: AbortSignal): Promise<void> {
     const { sessionID, requestID } = ask
-    if (typeof given === 'string') return await permit(ask, given, undefined, signal)
-    const form = await formOf(ask)
-    const body = { answer: toFormAnswer(form, given) }
+    if (typeof sourceAnswer === 'string') return await answerPermission(ask, sourceAnswer, undefined, signal)
+    const form = await readForm(ask)
+    const body = { answer: toFormAnswer(form, sourceAnswer) }
     await rest.post(`/session/${sessionID}/form/${requestID}/reply`, { body, signal })
   }
 
-  async function reject(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
-    if (ask.type === 'permission') return await permit(ask, 'reject', message, signal)
+  /** Rejects a permission with the message, or cancels a question's form. */
+  async function rejectAsk(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
+    if (ask.type === 'permission') return await answerPermission(ask, 'reject', message, signal)
     await rest.post(`/session/${ask.sessionID}/form/${ask.requestID}/cancel`, { signal })
   }
 
-  async function permit(
+  /** Posts the decision on a permission. */
+  async function answerPermission(
     { sessionID, requestID }: AskAddress,
     decision: 'once' | 'always' | 'reject',
     message: string | undefined,
@@ -208,16 +233,18 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.post(`/session/${sessionID}/permission/${requestID}/reply`, { body, signal })
   }
 
-  async function formOf({ sessionID, requestID }: AskAddress) {
-    const known = memory.of(sessionID).forms.get(requestID)
-    if (known) return known
+  /** Returns a question's form: the stored one, or else the server's. Rejects with `malformed` if that isn't a form. */
+  async function readForm({ sessionID, requestID }: AskAddress) {
+    const storedForm = memory.of(sessionID).forms.get(requestID)
+    if (storedForm) return storedForm
     const [form] = toReadForms([dataIn(await rest.get(`/session/${sessionID}/form/${requestID}`))])
     if (form) return form
     throw new ReplyError('malformed', `The server's response for question ${requestID} is not a form.`)
   }
 }
 
-function modelOf({
+/** Converts a model and its variant to the wire's object. */
+function toModelBody({
   providerID,
   modelID,
   variant,
@@ -229,24 +256,25 @@ function modelOf({
   return { id: modelID, providerID, variant }
 }
 
-/** Throws for fields that OpenCode 2 doesn't have, instead of dropping them silently. */
-function refuseUnknown({ parts = [], ...input }: SourcePrompt): void {
-  refuseLoneVariant(input)
+/** Throws `unsupported` for fields that OpenCode 2 doesn't have, instead of dropping them silently. */
+function throwIfUnsupported({ parts = [], ...input }: SourcePrompt): void {
+  throwIfLoneVariant(input)
   const { system, tools, format } = input
-  const unknown = Object.entries({ system, tools, format }).find(([, value]) => value !== undefined)?.[0]
+  const unknownField = Object.entries({ system, tools, format }).find(([, value]) => value !== undefined)?.[0]
   const part = parts.find(({ type }) => type !== 'text' && type !== 'file')?.type
-  const what = unknown ?? (part && `a part of type "${part}"`)
+  const what = unknownField ?? (part && `a part of type "${part}"`)
   if (what === undefined) return
   throw new ReplyError('unsupported', `OpenCode 2 does not take ${what} with a prompt. Leave it out.`)
 }
 
-/** Throws for a variant without a model, because on the wire it is a field of the model. */
-function refuseLoneVariant({ model, variant }: Pick<SourcePrompt, 'model' | 'variant'>): void {
+/** Throws `unsupported` for a variant without a model, because on the wire it is a field of the model. */
+function throwIfLoneVariant({ model, variant }: Pick<SourcePrompt, 'model' | 'variant'>): void {
   if (variant === undefined || model) return
   throw new ReplyError('unsupported', 'OpenCode 2 takes a variant only with its model. Pass both, or leave it out.')
 }
 
-function created(value: unknown): SessionInfo {
+/** Converts the response to the creation of a session. Throws `malformed` if it isn't a session. */
+function toCreatedSession(value: unknown): SessionInfo {
   const session = toReadSession(dataIn(value))
   if (session) return session
   throw new ReplyError(

@@ -18,7 +18,7 @@ function isFrame(value: unknown): value is Frame {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
 }
 
-/** Returns the frame's properties. Empty if they are no object. */
+/** Returns the frame's properties. Empty if they aren't an object. */
 export function propertiesOf({ properties }: Frame): Fields {
   return isFields(properties) ? properties : {}
 }

@@ -203,7 +203,7 @@ export function toReadCommands(value: unknown, onError: OnError): readonly Comma
   }))
 }
 
-/** Returns the valid items of a list. Reports each other item, and a value that is no list. */
+/** Returns the valid items of a list. Reports each other item, and a value that isn't a list. */
 function validItems<S extends z.ZodMiniType>(
   value: unknown,
   schema: S,
@@ -219,7 +219,7 @@ function validItems<S extends z.ZodMiniType>(
   })
 }
 
-/** Returns a list's items. Empty if the value is no list. */
+/** Returns a list's items. Empty if the value isn't a list. */
 function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }

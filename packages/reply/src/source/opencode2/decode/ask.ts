@@ -3,14 +3,14 @@ import type { PermissionAsk, QuestionAsk } from '../../../ask.ts'
 import type { permissionSchema, WireForm } from './schema.ts'
 
 /** When and for which directory an ask was read. */
-export interface Seen {
+export interface AskOrigin {
   /** In ms since the epoch. */
   readonly at: number
   readonly directory: string | undefined
 }
 
-/** A single literal, because spreading takes longer than parsing the whole frame. */
-export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: Seen): PermissionAsk {
+/** Converts a permission. A single literal, because spreading takes longer than parsing the whole frame. */
+export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: AskOrigin): PermissionAsk {
   const { id, sessionID, source, action, resources, save = [], metadata = {}, message } = wire
   return {
     requestID: id,
@@ -31,7 +31,7 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
 }
 
 /** Converts a form's fields to questions. A field that is neither a choice nor a yes or no becomes a text question. */
-export function toQuestion(wire: WireForm, { at, directory }: Seen): QuestionAsk {
+export function toQuestion(wire: WireForm, { at, directory }: AskOrigin): QuestionAsk {
   const { id, sessionID, metadata } = wire
   return {
     requestID: id,
@@ -67,7 +67,7 @@ export function toFormAnswer(
   answers: readonly (readonly string[])[],
 ): Readonly<Record<string, unknown>> {
   const pairs = form.fields.flatMap((field, at) => {
-    const given = (answers[at] ?? []).map((answer) => formValue(field, answer))
+    const given = (answers[at] ?? []).map((answer) => toFieldValue(field, answer))
     if (given.length === 0) return []
     return [[field.key, field.type === 'multiselect' ? given : given[0]] as const]
   })
@@ -79,13 +79,14 @@ export function toAnswers(form: WireForm, answer: Readonly<Record<string, unknow
   return form.fields.map((field) => {
     const value = answer[field.key]
     const values = value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
-    return values.map((one) => labelOf(field, one))
+    return values.map((one) => toLabel(field, one))
   })
 }
 
 type Field = WireForm['fields'][number]
 
-function formValue({ type, options }: Field, answer: string): unknown {
+/** Converts an answer to the value of its option, a boolean or a number, by the field's type. Keeps any other text. */
+function toFieldValue({ type, options }: Field, answer: string): unknown {
   const chosen = (options ?? []).find((option) => (option.label ?? String(option.value)) === answer)
   if (chosen) return chosen.value
   if (type === 'boolean') return answer === 'Yes' || answer === 'true'
@@ -94,7 +95,8 @@ function formValue({ type, options }: Field, answer: string): unknown {
   return Number.isNaN(number) ? answer : number
 }
 
-function labelOf({ type, options }: Field, value: unknown): string {
+/** Returns the label of a field's value: its option's, Yes or No, or the value as text. */
+function toLabel({ type, options }: Field, value: unknown): string {
   const chosen = (options ?? []).find((option) => option.value === value)
   if (chosen) return chosen.label ?? String(value)
   if (type === 'boolean') return value === true ? 'Yes' : 'No'

@@ -14,29 +14,34 @@ interface PreviewName {
  * are read side by side.
  */
 export const previewNames: ReadonlyMap<string, PreviewName> = new Map([
-  ['session.input.admitted', { type: 'session.inbox.enqueued', dataOf: admitted }],
-  ['session.input.promoted', { type: 'session.inbox.delivered', dataOf: promoted }],
-  ['session.created', { type: 'session.created', dataOf: created }],
+  ['session.input.admitted', { type: 'session.inbox.enqueued', dataOf: toEnqueued }],
+  ['session.input.promoted', { type: 'session.inbox.delivered', dataOf: toDelivered }],
+  ['session.created', { type: 'session.created', dataOf: toCreated }],
   ...['input.started', 'called', 'progress', 'success', 'failed'].map((name): [string, PreviewName] => [
     `session.tool.${name}`,
-    { type: `session.tool.${name}`, dataOf: call },
+    { type: `session.tool.${name}`, dataOf: renameCallFields },
   ]),
-  ['permission.asked', { type: 'permission.asked', dataOf: canonicalPermission }],
-  ['form.created', { type: 'form.created', dataOf: formCreated }],
+  ['permission.asked', { type: 'permission.asked', dataOf: renamePermissionFields }],
+  ['form.created', { type: 'form.created', dataOf: toFormCreated }],
 ])
 
-function admitted({ sessionID, inputID, input }: Fields): Fields {
+/** Converts the preview's accepted input to the data of `session.inbox.enqueued`. */
+function toEnqueued({ sessionID, inputID, input }: Fields): Fields {
   if (!isFields(input)) return { sessionID, inboxID: inputID, item: input }
   const { type, payload = input.data, delivery } = input
   return { sessionID, inboxID: inputID, item: { type, payload, delivery } }
 }
 
-function promoted({ sessionID, inputID: inboxID }: Fields): Fields {
+/** Converts the preview's delivered input to the data of `session.inbox.delivered`. */
+function toDelivered({ sessionID, inputID: inboxID }: Fields): Fields {
   return { sessionID, inboxID }
 }
 
-/** The preview sends the session as `GET /session` shows it, with a flat directory. */
-function created(data: Fields): Fields {
+/**
+ * Converts the preview's session, which it sends as `GET /session` shows it, with a flat directory. Returns other data
+ * unchanged.
+ */
+function toCreated(data: Fields): Fields {
   const { sessionID, info } = data
   if (!isFields(info)) return data
   const { parentID, title, directory, time, revert } = info
@@ -44,28 +49,30 @@ function created(data: Fields): Fields {
   return { sessionID, parentID, title, location, time, revert }
 }
 
-function call(data: Fields): Fields {
+/** Renames the `callID` of a tool's event to `id`. Returns data without one unchanged. */
+function renameCallFields(data: Fields): Fields {
   const { sessionID, assistantMessageID, callID: id, name, input, metadata, content, error } = data
   return id === undefined ? data : { sessionID, assistantMessageID, id, name, input, metadata, content, error }
 }
 
-function formCreated(data: Fields): Fields {
-  return isFields(data.form) ? { form: canonicalForm(data.form) } : data
+/** Renames the fields of an event's form. */
+function toFormCreated(data: Fields): Fields {
+  return isFields(data.form) ? { form: renameFormFields(data.form) } : data
 }
 
-/** A form, from an event or a list. */
-export function canonicalForm(form: Fields): Fields {
+/** Returns a form of an event or a list, with `id` instead of `callID` in the call that it names. */
+export function renameFormFields(form: Fields): Fields {
   const { metadata } = form
-  return isFields(metadata) ? { ...form, metadata: { ...metadata, tool: renamedCall(metadata.tool) } } : form
+  return isFields(metadata) ? { ...form, metadata: { ...metadata, tool: renameCallID(metadata.tool) } } : form
 }
 
-/** A permission, from an event or a list. */
-export function canonicalPermission(permission: Fields): Fields {
-  return { ...permission, source: renamedCall(permission.source) }
+/** Returns a permission of an event or a list, with `id` instead of `callID` in the call that it names. */
+export function renamePermissionFields(permission: Fields): Fields {
+  return { ...permission, source: renameCallID(permission.source) }
 }
 
-/** A waiting input, from a list. Preview builds have its time and content under other names. */
-export function canonicalInput(input: Fields): Fields {
+/** Returns a waiting input of a list. Preview builds have its time and content under other names. */
+export function renameInputFields(input: Fields): Fields {
   const { timeCreated } = input
   return {
     time: timeCreated === undefined ? undefined : { created: timeCreated },
@@ -74,6 +81,7 @@ export function canonicalInput(input: Fields): Fields {
   }
 }
 
-function renamedCall(value: unknown): unknown {
+/** Returns a call with `id` instead of `callID`. Returns any other value unchanged. */
+function renameCallID(value: unknown): unknown {
   return isFields(value) && value.callID !== undefined ? { ...value, id: value.callID } : value
 }

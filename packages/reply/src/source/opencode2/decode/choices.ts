@@ -13,6 +13,7 @@ const modelInfoSchema = z.looseObject({
   variants: z.optional(z.array(z.looseObject({ id: z.optional(z.string()), name: z.optional(z.string()) }))),
 })
 
+/** Converts a list of models. Drops disabled and malformed ones. */
 export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
   return items.flatMap((item) => {
     const model = modelInfoSchema.safeParse(item, inEnglish)
@@ -30,6 +31,7 @@ const agentSchema = z.looseObject({
   hidden: z.optional(z.boolean()),
 })
 
+/** Converts a list of agents. Drops hidden and malformed ones. */
 export function toReadAgents(items: readonly unknown[]): readonly AgentInfo[] {
   return items.flatMap((item) => {
     const agent = agentSchema.safeParse(item, inEnglish)
@@ -48,8 +50,8 @@ const ruledSchema = z.looseObject({
 })
 
 /**
- * All agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts as one
- * that doesn't ask.
+ * Returns all agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts
+ * as one that doesn't ask. Empty if any item isn't an agent.
  */
 export function toReadAgentRules(
   items: readonly unknown[],
@@ -70,6 +72,7 @@ const commandSchema = z.looseObject({
   template: z.catch(z.nullish(z.string()), undefined),
 })
 
+/** Converts a list of commands. Drops malformed ones. */
 export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[] {
   return items.flatMap((item) => {
     const command = commandSchema.safeParse(item, inEnglish)
@@ -81,6 +84,7 @@ export function toReadCommands(items: readonly unknown[]): readonly CommandInfo[
 
 const ruleSchema = z.looseObject({ id: z.string(), action: z.string(), resource: z.string() })
 
+/** Converts a list of saved rules. Drops malformed ones. */
 export function toReadRules(items: readonly unknown[]): readonly SavedRule[] {
   return items.flatMap((item) => {
     const rule = ruleSchema.safeParse(item, inEnglish)

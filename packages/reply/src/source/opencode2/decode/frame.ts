@@ -21,7 +21,10 @@ export interface Frame {
   readonly seq: number | undefined
 }
 
-/** Reads a frame's envelope. Undefined if it isn't of this generation: version 1 has `properties` instead of `data`. */
+/**
+ * Returns a frame's envelope, with its type and data under the names of 2.0. Undefined if it isn't of this generation:
+ * version 1 has `properties` instead of `data`.
+ */
 export function frameOf(value: unknown): Frame | undefined {
   if (!isFields(value)) return undefined
   const { type, data, id, created, location, durable } = value
@@ -45,13 +48,13 @@ const idStart = '{"id":"'
 const created = '","created":'
 const typeStart = ',"type":"'
 /** Stored events are numbered, so their frames have to be read, whatever the type. */
-const count = '"durable"'
+const durableKey = '"durable"'
 const quote = 34
 const letterD = 100
 
 /**
- * The type of a frame that isn't stored and only has an id and a time before its type. Undefined for all other frames.
- * Avoids parsing frames that concern no reply, which are one in seven.
+ * Returns the type of a frame that isn't stored and only has an id and a time before its type. Undefined for all other
+ * frames. Avoids parsing frames that concern no reply, which are one in seven.
  */
 export function typeOfUnstored(data: string): string | undefined {
   const idEnd = data.indexOf('"', idStart.length)
@@ -61,7 +64,7 @@ export function typeOfUnstored(data: string): string | undefined {
   if (data.charCodeAt(start - 1) !== quote) return undefined
   const end = data.indexOf('"', start)
   // Where servers write the number of a stored event.
-  if (data.charCodeAt(end + 3) === letterD && isAt(data, end + 2, count)) return undefined
+  if (data.charCodeAt(end + 3) === letterD && isAt(data, end + 2, durableKey)) return undefined
   if (!isAt(data, timeEnd, typeStart) || !isAt(data, 0, idStart) || !isAt(data, idEnd, created)) return undefined
-  return data.includes(count, end) ? undefined : data.slice(start, end)
+  return data.includes(durableKey, end) ? undefined : data.slice(start, end)
 }

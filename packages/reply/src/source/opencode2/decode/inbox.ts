@@ -1,6 +1,6 @@
 import { isFields } from '../../../fields.ts'
 import { inEnglish } from '../../decode/check.ts'
-import { canonicalInput } from './canonical.ts'
+import { renameInputFields } from './canonical.ts'
 import { inboxSchema, type WirePrompt } from './schema.ts'
 
 /** An input that a session has not taken yet. */
@@ -13,9 +13,10 @@ export interface InboxRead {
   readonly createdAt: number | undefined
 }
 
+/** Converts a list of waiting inputs. Drops malformed ones. */
 export function toReadInbox(items: readonly unknown[]): readonly InboxRead[] {
   return items.flatMap((item) => {
-    const input = isFields(item) ? inboxSchema.safeParse(canonicalInput(item), inEnglish) : undefined
+    const input = isFields(item) ? inboxSchema.safeParse(renameInputFields(item), inEnglish) : undefined
     if (!input?.success) return []
     const { id, type, payload = {}, time } = input.data
     return [{ id, type, payload, createdAt: time?.created }]

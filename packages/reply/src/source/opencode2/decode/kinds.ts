@@ -3,11 +3,11 @@ import type { ReplyEvent } from '../../../event.ts'
 import type { Fields } from '../../../fields.ts'
 import { checkOf, inEnglish } from '../../decode/check.ts'
 import { previewNames } from './canonical.ts'
-import { readers } from './read.ts'
-import type { Context, WireType } from './reader.ts'
+import { eventBuilders } from './read.ts'
+import type { ReceivedFrame, WireType } from './reader.ts'
 import { eventSchemas } from './schema.ts'
 
-type FrameReader = (context: Context) => readonly ReplyEvent[] | z.core.$ZodError
+type FrameReader = (context: ReceivedFrame) => readonly ReplyEvent[] | z.core.$ZodError
 
 /** A known type of frame. */
 export interface FrameKind {
@@ -19,19 +19,20 @@ export interface FrameKind {
   readonly read: FrameReader | undefined
 }
 
-/** Finds a type by its name on the wire. Undefined for a type that concerns no reply. */
+/** Returns a type by its name on the wire. Undefined for a type that concerns no reply. */
 export function kindOf(type: string): FrameKind | undefined {
   return kinds.get(type)
 }
 
+/** Returns the reader of one type of frame. It returns the validation error if the data doesn't fit the schema. */
 function frameReaderOf<T extends WireType>(type: T): FrameReader {
   const schema = eventSchemas[type]
-  const read = readers[type]
+  const read = eventBuilders[type]
   // Data that fits needs no parsing, which would copy it.
-  const fits = checkOf(schema)
+  const isValid = checkOf(schema)
   return (context) => {
     const { data } = context.frame
-    if (fits(data)) return read(data as z.infer<(typeof eventSchemas)[T]>, context)
+    if (isValid(data)) return read(data as z.infer<(typeof eventSchemas)[T]>, context)
     const parsed = schema.safeParse(data, inEnglish)
     return parsed.success ? read(parsed.data as z.infer<(typeof eventSchemas)[T]>, context) : parsed.error
   }

@@ -77,7 +77,12 @@ export interface SessionMemory {
 
 /** State of sessions that events don't repeat. Drops the sessions without events for the longest time. */
 export interface Memory {
+  /**
+   * Returns a session's memory. Adds an empty one if there is none, and drops the session without events for the
+   * longest time if there are too many.
+   */
   of(sessionID: string): SessionMemory
+  /** Drops a session's memory. */
   forget(sessionID: string): void
   /** Call it when events may have been missed. Executions may have ended. */
   reconnected(): void
@@ -87,12 +92,13 @@ const maxSessions = 5000
 const maxPrompts = 100
 const maxMessages = 2000
 
+/** Creates a memory without sessions. */
 export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
   /** The last session that was looked up. It is mostly the next one too, and a comparison is faster than a lookup. */
   let last: SessionMemory | undefined
   return {
-    of,
+    of: memoryOf,
     forget: (sessionID) => {
       sessions.delete(sessionID)
       last = undefined
@@ -107,15 +113,17 @@ export function createMemory(): Memory {
     },
   }
 
-  function of(sessionID: string): SessionMemory {
+  /** Returns a session's memory as the newest one. Adds an empty one if there is none. */
+  function memoryOf(sessionID: string): SessionMemory {
     if (last?.info.sessionID === sessionID) return last
-    last = sessions.get(sessionID) ?? freshOf(sessionID)
+    last = sessions.get(sessionID) ?? emptyMemory(sessionID)
     setNewest(sessions, { key: sessionID, value: last, max: maxSessions })
     return last
   }
 }
 
-function freshOf(sessionID: string): SessionMemory {
+/** Returns the memory of a session that nothing is known of. */
+function emptyMemory(sessionID: string): SessionMemory {
   return {
     info: { sessionID },
     isKnown: false,
@@ -138,8 +146,8 @@ function freshOf(sessionID: string): SessionMemory {
   }
 }
 
-/** Stores when a prompt was accepted. Drops the oldest if there are too many. */
-export function accept({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
+/** Stores when a prompt was accepted. Drops the oldest if there are too many. Does nothing without a time. */
+export function storeAcceptedAt({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
   if (at === undefined) return
   acceptedAt.set(messageID, at)
   if (acceptedAt.size <= maxPrompts) return
@@ -147,25 +155,30 @@ export function accept({ acceptedAt }: SessionMemory, messageID: string, at: num
   if (oldest !== undefined) acceptedAt.delete(oldest)
 }
 
-/** Stores a message and its place. Drops the oldest if there are too many. */
-export function noteMessage({ messageIDs }: SessionMemory, messageID: string): void {
+/** Stores a message's id as the newest. Drops the oldest if there are too many. */
+export function storeMessageID({ messageIDs }: SessionMemory, messageID: string): void {
   messageIDs.add(messageID)
   if (messageIDs.size <= maxMessages) return
   const [oldest] = messageIDs
   if (oldest !== undefined) messageIDs.delete(oldest)
 }
 
-/** Removes a message and all later ones. Returns their ids. */
-export function forgetFrom({ messageIDs }: SessionMemory, messageID: string): readonly string[] {
-  const known = [...messageIDs]
-  const at = known.indexOf(messageID)
-  const gone = at === -1 ? [messageID] : known.slice(at)
-  for (const id of gone) messageIDs.delete(id)
-  return gone
+/**
+ * Removes the ids of a message and all later ones, and returns them. Returns the message's own id if it isn't stored.
+ */
+export function removeMessagesFrom({ messageIDs }: SessionMemory, messageID: string): readonly string[] {
+  const ids = [...messageIDs]
+  const at = ids.indexOf(messageID)
+  const removed = at === -1 ? [messageID] : ids.slice(at)
+  for (const id of removed) messageIDs.delete(id)
+  return removed
 }
 
-/** Returns the session that missed stored events before this one. Undefined in nearly all cases. */
-export function missedBefore({ type, data, seq }: Frame, memory: Memory): string | undefined {
+/**
+ * Stores the number of a stored event. Returns its session's id if events before it are missing, and undefined in
+ * nearly all cases.
+ */
+export function checkSequence({ type, data, seq }: Frame, memory: Memory): string | undefined {
   const { sessionID } = data
   if (seq === undefined || typeof sessionID !== 'string' || type === 'session.deleted') return undefined
   const session = memory.of(sessionID)
@@ -174,10 +187,13 @@ export function missedBefore({ type, data, seq }: Frame, memory: Memory): string
   session.seq = type === 'session.forked' ? undefined : Math.max(seq, before ?? seq)
   session.lastSeq = session.seq
   const missing = before === undefined ? 0 : seq - before - 1
-  return missing > (hasUnsent(type) ? 1 : 0) ? sessionID : undefined
+  return missing > (followsUnsentEvent(type) ? 1 : 0) ? sessionID : undefined
 }
 
-/** The usage of a call for a title or a summary is stored right before its result, and not sent. */
-function hasUnsent(type: string): boolean {
+/**
+ * Whether the server stores an event right before this type that it doesn't send: the usage of a call for a title or a
+ * summary.
+ */
+function followsUnsentEvent(type: string): boolean {
   return type === 'session.renamed' || type === 'session.compaction.ended' || type === 'session.compaction.failed'
 }

@@ -24,10 +24,12 @@ import type { errorSchema, fileSchema, modelSchema, tokensSchema } from './schem
 
 type Kind = 'text' | 'reasoning'
 
+/** Returns the id of a text or thought, by its ordinal within the message's parts of that kind. */
 export function textPartID(messageID: string, kind: Kind, ordinal: number): string {
   return `${messageID}.${kind}.${ordinal}`
 }
 
+/** Returns the id of a tool call's part. */
 export function toolPartID(messageID: string, callID: string): string {
   return `${messageID}.tool.${callID}`
 }
@@ -41,6 +43,7 @@ export interface TextFields {
   readonly raw: unknown
 }
 
+/** Builds the part of a text or thought. */
 export function toTextPart({ messageID, kind, ordinal, text, status, raw }: TextFields): TextPart | ReasoningPart {
   const id = textPartID(messageID, kind, ordinal)
   // Literals, as in version 1 (see `reduce/shape.ts`).
@@ -57,6 +60,7 @@ export interface ToolFields {
   readonly raw: unknown
 }
 
+/** Builds the part of a tool call. It is sealed once the call has completed or failed. */
 export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields): ToolPart {
   const isOver = state.status === 'completed' || state.status === 'error'
   const status = isOver ? 'sealed' : 'open'
@@ -73,13 +77,13 @@ export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields):
   }
 }
 
-/** A prompt's text, and its files. */
+/** Returns the parts of a prompt: its text unless that is empty, then its files. */
 export function toPromptParts(
   messageID: string,
   payload: { readonly text?: string | undefined; readonly files?: readonly z.infer<typeof fileSchema>[] | undefined },
 ): readonly (TextPart | FilePart)[] {
   const { text, files = [] } = payload
-  const texts = text === undefined || text === '' ? [] : [toPromptText(messageID, text)]
+  const texts = text === undefined || text === '' ? [] : [toFirstText(messageID, text)]
   return [
     ...texts,
     ...files.map((file, at): FilePart => {
@@ -100,24 +104,28 @@ export function toPromptParts(
   ]
 }
 
-function toPromptText(messageID: string, text: string): TextPart {
+/** Builds the sealed text of a message that has one. */
+function toFirstText(messageID: string, text: string): TextPart {
   return { id: `${messageID}.text.0`, messageID, status: 'sealed', raw: undefined, type: 'text', text }
 }
 
-/** Text that the server itself adds for the model, for example the end of a background sub-agent. */
+/** Builds a text that the server itself adds for the model, for example the end of a background sub-agent. */
 export function toSyntheticText(messageID: string, text: string): TextPart {
-  return { ...toPromptText(messageID, text), synthetic: true }
+  return { ...toFirstText(messageID, text), synthetic: true }
 }
 
 /**
  * Whether the server informs the model about itself, for example that a person moved work to the background. Such a
  * message begins no run. Only the ends of background work do, and they name what ended.
  */
-export function isNotice({ type, metadata }: { readonly type: string; readonly metadata?: unknown }): boolean {
+export function isServerNotice({ type, metadata }: { readonly type: string; readonly metadata?: unknown }): boolean {
   return type === 'synthetic' && !(isFields(metadata) && metadata.source !== undefined)
 }
 
-/** The step's usage. Replies add up their steps instead of using the session's totals. */
+/**
+ * Returns a step's usage as a part. Undefined if its cost or tokens are unknown. Replies add up their steps instead of
+ * using the session's totals.
+ */
 export function toStepFinish(
   messageID: string,
   step: {
@@ -132,21 +140,24 @@ export function toStepFinish(
   return { id, messageID, status: 'sealed', raw: undefined, type: 'step-finish', reason: finish, tokens, cost }
 }
 
+/** Converts a count of tokens. Absent numbers become 0. */
 export function toTokens(wire: z.infer<typeof tokensSchema>): Tokens {
   const { input, output, reasoning = 0, cache } = wire
   return { input, output, reasoning, cacheRead: cache?.read ?? 0, cacheWrite: cache?.write ?? 0 }
 }
 
+/** Converts a model. Undefined without one. */
 export function toModel(wire: z.infer<typeof modelSchema> | undefined): Model | undefined {
   return wire && { providerID: wire.providerID, modelID: wire.id }
 }
 
-/** Gives an interrupted step the error name of version 1. */
+/** Converts an error, with its message as one sentence. An interrupted step gets the error name of version 1. */
 export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyFailure {
   const name = wire?.type === 'aborted' ? 'MessageAbortedError' : (wire?.type ?? 'UnknownError')
   return { name, message: sentenceOf(wire?.message ?? ''), statusCode: wire?.status, retryable: undefined, raw: wire }
 }
 
+/** Whether the error means that the step or call was interrupted. */
 export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
   return wire?.type === 'aborted'
 }
@@ -156,13 +167,14 @@ export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined)
   return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
-/** A tool's output, as text. */
-export function outputOf(content: readonly { readonly text?: string | undefined }[] | undefined): string {
+/** Returns a tool's output as one text. */
+export function toOutputText(content: readonly { readonly text?: string | undefined }[] | undefined): string {
   return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
 }
 
 /**
- * The session that a sub-agent's tool names. The preview nests it. REST gives calls without metadata an empty object.
+ * Returns a call's metadata, with the session that a sub-agent's tool names on top, where the preview nests it.
+ * Undefined if it is empty, as in REST's calls without metadata.
  */
 export function toMetadata(
   metadata: Readonly<Record<string, unknown>> | undefined,
@@ -173,28 +185,31 @@ export function toMetadata(
   return isNested ? { ...metadata, sessionID: inner.sessionID } : metadata
 }
 
-/** A single literal, because all messages go through the same code (see `reduce/shape.ts`). */
-export function head(
+/**
+ * Builds a message without its parts. A single literal, because all messages go through the same code (see
+ * `reduce/shape.ts`).
+ */
+export function toHead(
   id: string,
   role: MessageHead['role'],
-  more: Partial<Omit<MessageHead, 'id' | 'role' | 'summary' | 'output'>>,
+  fields: Partial<Omit<MessageHead, 'id' | 'role' | 'summary' | 'output'>>,
 ): MessageHead {
   return {
     id,
     role,
     summary: false,
-    parentID: more.parentID,
-    createdAt: more.createdAt,
-    completedAt: more.completedAt,
-    finish: more.finish,
-    error: more.error,
-    tokens: more.tokens,
-    cost: more.cost,
+    parentID: fields.parentID,
+    createdAt: fields.createdAt,
+    completedAt: fields.completedAt,
+    finish: fields.finish,
+    error: fields.error,
+    tokens: fields.tokens,
+    cost: fields.cost,
     output: undefined,
-    agent: more.agent,
-    model: more.model,
-    raw: more.raw,
-    endsRun: more.endsRun,
+    agent: fields.agent,
+    model: fields.model,
+    raw: fields.raw,
+    endsRun: fields.endsRun,
   }
 }
 

@@ -2,8 +2,8 @@ import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import type { ToolState } from '../../../part.ts'
 import type { Call } from './memory.ts'
-import { isAborted, isDeclined, outputOf, type TextFields, toMetadata, toTextPart, toToolPart } from './part.ts'
-import type { Context, Readers } from './reader.ts'
+import { isAborted, isDeclined, type TextFields, toMetadata, toOutputText, toTextPart, toToolPart } from './part.ts'
+import type { Readers, ReceivedFrame } from './reader.ts'
 import type { eventSchemas } from './schema.ts'
 
 type PartType =
@@ -19,28 +19,31 @@ type PartType =
 
 /** Texts, thoughts and tool calls. Several may be open at once, and they may end late. */
 export const partReaders: Readers<PartType> = {
-  'session.text.started': (data, context) => text('text', data, { text: '', status: 'open' }, context),
-  'session.text.ended': (data, context) => text('text', data, { text: data.text, status: 'sealed' }, context),
-  'session.reasoning.started': (data, context) => text('reasoning', data, { text: '', status: 'open' }, context),
-  'session.reasoning.ended': (data, context) => text('reasoning', data, { text: data.text, status: 'sealed' }, context),
-  'session.tool.input.started': (data, context) => call(data, unknownCall(data.name), { status: 'pending' }, context),
+  'session.text.started': (data, context) => textPartEvent('text', data, { text: '', status: 'open' }, context),
+  'session.text.ended': (data, context) => textPartEvent('text', data, { text: data.text, status: 'sealed' }, context),
+  'session.reasoning.started': (data, context) =>
+    textPartEvent('reasoning', data, { text: '', status: 'open' }, context),
+  'session.reasoning.ended': (data, context) =>
+    textPartEvent('reasoning', data, { text: data.text, status: 'sealed' }, context),
+  'session.tool.input.started': (data, context) =>
+    toolPartEvent(data, newCall(data.name), { status: 'pending' }, context),
   'session.tool.called': (data, context) => {
-    const { tool, metadata } = callOf(data, context)
+    const { tool, metadata } = storedCall(data, context)
     const startedAt = context.frame.created
     const called = { tool, input: data.input, isCalled: true, metadata, startedAt }
-    return call(data, called, { status: 'running' }, context)
+    return toolPartEvent(data, called, { status: 'running' }, context)
   },
   'session.tool.progress': (data, context) => {
-    const { tool, input, isCalled, startedAt } = callOf(data, context)
-    const known = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
+    const { tool, input, isCalled, startedAt } = storedCall(data, context)
+    const call = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
     // A running call has its input, which a permission shows. If its beginning was missed, its input is unknown.
-    return call(data, known, { status: isCalled ? 'running' : 'pending' }, context)
+    return toolPartEvent(data, call, { status: isCalled ? 'running' : 'pending' }, context)
   },
   'session.tool.success': (data, context) => {
-    const output = outputOf(data.content)
+    const output = toOutputText(data.content)
     const metadata = toMetadata(data.metadata)
     const endedAt = context.frame.created
-    return call(data, callOf(data, context), { status: 'completed', output, metadata, endedAt }, context)
+    return toolPartEvent(data, storedCall(data, context), { status: 'completed', output, metadata, endedAt }, context)
   },
   'session.tool.failed': (data, context) => {
     const { error } = data
@@ -54,15 +57,16 @@ export const partReaders: Readers<PartType> = {
       endedAt: context.frame.created,
       interrupted: interruptedBy ? true : undefined,
     }
-    return call(data, callOf(data, context), state, context)
+    return toolPartEvent(data, storedCall(data, context), state, context)
   },
 }
 
-function text(
+/** Returns the event of a text's or a thought's part. */
+function textPartEvent(
   kind: 'text' | 'reasoning',
   { sessionID, assistantMessageID: messageID, ordinal }: z.infer<(typeof eventSchemas)['session.text.started']>,
   { text, status }: Pick<TextFields, 'text' | 'status'>,
-  { at, raw, frame }: Context,
+  { at, raw, frame }: ReceivedFrame,
 ): readonly ReplyEvent[] {
   const part = toTextPart({ messageID, kind, ordinal, text, status, raw: frame.wire })
   return [{ type: 'part', at, raw, sessionID, part }]
@@ -76,22 +80,25 @@ interface CallPlace {
   readonly id: string
 }
 
-function callOf({ sessionID, assistantMessageID, id }: CallPlace, { memory }: Context): Call {
-  return memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? unknownCall('unknown')
+/** Returns the stored call. One of the tool `unknown` if its beginning was missed. */
+function storedCall({ sessionID, assistantMessageID, id }: CallPlace, { memory }: ReceivedFrame): Call {
+  return memory.of(sessionID).calls.get(`${assistantMessageID} ${id}`) ?? newCall('unknown')
 }
 
-function unknownCall(tool: string): Call {
+/** Returns a call of this tool whose input isn't complete. */
+function newCall(tool: string): Call {
   return { tool, input: {}, isCalled: false, metadata: undefined, startedAt: undefined }
 }
 
-function call(
+/** Stores the call for later events, and returns the event of its part with this state. */
+function toolPartEvent(
   { sessionID, assistantMessageID: messageID, id: callID }: CallPlace,
-  known: Call,
+  call: Call,
   more: MoreState,
-  { at, raw, frame, memory }: Context,
+  { at, raw, frame, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
-  const { tool, input, metadata, startedAt } = known
-  memory.of(sessionID).calls.set(`${messageID} ${callID}`, known)
+  const { tool, input, metadata, startedAt } = call
+  memory.of(sessionID).calls.set(`${messageID} ${callID}`, call)
   const { status, output, error, endedAt, interrupted } = more
   const state: ToolState = {
     status,

@@ -4,12 +4,12 @@ import type { CompactionPart } from '../../../part.ts'
 import type { SummaryStep } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
-import { accept, forgetFrom, noteMessage, type SessionMemory, type Spent } from './memory.ts'
+import { removeMessagesFrom, type SessionMemory, type Spent, storeAcceptedAt, storeMessageID } from './memory.ts'
 import {
-  head,
   isAborted,
-  isNotice,
+  isServerNotice,
   toFailure,
+  toHead,
   toModel,
   toPromptParts,
   toStepFinish,
@@ -17,16 +17,16 @@ import {
   toTokens,
 } from './part.ts'
 import { partReaders } from './read-part.ts'
-import type { Context, Readers } from './reader.ts'
+import type { Readers, ReceivedFrame } from './reader.ts'
 import type { eventSchemas } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
 /** One reader per type, for data that fits its schema. */
-export const readers: Readers = {
-  'session.created': (data, context) => introduce(data.sessionID, data, context),
+export const eventBuilders: Readers = {
+  'session.created': (data, context) => storeNewSession(data.sessionID, data, context),
   // A fork is a root, however it names its origin.
-  'session.forked': (data, context) => introduce(data.sessionID, {}, context),
-  'session.renamed': ({ sessionID, title }, context) => changed(sessionID, { title }, context),
+  'session.forked': (data, context) => storeNewSession(data.sessionID, {}, context),
+  'session.renamed': ({ sessionID, title }, context) => updateSession(sessionID, { title }, context),
   'session.deleted': ({ sessionID }, { at, raw, memory }) => {
     memory.forget(sessionID)
     return [{ type: 'session-removed', at, raw, sessionID }]
@@ -35,7 +35,7 @@ export const readers: Readers = {
     const { type, payload } = item
     const session = memory.of(sessionID)
     session.inbox.set(inboxID, { type, text: payload?.text, files: payload?.files, metadata: payload?.metadata })
-    accept(session, inboxID, frame.created)
+    storeAcceptedAt(session, inboxID, frame.created)
     return []
   },
   'session.inbox.delivered': ({ sessionID, inboxID }, context) => {
@@ -44,21 +44,21 @@ export const readers: Readers = {
     // An input that was accepted before this client listened counts as a prompt, which most are. A read gets its text.
     const item = session.inbox.get(inboxID) ?? { type: 'user' }
     session.inbox.delete(inboxID)
-    if (item.type !== 'user' && (item.type !== 'synthetic' || isNotice(item))) return []
-    noteMessage(session, inboxID)
+    if (item.type !== 'user' && (item.type !== 'synthetic' || isServerNotice(item))) return []
+    storeMessageID(session, inboxID)
     session.promptID = inboxID
     session.compactions = 0
     // An input that waited behind a run and did not join it gets the time of its delivery, as over REST.
     const isFirst = session.execution === 'empty'
     const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
-    const stopped = session.isStopped ? end(session, context, { isSure: true }) : []
+    const stopped = session.isStopped ? endRun(session, context, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
-    const message = head(inboxID, 'user', { createdAt, raw: frame.wire })
+    const message = toHead(inboxID, 'user', { createdAt, raw: frame.wire })
     // The end was missed because the session was first read between the two runs.
     const events: ReplyEvent[] = [...stopped, { type: 'message', at, raw, sessionID, message }]
     for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
     // After the prompt, which may be the first sign that the previous run was lost.
-    return [...events, ...begin(session, context)]
+    return [...events, ...beginRun(session, context)]
   },
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
     memory.of(sessionID).inbox.delete(inboxID)
@@ -71,26 +71,26 @@ export const readers: Readers = {
     session.execution = 'empty'
     return []
   },
-  'session.execution.succeeded': ({ sessionID }, context) => end(context.memory.of(sessionID), context),
+  'session.execution.succeeded': ({ sessionID }, context) => endRun(context.memory.of(sessionID), context),
   'session.execution.failed': ({ sessionID, error }, context) => {
     const { at, raw, frame, memory } = context
     const failed = { type: 'error', at, raw, sessionID, happenedAt: frame.created, error: toFailure(error) } as const
-    return [failed, ...end(memory.of(sessionID), context, { isSure: true })]
+    return [failed, ...endRun(memory.of(sessionID), context, { isSure: true })]
   },
-  'session.execution.interrupted': ({ sessionID, reason }, context) => interrupted(sessionID, reason, context),
+  'session.execution.interrupted': ({ sessionID, reason }, context) => interruptRun(sessionID, reason, context),
   'session.step.started': (data, context) => {
     const { sessionID, assistantMessageID: id, agent, started } = data
     const { at, raw, frame, memory } = context
     const session = memory.of(sessionID)
     session.isRejected = false
-    noteMessage(session, id)
+    storeMessageID(session, id)
     // A step that starts again replaces one without output, and keeps its time.
     const createdAt = session.steps.get(id)?.createdAt ?? started ?? frame.created
     const { promptID: parentID } = session
     session.steps.set(id, { agent, createdAt, parentID })
     const model = toModel(data.model)
-    const message = head(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.wire })
-    return [...begin(session, context), { type: 'message', at, raw, sessionID, message }]
+    const message = toHead(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.wire })
+    return [...beginRun(session, context), { type: 'message', at, raw, sessionID, message }]
   },
   'session.step.ended': (data, context) => endStep(data, undefined, context),
   'session.step.failed': (data, context) => {
@@ -108,7 +108,7 @@ export const readers: Readers = {
   ],
   // A compaction that a person requests is a separate execution and not part of a run.
   'session.usage.updated': (data, { memory }) => {
-    noteSpent(memory.of(data.sessionID), data)
+    storeSpent(memory.of(data.sessionID), data)
     return []
   },
   'session.compaction.started': ({ sessionID, reason, inputID }, { at, raw, frame, memory }) => {
@@ -116,23 +116,23 @@ export const readers: Readers = {
     // If the server starts the compaction, its message has the id of this event, as REST shows.
     const messageID = inputID ?? frame.id?.replace(/^evt_/, 'msg_')
     session.summary = messageID === undefined ? undefined : { messageID, call: undefined }
-    const part = reason === 'manual' ? undefined : beginCompaction(session)
+    const part = reason === 'manual' ? undefined : countCompaction(session)
     return part ? [{ type: 'part', at, raw, sessionID, part }] : []
   },
   'session.compaction.ended': ({ sessionID }, { at, raw, memory }) => [
-    { type: 'compacted', at, raw, sessionID, summary: endCompaction(memory.of(sessionID)) },
+    { type: 'compacted', at, raw, sessionID, summary: takeSummaryUsage(memory.of(sessionID)) },
   ],
   'session.compaction.failed': ({ sessionID }, { at, raw, memory }) => {
     memory.of(sessionID).summary = undefined
-    const part = compactionOf(memory.of(sessionID))
+    const part = newestCompaction(memory.of(sessionID))
     return part ? [{ type: 'part-removed', at, raw, sessionID, messageID: part.messageID, partID: part.id }] : []
   },
   'session.revert.staged': ({ sessionID, revert }, context) =>
-    changed(sessionID, { revertedTo: revert.messageID }, context),
-  'session.revert.cleared': ({ sessionID }, context) => changed(sessionID, { revertedTo: undefined }, context),
+    updateSession(sessionID, { revertedTo: revert.messageID }, context),
+  'session.revert.cleared': ({ sessionID }, context) => updateSession(sessionID, { revertedTo: undefined }, context),
   'session.revert.committed': ({ sessionID, to }, context) => [
-    ...changed(sessionID, { revertedTo: undefined }, context),
-    ...forgetFrom(context.memory.of(sessionID), to).map(
+    ...updateSession(sessionID, { revertedTo: undefined }, context),
+    ...removeMessagesFrom(context.memory.of(sessionID), to).map(
       (messageID): ReplyEvent => ({ type: 'message-removed', at: context.at, raw: context.raw, sessionID, messageID }),
     ),
   ],
@@ -168,42 +168,52 @@ export const readers: Readers = {
   },
 }
 
-function introduce(
+/** Stores a new session and returns its event. */
+function storeNewSession(
   sessionID: string,
   wire: Parameters<typeof toSessionInfo>[0],
-  { at, raw, frame, memory }: Context,
+  { at, raw, frame, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
   const session = memory.of(sessionID)
   const info = toSessionInfo(wire, sessionID)
   session.info = info.directory === undefined ? { ...info, directory: frame.directory } : info
   session.isKnown = true
-  return [sessionEvent(session.info, at, raw)]
+  return [toSessionEvent(session.info, at, raw)]
 }
 
-function sessionEvent(info: SessionMemory['info'], at: number, raw: unknown): ReplyEvent {
+/** Returns the event with a session's fields. */
+function toSessionEvent(info: SessionMemory['info'], at: number, raw: unknown): ReplyEvent {
   const { sessionID, parentID, title, directory, createdAt, revertedTo } = info
   return { type: 'session', at, raw, sessionID, parentID, title, directory, createdAt, revertedTo }
 }
 
-/** Skips a session that was never introduced, because a `session` event without its parent would make it a root. */
-function changed(
+/**
+ * Stores the changed fields and returns the session's event. Empty for a session that was never introduced, because an
+ * event without its parent would make it a root.
+ */
+function updateSession(
   sessionID: string,
-  more: Partial<SessionMemory['info']>,
-  { at, raw, memory }: Context,
+  fields: Partial<SessionMemory['info']>,
+  { at, raw, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
   const session = memory.of(sessionID)
-  session.info = { ...session.info, ...more }
-  return session.isKnown ? [sessionEvent(session.info, at, raw)] : []
+  session.info = { ...session.info, ...fields }
+  return session.isKnown ? [toSessionEvent(session.info, at, raw)] : []
 }
 
-function begin(session: SessionMemory, { at, raw }: Context): readonly ReplyEvent[] {
+/** Returns `busy` at the first prompt or step of an execution. Empty from then on. */
+function beginRun(session: SessionMemory, { at, raw }: ReceivedFrame): readonly ReplyEvent[] {
   if (session.execution === 'ran') return []
   session.execution = 'ran'
   return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'busy' }]
 }
 
-/** Ends a run. An execution that ran nothing has no run to end, unless it failed. */
-function end(session: SessionMemory, { at, raw, frame }: Context, { isSure = false } = {}): readonly ReplyEvent[] {
+/** Forgets the execution's calls and steps, and returns `idle`. Empty if the execution ran nothing, unless `isSure`. */
+function endRun(
+  session: SessionMemory,
+  { at, raw, frame }: ReceivedFrame,
+  { isSure = false } = {},
+): readonly ReplyEvent[] {
   const isEmpty = session.execution === 'empty'
   session.execution = 'unseen'
   session.isRejected = false
@@ -215,10 +225,11 @@ function end(session: SessionMemory, { at, raw, frame }: Context, { isSure = fal
 }
 
 /**
- * Whether a person stopped the run. A rejection and a canceled form interrupt their run as a "shutdown" too. After any
- * other shutdown, only a resumed run would show the end.
+ * Ends the run and returns its events. It is aborted if a person stopped it, and lost after a shutdown, which only a
+ * resumed run would show. A rejection and a canceled form interrupt their run as a "shutdown" too, which is a normal
+ * end.
  */
-function interrupted(sessionID: string, reason: string, context: Context): readonly ReplyEvent[] {
+function interruptRun(sessionID: string, reason: string, context: ReceivedFrame): readonly ReplyEvent[] {
   const { at, raw, frame, memory } = context
   const session = memory.of(sessionID)
   const isStopped = reason === 'shutdown' && session.isRejected
@@ -227,59 +238,66 @@ function interrupted(sessionID: string, reason: string, context: Context): reado
   return [
     ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
     ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
-    ...end(session, context),
+    ...endRun(session, context),
   ]
 }
 
+/** Returns the events of a step that has ended: its usage, if known, and its completed message. */
 function endStep(
   data: z.infer<(typeof eventSchemas)['session.step.ended']>,
   error: MessageHead['error'],
-  { at, raw, frame, memory }: Context,
+  { at, raw, frame, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
   const { sessionID, assistantMessageID: id, finish, cost } = data
   const tokens = data.tokens && toTokens(data.tokens)
   const { agent, createdAt, parentID } = memory.of(sessionID).steps.get(id) ?? {}
   const { created: completedAt } = frame
   const step = { agent, createdAt, parentID, completedAt, finish, cost, tokens, error, raw: frame.wire }
-  const message: ReplyEvent = { type: 'message', at, raw, sessionID, message: head(id, 'assistant', step) }
+  const message: ReplyEvent = { type: 'message', at, raw, sessionID, message: toHead(id, 'assistant', step) }
   const part = toStepFinish(id, { finish, cost, tokens })
   return part ? [{ type: 'part', at, raw, sessionID, part }, message] : [message]
 }
 
-/** The next compaction of a run, as a part of the prompt that it works on, because the wire has no id for it. */
-function beginCompaction(session: SessionMemory): CompactionPart | undefined {
+/**
+ * Counts the run's next compaction and returns it, as a part of the prompt that it works on, because the wire has no id
+ * for it. Undefined if the prompt is unknown.
+ */
+function countCompaction(session: SessionMemory): CompactionPart | undefined {
   session.compactions += 1
-  return compactionOf(session)
+  return newestCompaction(session)
 }
 
-/** The newest compaction of the run. Undefined if there was none, or the prompt is unknown. */
-function compactionOf({ promptID: messageID, compactions }: SessionMemory): CompactionPart | undefined {
+/** Returns the newest compaction of the run. Undefined if there was none, or the prompt is unknown. */
+function newestCompaction({ promptID: messageID, compactions }: SessionMemory): CompactionPart | undefined {
   if (messageID === undefined || compactions === 0) return undefined
   const id = `${messageID}.compaction.${compactions - 1}`
   return { id, messageID, status: 'sealed', raw: undefined, type: 'compaction', auto: true }
 }
 
-/** Stores the session's new total. Only the difference to the previous total is the cost of a call. */
-function noteSpent(
+/**
+ * Stores the session's new total, and during a compaction the difference to the previous total as the cost of its call.
+ */
+function storeSpent(
   session: SessionMemory,
   { cost, tokens }: z.infer<(typeof eventSchemas)['session.usage.updated']>,
 ): void {
   const spent = { cost, tokens: toTokens(tokens) }
-  if (session.summary && session.spent) session.summary.call = minus(spent, session.spent)
+  if (session.summary && session.spent) session.summary.call = subtractSpent(spent, session.spent)
   session.spent = spent
 }
 
 /**
- * The usage of the call that wrote the summary. It is included in the total before the compaction's end. Undefined if
- * it is unknown.
+ * Forgets the running compaction and returns the usage of the call that wrote its summary. Undefined if it is unknown.
+ * The total before the compaction's end includes it.
  */
-function endCompaction(session: SessionMemory): SummaryStep | undefined {
+function takeSummaryUsage(session: SessionMemory): SummaryStep | undefined {
   const { messageID, call } = session.summary ?? {}
   session.summary = undefined
   return messageID === undefined || call === undefined ? undefined : { messageID, ...call }
 }
 
-function minus({ cost, tokens }: Spent, before: Spent): Spent {
+/** Returns what was spent since an earlier total. */
+function subtractSpent({ cost, tokens }: Spent, before: Spent): Spent {
   return {
     // Rounds to a millionth of a cent, because a difference of two sums has digits that no price has.
     cost: Math.round((cost - before.cost) * 1e8) / 1e8,

@@ -8,8 +8,8 @@ type Schemas = typeof eventSchemas
 /** The type of an event that concerns a reply. */
 export type WireType = keyof Schemas
 
-/** What a reader gets besides the event's data. */
-export interface Context {
+/** The frame that a reader reads, and the memory of earlier ones. */
+export interface ReceivedFrame {
   /** When it was received, in ms since the epoch. */
   readonly at: number
   readonly raw: unknown
@@ -19,5 +19,5 @@ export interface Context {
 
 /** One reader per type of event. */
 export type Readers<T extends WireType = WireType> = {
-  readonly [K in T]: (data: z.infer<Schemas[K]>, context: Context) => readonly ReplyEvent[]
+  readonly [K in T]: (data: z.infer<Schemas[K]>, context: ReceivedFrame) => readonly ReplyEvent[]
 }

@@ -43,26 +43,29 @@ const form = new RegExp(
 )
 
 /**
- * Reads frames with deltas without parsing the whole of each. They make up most of a stream, and those of one part
- * differ only in their id, time and delta.
+ * Creates a reader of frames with deltas that doesn't parse the whole of each. They make up most of a stream, and those
+ * of one part differ only in their id, time and delta.
  */
 export function createRepeatedDeltas() {
   /** By the text that the frames of a part share. */
   const templates = new Map<string, Template>()
   let newest: Template | undefined
-  return { read }
+  return { read: readDelta }
 
-  /** Returns the event, received at `at`, in ms since the epoch. Undefined if the frame has to be parsed. */
-  function read(data: string, at: number): RepeatedDelta | undefined {
+  /**
+   * Returns the frame's event, received at `at`, in ms since the epoch, and makes its template the newest. Undefined if
+   * the frame has to be parsed.
+   */
+  function readDelta(data: string, at: number): RepeatedDelta | undefined {
     // One of the last units rules out most other frames. Cheap checks come first.
     if (data.charCodeAt(data.length - tail.length) !== quote) return undefined
     const idEnd = data.indexOf('"', idStart.length)
     const timeStart = idEnd + created.length
     const timeEnd = data.indexOf(',', timeStart)
-    const template = newest && isAt(data, timeEnd, newest.middle) ? newest : templateAt(data, timeEnd)
+    const template = newest && isAt(data, timeEnd, newest.middle) ? newest : storedTemplate(data, timeEnd)
     if (!template || !isAt(data, 0, idStart) || !isAt(data, idEnd, created)) return undefined
     if (!isAt(data, data.length - tail.length, tail)) return undefined
-    const time = timeIn(data, timeStart, timeEnd)
+    const time = wholeNumberIn(data, timeStart, timeEnd)
     const delta = stringIn(data, timeEnd + template.middle.length, data.length - tail.length)
     const id = stringIn(data, idStart.length - 1, idEnd)
     if (delta === undefined || id === undefined || time === undefined) return undefined
@@ -71,7 +74,7 @@ export function createRepeatedDeltas() {
     return {
       type: 'delta',
       at,
-      raw: rawOf(template, { id, time, delta }),
+      raw: toRawFrame(template, { id, time, delta }),
       sessionID,
       messageID,
       partID,
@@ -80,19 +83,26 @@ export function createRepeatedDeltas() {
     }
   }
 
-  function templateAt(data: string, timeEnd: number): Template | undefined {
+  /**
+   * Returns the template of a delta's frame, whose time ends here. Stores a new one. Undefined if the frame isn't a
+   * delta in the servers' form.
+   */
+  function storedTemplate(data: string, timeEnd: number): Template | undefined {
     if (!isAt(data, timeEnd, textDelta) && !isAt(data, timeEnd, reasoningDelta)) return undefined
     const middle = data.slice(timeEnd, data.indexOf(key, timeEnd) + key.length)
-    const known = templates.get(middle)
-    if (known) return known
-    const template = templateOf(middle)
+    const existing = templates.get(middle)
+    if (existing) return existing
+    const template = toTemplate(middle)
     if (template) setNewest(templates, { key: template.middle, value: template, max: maxParts })
     return template
   }
 }
 
-/** Undefined if the text doesn't have the form that servers write. */
-function templateOf(text: string): Template | undefined {
+/**
+ * Returns the template with this text between the time and the delta. Undefined if it doesn't have the form that
+ * servers write.
+ */
+function toTemplate(text: string): Template | undefined {
   const middle = copyText(text)
   const [, type, kind, directory, session, message, number] = form.exec(middle) ?? []
   if (type === undefined || session === undefined || message === undefined) return undefined
@@ -104,22 +114,23 @@ function templateOf(text: string): Template | undefined {
   return { middle, type, location, sessionID, messageID, ordinal, partID }
 }
 
-interface Own {
+interface OwnFields {
   readonly id: string
   readonly time: number
   readonly delta: string
 }
 
 /**
- * Returns the same as `JSON.parse`. Literals, because spreading the template takes half as long as parsing the frame.
+ * Returns the same as `JSON.parse` would for the frame. Literals, because spreading the template takes half as long as
+ * parsing the frame.
  */
-function rawOf({ type, location, sessionID, messageID, ordinal }: Template, { id, time, delta }: Own) {
+function toRawFrame({ type, location, sessionID, messageID, ordinal }: Template, { id, time, delta }: OwnFields) {
   const data = { sessionID, assistantMessageID: messageID, ordinal, delta }
   return location ? { id, created: time, type, location, data } : { id, created: time, type, data }
 }
 
-/** Undefined unless JSON allows it as a whole number, which excludes `01`. */
-function timeIn(data: string, from: number, to: number): number | undefined {
+/** Returns the number between these indexes. Undefined unless JSON allows it as a whole number, which excludes `01`. */
+function wholeNumberIn(data: string, from: number, to: number): number | undefined {
   let time = 0
   for (let at = from; at < to; at++) {
     const digit = data.charCodeAt(at) - zero

@@ -4,17 +4,17 @@ import { isFields } from '../../../fields.ts'
 import type { Part, ToolState } from '../../../part.ts'
 import { inEnglish } from '../../decode/check.ts'
 import type { MessageRead, SessionInfo } from '../../port.ts'
-import { type Seen, toPermission, toQuestion } from './ask.ts'
-import { canonicalForm, canonicalPermission } from './canonical.ts'
+import { type AskOrigin, toPermission, toQuestion } from './ask.ts'
+import { renameFormFields, renamePermissionFields } from './canonical.ts'
 import {
-  head,
   isAborted,
   isDeclined,
-  isNotice,
-  outputOf,
+  isServerNotice,
   toFailure,
+  toHead,
   toMetadata,
   toModel,
+  toOutputText,
   toPromptParts,
   toStepFinish,
   toSyntheticText,
@@ -33,35 +33,35 @@ import {
 } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
-/** Converts REST responses to the model. Reports and drops malformed items of a list, and keeps the rest. */
-
-/** The content of `{ data }`. */
+/** Returns the content of `{ data }`. Undefined for any other value. */
 export function dataIn(value: unknown): unknown {
   return isFields(value) ? value.data : undefined
 }
 
-/** The cursor of the next page in `{ data, cursor: { next } }`. */
+/** Returns the cursor of the next page in `{ data, cursor: { next } }`. Undefined on the last page. */
 export function nextIn(value: unknown): string | undefined {
   const cursor = isFields(value) && isFields(value.cursor) ? value.cursor.next : undefined
   return typeof cursor === 'string' ? cursor : undefined
 }
 
+/** Returns the list in `{ data }`. Empty for any other value. */
 export function listIn(value: unknown): readonly unknown[] {
   const data = dataIn(value)
   return Array.isArray(data) ? data : []
 }
 
-const kinds = new Set(['user', 'assistant', 'synthetic'])
-
 /**
  * The types of messages that belong to a reply: prompts, steps, and the ends of background work, which wake the
  * session. Other messages of the server, for example that the model was switched, don't.
  */
+const repliedTypes = new Set(['user', 'assistant', 'synthetic'])
+
+/** Converts a list of messages. Drops those that belong to no reply, and reports and drops malformed ones. */
 export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
   return items.flatMap((item) => {
-    if (isFields(item) && typeof item.type === 'string' && !kinds.has(item.type)) return []
+    if (isFields(item) && typeof item.type === 'string' && !repliedTypes.has(item.type)) return []
     const message = messageSchema.safeParse(item, inEnglish)
-    if (message.success) return isNotice(message.data) ? [] : [toMessage(message.data)]
+    if (message.success) return isServerNotice(message.data) ? [] : [toMessage(message.data)]
     const [issue] = message.error.issues
     const problem = `Left out a malformed message read over REST: ${issue?.path.join('.')}: ${issue?.message}`
     onError(new ReplyError('malformed', problem))
@@ -69,12 +69,13 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   })
 }
 
+/** Converts a prompt, a step or a synthetic text, with its parts. */
 function toMessage(wire: WireMessage): MessageRead {
   const { id, time } = wire
   if (wire.type === 'user')
-    return { head: head(id, 'user', { createdAt: time?.created, raw: wire }), parts: toPromptParts(id, wire) }
+    return { head: toHead(id, 'user', { createdAt: time?.created, raw: wire }), parts: toPromptParts(id, wire) }
   if (wire.type === 'synthetic') {
-    const message = head(id, 'user', { createdAt: time?.created, raw: wire })
+    const message = toHead(id, 'user', { createdAt: time?.created, raw: wire })
     return { head: message, parts: [toSyntheticText(id, wire.text)] }
   }
   const isOver = time?.completed !== undefined
@@ -86,7 +87,7 @@ function toMessage(wire: WireMessage): MessageRead {
   const cost = wire.cost ?? undefined
   const step = isOver ? toStepFinish(id, { finish, cost, tokens }) : undefined
   return {
-    head: head(id, 'assistant', {
+    head: toHead(id, 'assistant', {
       createdAt: time?.created,
       completedAt: time?.completed,
       agent: wire.agent,
@@ -98,16 +99,17 @@ function toMessage(wire: WireMessage): MessageRead {
       ...(isStopped && { endsRun: true as const }),
       raw: wire,
     }),
-    parts: [...toContent(wire, isOver), ...(step ? [step] : [])],
+    parts: [...toParts(wire, isOver), ...(step ? [step] : [])],
   }
 }
 
 /**
- * Adds what the server only reports in events: the prompt that a step answers, and which prompts joined a run. If a
- * prompt was accepted before the previous step ended, the same execution ran it, unless that failed or was stopped. It
- * then counts as asked during that step. The server only stores when it was delivered.
+ * Returns the messages with what the server only reports in events: the prompt that a step answers, and when a prompt
+ * was asked that joined a run. If a prompt was accepted before the previous step ended, the same execution ran it,
+ * unless that failed or was stopped. It then counts as asked during that step. The server only stores when it was
+ * delivered.
  */
-export function withJoined(
+export function addPromptTimes(
   messages: readonly MessageRead[],
   acceptedAt: ReadonlyMap<string, number>,
 ): readonly MessageRead[] {
@@ -125,20 +127,20 @@ export function withJoined(
   })
 }
 
-/** Whether the last step has a call that a person rejected, which ends its run. */
-export function isRejectedIn(messages: readonly MessageRead[]): boolean {
+/** Whether the last message has a call that a person rejected, which ends its run. */
+export function endsInRejection(messages: readonly MessageRead[]): boolean {
   return (
     messages.at(-1)?.parts.some(({ type, raw }) => type === 'tool' && isDeclined((raw as WireTool).state.error)) ??
     false
   )
 }
 
-/** An ordinal counts the parts of one kind. */
-function toContent(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: boolean): readonly Part[] {
+/** Converts a step's content. An ordinal counts the parts of one kind. */
+function toParts(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: boolean): readonly Part[] {
   const ordinals = { text: 0, reasoning: 0 }
   const messageID = wire.id
   return wire.content.map((item): Part => {
-    if (item.type === 'tool') return toTool(messageID, item)
+    if (item.type === 'tool') return toToolPartOf(messageID, item)
     const ordinal = ordinals[item.type]++
     // Deltas are not stored, so a text that is streaming is empty here.
     const isSealed = isOver || item.text !== ''
@@ -149,51 +151,58 @@ function toContent(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: bo
 
 const statuses = { streaming: 'pending', running: 'running', completed: 'completed', error: 'error' } as const
 
-function toTool(messageID: string, wire: WireTool): Part {
-  const { id: callID, name: tool, state: read, time } = wire
+/** Converts a tool call of a step. */
+function toToolPartOf(messageID: string, wire: WireTool): Part {
+  const { id: callID, name: tool, state: toolState, time } = wire
   const state: ToolState = {
-    status: statuses[read.status],
+    status: statuses[toolState.status],
     // While it streams, the input is unfinished JSON.
-    input: isFields(read.input) ? read.input : {},
-    output: read.status === 'completed' ? outputOf(read.content) : undefined,
-    error: read.status === 'error' ? (read.error?.message ?? '') : undefined,
-    ...(read.status === 'error' && isAborted(read.error) && !isDeclined(read.error) && { interrupted: true as const }),
-    metadata: toMetadata(read.metadata),
+    input: isFields(toolState.input) ? toolState.input : {},
+    output: toolState.status === 'completed' ? toOutputText(toolState.content) : undefined,
+    error: toolState.status === 'error' ? (toolState.error?.message ?? '') : undefined,
+    ...(toolState.status === 'error' &&
+      isAborted(toolState.error) &&
+      !isDeclined(toolState.error) && { interrupted: true as const }),
+    metadata: toMetadata(toolState.metadata),
     startedAt: time?.ran,
     endedAt: time?.completed,
   }
   return toToolPart({ messageID, callID, tool, state, raw: wire })
 }
 
-/** A session in a response. Undefined if it isn't one. */
+/** Converts a session in a response. Undefined if it isn't one. */
 export function toReadSession(value: unknown): SessionInfo | undefined {
   const session = sessionSchema.safeParse(value, inEnglish)
   return session.success ? toSessionInfo(session.data, session.data.id) : undefined
 }
 
+/** Converts a list of sessions. Drops malformed ones. */
 export function toReadSessions(items: readonly unknown[]): readonly SessionInfo[] {
   return items.flatMap((item) => toReadSession(item) ?? [])
 }
 
-export function toReadPermissions(items: readonly unknown[], seen: Seen): readonly Ask[] {
+/** Converts a list of permissions. Drops malformed ones. */
+export function toReadPermissions(items: readonly unknown[], seen: AskOrigin): readonly Ask[] {
   return items.flatMap((item) => {
-    const permission = isFields(item) ? permissionSchema.safeParse(canonicalPermission(item), inEnglish) : undefined
+    const permission = isFields(item) ? permissionSchema.safeParse(renamePermissionFields(item), inEnglish) : undefined
     return permission?.success ? [toPermission(permission.data, seen)] : []
   })
 }
 
+/** Returns the valid forms of a list. Drops malformed ones. */
 export function toReadForms(items: readonly unknown[]): readonly WireForm[] {
   return items.flatMap((item) => {
-    const form = isFields(item) ? formSchema.safeParse(canonicalForm(item), inEnglish) : undefined
+    const form = isFields(item) ? formSchema.safeParse(renameFormFields(item), inEnglish) : undefined
     return form?.success ? [form.data] : []
   })
 }
 
-export function toReadQuestions(forms: readonly WireForm[], seen: Seen): readonly Ask[] {
+/** Converts forms to asks. */
+export function toReadQuestions(forms: readonly WireForm[], seen: AskOrigin): readonly Ask[] {
   return forms.map((form) => toQuestion(form, seen))
 }
 
-/** The ids of the running sessions. */
+/** Returns the ids of the running sessions. Empty if the response has none. */
 export function toReadActive(value: unknown): readonly string[] {
   const data = dataIn(value)
   return isFields(data) ? Object.keys(data) : []

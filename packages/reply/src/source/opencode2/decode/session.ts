@@ -2,7 +2,7 @@ import type * as z from 'zod/mini'
 import type { SessionInfo } from '../../port.ts'
 import type { sessionFieldsSchema } from './schema.ts'
 
-/** Converts a session's own fields. */
+/** Converts a session's own fields, under this id. */
 export function toSessionInfo(wire: z.infer<typeof sessionFieldsSchema>, sessionID: string): SessionInfo {
   const { parentID, title, location, time, revert } = wire
   return {

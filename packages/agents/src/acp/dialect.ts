@@ -27,6 +27,8 @@ export interface Dialect {
   readonly methods: { readonly login: string; readonly open: string }
   /** Returns the value of a setting for `session/set_config_option`. */
   settingOf(value: string): object
+  /** The field that asks for the history of a session when it is opened. Undefined if the history can't be read here. */
+  readonly replaying: object | undefined
   /** Converts the MCP servers of a session. */
   serversOf(servers: readonly McpServer[]): readonly object[]
 }
@@ -40,6 +42,7 @@ const version1: Dialect = {
   askedCall: askedCallV1,
   methods: { login: 'authenticate', open: 'session/load' },
   settingOf: (value) => ({ value }),
+  replaying: undefined,
   serversOf: (servers) => servers,
 }
 
@@ -52,6 +55,7 @@ const version2: Dialect = {
   askedCall: askedCallV2,
   methods: { login: 'auth/login', open: 'session/resume' },
   settingOf: (value) => ({ type: 'id', value }),
+  replaying: { replayFrom: { type: 'start' } },
   // Only version 1 leaves out the type of a program.
   serversOf: (servers) => servers.map((server) => ('type' in server ? server : { ...server, type: 'stdio' })),
 }

@@ -6,8 +6,10 @@ import {
   type CreateInput,
   createLocalAgent,
   type LocalEnding,
+  type LocalHistory,
   type LocalRun,
   type SessionInfo,
+  type SessionRef,
   type Source,
   type SourcePrompt,
 } from '@reply/core/source'
@@ -20,7 +22,9 @@ import { readPromptEnd } from './decode/v1/prompt-end.ts'
 import { dialects } from './dialect.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { blocksOf } from './prompt.ts'
+import { createReplay, type Replay } from './replay.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
+import { listSessions } from './session-list.ts'
 import { createSessionStore } from './session-store.ts'
 import { createSubagents } from './subagents.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
@@ -72,6 +76,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   )
   /** Sessions that are being loaded: the agent repeats their history. */
   const loading = new Set<string>()
+  /** The sessions that are being read. */
+  const replays = new Map<string, Replay>()
   const canceled = new WeakSet<LocalRun>()
   /** The unknown kinds of updates that were reported. */
   const unknownKinds = new Set<string>()
@@ -107,6 +113,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       return { sessionID, directory, title }
     },
     find: async (place) => await load(place.sessionID, place.directory ?? cwd),
+    read,
+    sessions: async ({ directory, everywhere }) =>
+      running?.dialect.replaying
+        ? await listSessions(live(), everywhere === true ? undefined : (directory ?? cwd))
+        : [],
+    fork: async (place, messageID) => {
+      if (messageID !== undefined)
+        throw new ReplyError('unsupported', `${name} can only copy a whole session. Leave the message out.`)
+      return await fork(place.sessionID, local.session(place.sessionID)?.directory ?? cwd)
+    },
+    capabilities: () => ({ canRead: running?.agent.loadsSessions === true && running.dialect.replaying !== undefined }),
     prompt,
     cancel: async (run, aborted) => {
       canceled.add(run)
@@ -238,6 +255,38 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return { sessionID, directory }
   }
 
+  /** Reads what a session of an earlier process holds. The agent repeats it as updates before it answers. */
+  async function read({ sessionID, directory = cwd }: SessionRef, history: LocalHistory): Promise<void> {
+    const { connection, dialect, opened } = live()
+    const replay = createReplay(history, () => sessions.beginRun(sessionID), endRun)
+    replays.set(sessionID, replay)
+    try {
+      const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
+      const all = { ...params, ...dialect.replaying }
+      sessions.open(sessionID, await connection.call(dialect.methods.open, all))
+      opened.add(sessionID)
+    } finally {
+      replays.delete(sessionID)
+    }
+    const run = replay.finish()
+    if (run) turns.resume(run)
+    else subagents.abortBelow(sessionID)
+  }
+
+  /** Copies a session and returns the copy. Rejects with `unsupported` if the agent can't. */
+  async function fork(sessionID: string, directory: string): Promise<SessionInfo> {
+    const { agent, connection, dialect, opened } = live()
+    if (!agent.forksSessions) throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
+    const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
+    const response = await connection.call('session/fork', params)
+    const copyID = readSessionID(response)
+    if (copyID === undefined)
+      throw new ReplyError('malformed', `${name} copied a session without an id. Update the agent.`)
+    opened.add(copyID)
+    sessions.open(copyID, response)
+    return { sessionID: copyID, directory }
+  }
+
   /**
    * Applies a prompt's settings before it is sent: the agent as the session's mode, the model and its variant as
    * settings. Throws `unsupported` if the agent doesn't offer one of them.
@@ -344,13 +393,16 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (loading.has(sessionID)) return
     if (decoded.reason !== undefined) wakes.explain(sessionID, decoded.reason)
     if (begins) wakes.begin(sessionID)
+    const replay = replays.get(sessionID)
+    replay?.take(decoded)
     // Its prompt may come in its own session.
     if (decoded.message) subagents.receive(decoded.message)
     else if (decoded.outputs || decoded.subagent) subagents.begin(sessionID)
     const session = local.session(sessionID)
     if (!session && (decoded.outputs || decoded.subagent)) return reportUnknown(sessionID)
     // The states of a sub-agent also come with its parent's updates.
-    if (decoded.state && session && session.parentID === undefined) turns.update(sessionID, decoded.state)
+    const isRoot = session !== undefined && session.parentID === undefined
+    if (decoded.state && isRoot && !replay) turns.update(sessionID, decoded.state)
     if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
     if (decoded.outputs) local.run(sessionID)?.write(...decoded.outputs)
     if (decoded.endsTurn) wakes.end(sessionID)

@@ -12,6 +12,8 @@ export interface Turns {
   accept(run: LocalRun): void
   /** The agent has refused the prompt. Ends the run. */
   refuse(run: LocalRun, ending: LocalEnding): void
+  /** The session still does the work of a run that began in an earlier process. */
+  resume(run: LocalRun): void
   /** Begins or ends the work of a session. */
   update(sessionID: string, state: DecodedState): void
 }
@@ -48,6 +50,7 @@ export function createTurns(
       change(run.sessionID, (work) => withoutWaiting(work, run))
       end(run, ending)
     },
+    resume: (run) => change(run.sessionID, ({ waiting }) => ({ waiting, run, isWorking: true })),
     update: (sessionID, state) => (state.type === 'running' ? begin(sessionID) : finish(sessionID, state)),
   }
 

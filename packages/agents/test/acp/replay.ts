@@ -17,26 +17,24 @@ export function readRecording(name: string, agent = 'opencode-1.18.33'): readonl
   return lines.map((line): Line => JSON.parse(line))
 }
 
+interface Replayed {
+  readonly client: AcpClient
+  readonly sent: readonly Line['message'][]
+  /** A client of the next process that was recorded. */
+  readonly restart: () => AcpClient
+}
+
 /** The default of `quietMs`. */
 const quietMs = 10_000
 
 /** A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. */
-export function replayed(
-  name: string,
-  agent?: string,
-  protocol?: AcpOptions['protocol'],
-): { readonly client: AcpClient; readonly sent: readonly Line['message'][] } {
+export function replayed(name: string, agent?: string, protocol?: AcpOptions['protocol']): Replayed {
   const lines = readRecording(name, agent)
   const sent: Line['message'][] = []
-  let at = 0
-  const fake = createFake((message: Line['message']) => {
-    sent.push(message)
-    goOn()
-  })
   const clock: Clock = { ...systemClock, after }
   const options = { command: 'opencode', cwd: '/project', files: 'none', protocol, clock, quietMs } as const
-  const source = createAcpSource(toSettings(options), async () => fake.transport)
-  return { client: clientOf(source, options), sent }
+  let at = 0
+  return { client: start(), sent, restart }
 
   /** The recorded silence of the agent is over once nothing of it is left to send for some turns of the loop. */
   function after(delayMs: number, run: () => void): () => void {
@@ -55,11 +53,31 @@ export function replayed(
     }
   }
 
-  function goOn(): void {
-    for (let line = lines[at]; line; line = lines[at]) {
-      if (line.from === 'client' && !sent.some((message) => isSame(message, line.message))) return
-      at += 1
-      if (line.from === 'agent') fake.say(line.message)
+  function restart(): AcpClient {
+    at = lines.findIndex(({ message }, index) => index > 0 && message.method === 'initialize')
+    return start()
+  }
+
+  function start(): AcpClient {
+    const heard: Line['message'][] = []
+    const fake = createFake((message: Line['message']) => {
+      sent.push(message)
+      heard.push(message)
+      goOn()
+    })
+    return clientOf(
+      createAcpSource(toSettings(options), async () => fake.transport),
+      options,
+    )
+
+    function goOn(): void {
+      for (let line = lines[at]; line; line = lines[at]) {
+        const isNextProcess = at > 0 && line.message.method === 'initialize' && heard.length > 1
+        if (isNextProcess) return
+        if (line.from === 'client' && !heard.some((message) => isSame(message, line.message))) return
+        at += 1
+        if (line.from === 'agent') fake.say(line.message)
+      }
     }
   }
 }

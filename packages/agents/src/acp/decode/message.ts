@@ -40,6 +40,10 @@ export interface AcpAgent {
   readonly protocolVersion: number
   /** Whether it can load a session of an earlier process. */
   readonly loadsSessions: boolean
+  /** Whether it lists the sessions of earlier processes. */
+  readonly listsSessions: boolean
+  /** Whether it copies sessions. */
+  readonly forksSessions: boolean
   /** Whether it connects to MCP servers over HTTP. */
   readonly mcpOverHttp: boolean
   /** Whether prompts may hold images. */
@@ -65,6 +69,8 @@ function readInitializeV1(response: unknown): AcpAgent | undefined {
     version: agentInfo?.version ?? undefined,
     protocolVersion,
     loadsSessions: agentCapabilities?.loadSession === true,
+    listsSessions: Boolean(agentCapabilities?.sessionCapabilities?.list),
+    forksSessions: Boolean(agentCapabilities?.sessionCapabilities?.fork),
     mcpOverHttp: agentCapabilities?.mcpCapabilities?.http === true,
     image: rights?.image === true,
     audio: rights?.audio === true,
@@ -82,6 +88,8 @@ function readInitializeV2(response: unknown): AcpAgent | undefined {
     version: info.version ?? undefined,
     protocolVersion,
     loadsSessions: Boolean(capabilities?.session),
+    listsSessions: Boolean(capabilities?.session),
+    forksSessions: Boolean(capabilities?.session?.fork),
     mcpOverHttp: Boolean(mcp?.http),
     image: Boolean(prompt?.image),
     audio: Boolean(prompt?.audio),

@@ -76,6 +76,7 @@ export const initializeResponse = z.object({
   agentCapabilities: z
     .object({
       loadSession: z.boolean().nullish(),
+      sessionCapabilities: z.object({ list: z.unknown(), fork: z.unknown() }).partial().nullish(),
       mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),
       promptCapabilities: z
         .object({ image: z.boolean().nullish(), audio: z.boolean().nullish(), embeddedContext: z.boolean().nullish() })
@@ -85,3 +86,8 @@ export const initializeResponse = z.object({
 })
 
 export const sessionID = z.object({ sessionId: z.string() })
+
+export const sessionList = z.object({
+  sessions: z.array(z.object({ sessionId: z.string(), cwd: z.string(), title: text, updatedAt: text })),
+  nextCursor: text,
+})

@@ -51,6 +51,8 @@ export function scriptedV2(
       switch (message.method) {
         case 'initialize':
           return answer({ protocolVersion: 2, info: { name: 'scripted' }, capabilities: { session: {} } })
+        case 'session/list':
+          return answer({ sessions: [] })
         case 'session/new':
           return answer({ sessionId: 'ses_1', configOptions })
         case 'session/prompt': {

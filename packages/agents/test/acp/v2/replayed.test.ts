@@ -13,8 +13,8 @@ type Recorded = (typeof agents)[number]
 
 /** Replays a scene. `sent` is what the client sent, `wanted` what it sent when the scene was recorded. */
 async function replay({ recorded, mode }: Pick<Recorded, 'recorded' | 'mode'>, { name, play }: SceneV2) {
-  const { client, sent } = replayed(name, recorded, 2)
-  const replies = await play({ client, directory: '/project' }, mode)
+  const { client, sent, restart } = replayed(name, recorded, 2)
+  const replies = await play({ client, restart, directory: '/project' }, mode)
   const details = client.details(replies[0]?.sessionID ?? '')
   await client.close()
   const wanted = readRecording(name, recorded).flatMap(({ from, message }) => (from === 'client' ? [message] : []))
@@ -147,6 +147,16 @@ describe.each(agents)('version 2 with $recorded', (recorded) => {
       expect.objectContaining({ status: 'rejected', sessionID: reply.sessionID }),
     )
     expect(toolsOf(reply)).toMatchObject([{ state: { status: 'error' } }])
+  })
+
+  test('finds the run of a program that was killed, and goes on with its session', async () => {
+    const { replies } = await played('killed')
+    // Codex repeats the text that was cut off, and Claude does not. Neither says how a run ended.
+    expect(replies.map((reply) => [reply.prompt?.text, reply.outcome, textOf(reply)])).toEqual([
+      ['[scenario:abort] Go.', ...(isClaude ? ['aborted', ''] : ['completed', expect.stringContaining('never come')])],
+      ['[scenario:text] Go on.', 'completed', expect.stringContaining('Hello from C')],
+    ])
+    expect(replies[0]?.finish).toBe(isClaude ? undefined : 'unknown')
   })
 
   test('stops a sub-agent with its session', async () => {

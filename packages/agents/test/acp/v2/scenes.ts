@@ -11,8 +11,11 @@ import { deepScene, type SceneStage, subagentScenes, watch } from '../session-sc
 export interface SceneV2 {
   /** Also the recording's name. */
   readonly name: string
-  readonly play: (stage: SceneStage & { readonly client: AcpClient }, mode: string) => Promise<readonly Reply[]>
+  readonly play: (stage: StageV2, mode: string) => Promise<readonly Reply[]>
 }
+
+/** A stage whose agent can be started again. */
+export type StageV2 = SceneStage & { readonly client: AcpClient; readonly restart?: () => AcpClient }
 
 /** A scene of one prompt. */
 const onePrompt = (scene: Scene): SceneV2 => ({
@@ -54,6 +57,31 @@ const backgroundCommand: SceneV2 = {
   },
 }
 
+/** A program is killed in the middle of an answer. Its successor finds the run, and sends another prompt. */
+const killed: SceneV2 = {
+  name: 'killed',
+  play: async ({ client, restart, directory }, agent) => {
+    const watched = watch(client, directory)
+    const { sessionID } = await client.prompt({ text: '[scenario:tool] Go.', agent }).result
+    const text = '[scenario:abort] Go.'
+    const cut = client.prompt({ text, agent, sessionID }).result
+    await watched.seen((reply) => textOf(reply).includes('because'))
+    await client.close()
+    await cut.catch(() => {})
+    const successor = restart?.()
+    if (!successor) throw new Error('The stage can not restart its agent.')
+    await successor.ready
+    const found = await successor.resume({ sessionID, directory, messageID: 'msg_of_the_killed', text, at: 0 })
+    if (found.type !== 'found') throw new Error(`The run is ${found.type}.`)
+    const replies = [await found.stream.result]
+    replies.push(await successor.prompt({ text: '[scenario:text] Go on.', agent, sessionID }).result)
+    const sessions = await successor.sessions({ directory })
+    if (!sessions.some((session) => session.sessionID === sessionID)) throw new Error('The session is not listed.')
+    await successor.close()
+    return replies
+  },
+}
+
 /** The scenes of version 2, by agent and version. */
 export const agentsOfV2 = [
   ...['0.95.0', '0.101.0'].map(
@@ -71,6 +99,7 @@ export const agentsOfV2 = [
           deepScene,
           edit,
           backgroundCommand,
+          killed,
         ] as readonly SceneV2[],
       }) as const,
   ),
@@ -86,6 +115,7 @@ export const agentsOfV2 = [
           // The warning about the model is a notice.
           ...codexScenes.map((scene) => onePrompt(scene.name === 'abort' ? { ...scene, abortAt: 40 } : scene)),
           ...subagentScenes,
+          killed,
         ] as readonly SceneV2[],
       }) as const,
   ),

@@ -50,12 +50,13 @@ test('a prompt ends with the idle state after it was accepted', async () => {
   expect([reply.outcome, textOf(reply), reply.usage.input]).toEqual(['completed', 'An answer.', 12])
   expect(heard.map(({ method }) => method)).toEqual([
     'initialize',
+    'session/list',
     'session/new',
     'session/set_config_option',
     'session/prompt',
   ])
   expect(heard[0]?.params).toMatchObject({ protocolVersion: 2, info: { name: 'reply' }, clientInfo: { name: 'reply' } })
-  expect(heard[2]?.params).toEqual({ sessionId: 'ses_1', configId: 'mode', type: 'id', value: 'plan' })
+  expect(heard[3]?.params).toEqual({ sessionId: 'ses_1', configId: 'mode', type: 'id', value: 'plan' })
   await client.close()
 })
 

@@ -137,6 +137,7 @@ export const initializeResponse = z.object({
       session: z
         .object({
           prompt: z.object({ image: present, audio: present }).partial().nullish(),
+          fork: present.optional(),
           mcp: z.object({ http: present }).partial().nullish(),
         })
         .nullish(),

@@ -48,6 +48,7 @@ function appendText(blocks: PromptBlock[], text: string): void {
   else blocks.push({ type: 'text', text })
 }
 
+/** Converts a file to a picture or a document, by its content. */
 async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
   const { url, mime, filename } = file
   if (/^https?:/.test(url)) {

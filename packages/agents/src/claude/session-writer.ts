@@ -146,12 +146,14 @@ export function createSessionWriter(
     turn = { run: prompt.run, prompt, isConfirmed: true }
   }
 
+  /** Writes an event to the turn's run. Begins the turn if a prompt waits, and drops the event if there is none. */
   function writeToTurn(event: ClaudeEvent, raw: unknown): void {
     if (event.type === 'end') return endTurn(event)
     if (!turn && waiting.length > 0) beginTurn()
     if (turn) writeOutput(turn.run, event, raw)
   }
 
+  /** Ends the turn and its run. The prompt waits again if the turn was Claude Code's own. */
   function endTurn(event: Extract<ClaudeEvent, { readonly type: 'end' }>): void {
     if (!turn && waiting.length > 0) beginTurn()
     const ended = turn
@@ -244,6 +246,7 @@ export function createSessionWriter(
     else respond(event.requestID, { action: 'cancel' }).catch(() => {})
   }
 
+  /** Answers a permission request that no person can be asked about. */
   function denyRequest(requestID: string): void {
     respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
   }
@@ -295,6 +298,7 @@ export function createSessionWriter(
     }
   }
 
+  /** Remembers a task. Begins a child run if it is a sub-agent. */
   function startTask(event: Extract<ClaudeEvent, { type: 'task' }>, raw: unknown): void {
     const { taskID, callID, kind, title, text } = event
     const known = callID === undefined ? undefined : calls.get(callID)
@@ -317,6 +321,7 @@ export function createSessionWriter(
     known.run.write({ type: 'tool', callID, tool, state, raw })
   }
 
+  /** Forgets a task, and ends its child run. Keeps its summary as the reason of Claude Code's next turn. */
   function endTask({ taskID, outcome, summary }: Extract<ClaudeEvent, { type: 'task-ended' }>): void {
     const task = tasks.get(taskID)
     tasks.delete(taskID)
@@ -330,6 +335,7 @@ export function createSessionWriter(
     task?.run?.end(outcome === 'failed' ? { type: 'failed', error } : { type: outcome })
   }
 
+  /** Writes the tokens of the current model call, with what the turn cost. */
   function writeUsage(run: LocalRun, cost: number): void {
     if (!step) return
     const { usage, output, messageID } = step

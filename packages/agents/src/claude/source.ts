@@ -162,6 +162,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     return await opened
   }
 
+  /** Starts the session's process. Resumes the session if Claude Code knows it. */
   async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
     const original = begun.has(sessionID) ? undefined : forks.get(sessionID)
@@ -204,6 +205,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     }
   }
 
+  /** Starts Claude Code, and passes on its events and its end. */
   async function startClaude(
     session: readonly string[],
     directory: string | undefined,
@@ -231,6 +233,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     })
     return program
 
+    /** Reports a request of an unknown kind, and answers it with an error. */
     function refuseUnknown({ requestID, subtype }: Extract<ClaudeEvent, { readonly type: 'unknown-request' }>): void {
       const error = `"${subtype}" is not supported.`
       onError(

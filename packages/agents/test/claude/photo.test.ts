@@ -32,7 +32,7 @@ test('a photo from a chat reaches Claude Code as a picture, and a sound is refus
     telegram.say(1, 'Look at this.', { file: { kind: 'photo', bytes: picture } })
     await expect.poll(said).toContainEqual(expect.stringContaining('I see them.'))
     const source = { type: 'base64', media_type: 'image/png', data: picture.toString('base64') }
-    expect(receivedBy(command)[0]?.message?.content).toEqual([
+    expect(receivedBy(command).prompts[0]).toEqual([
       { type: 'text', text: 'Look at this.' },
       { type: 'image', source },
     ])

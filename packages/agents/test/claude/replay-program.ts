@@ -38,16 +38,25 @@ function play() {
   writeFileSync(file, script, { mode: 0o755 })
 }
 
-/** The lines that a replay program got so far. */
-export function receivedBy(file: string): readonly Received[] {
-  return readFileSync(`${file}.received`, 'utf8')
+/** The prompts and responses that a replay program got so far, in order. Another process of it may list commands. */
+export function receivedBy(file: string): Received {
+  const lines: readonly ReceivedLine[] = readFileSync(`${file}.received`, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
+  return {
+    prompts: lines.flatMap(({ message }) => (message ? [message.content] : [])),
+    responses: lines.flatMap(({ response }) => response?.response ?? []),
+  }
 }
 
 interface Received {
-  readonly type: string
+  /** The content blocks of each prompt. */
+  readonly prompts: readonly (readonly object[])[]
+  readonly responses: readonly object[]
+}
+
+interface ReceivedLine {
   readonly message?: { readonly content: readonly object[] }
   readonly response?: { readonly response: object }
 }

@@ -25,7 +25,7 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
   test('gets the files of a prompt: pictures, texts and PDFs', async () => {
     const { reply, received } = await played(version, 'files')
     const [photo, notes, paper] = sentFiles.map(({ url }) => url.split(',')[1] ?? '')
-    expect(received[0]?.message?.content).toEqual([
+    expect(received.prompts[0]).toEqual([
       { type: 'text', text: '[scenario:files] Look at these.' },
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: photo } },
       {
@@ -69,10 +69,10 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
 
   test('a rejected form is declined, and the form of an aborted run is withdrawn', async () => {
     const declined = await played(version, 'form-declined')
-    expect(declined.received.at(-1)?.response?.response).toEqual({ action: 'decline' })
+    expect(declined.received.responses.at(-1)).toEqual({ action: 'decline' })
     expect(outputsOf(declined.reply)).toEqual([['mcp__forms__form', '{"action":"decline"}']])
     const { reply, received } = await played(version, 'form-aborted')
-    expect(received.flatMap(({ response }) => response?.response ?? []).at(-1)).toEqual({ action: 'cancel' })
+    expect(received.responses.at(-1)).toEqual({ action: 'cancel' })
     expect([reply.outcome, reply.asks[1]?.status]).toEqual(['aborted', 'rejected'])
   })
 
@@ -94,7 +94,7 @@ test('an address that an MCP server wants to be visited is a question', async ()
   expect(reply.asks[1]).toMatchObject({
     questions: [{ header: 'forms', question: 'forms asks: Log in first.\n\n<https://example.com/login>' }],
   })
-  expect(received.at(-1)?.response?.response).toEqual({ action: 'accept' })
+  expect(received.responses.at(-1)).toEqual({ action: 'accept' })
 })
 
 test('what a hook says to people is a line of its own, and no part of the answer', async () => {

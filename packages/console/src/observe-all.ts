@@ -1,6 +1,6 @@
 import type { Observation, ReplyObserver } from '@reply/core'
 
-/** An observer that calls the same function for every change. */
+/** Returns an observer that calls the same function for every change. */
 export function observeAll(onObservation: (observation: Observation) => void): Required<ReplyObserver> {
   return {
     replyStarted: onObservation,

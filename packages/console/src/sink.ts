@@ -205,6 +205,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     else refusedKeys = [...refusedKeys, block.key]
   }
 
+  /** Paints the newest reply for the last time, and releases everything. */
   function paintLastAndLeave(): void {
     timer?.cancel()
     timer = undefined

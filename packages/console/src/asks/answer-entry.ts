@@ -79,14 +79,14 @@ export function withSendFailure(entry: Entry, note: string): Entry {
   return { ...entry, sent: false, note }
 }
 
-/** Drops what was typed for the old content of the ask, unless it is a rejection. */
+/** Returns an empty entry for the new content of the ask, with the note. Only a typed rejection stays. */
 export function resetAfterChange(ask: Ask, entry: Entry, note: string): Entry {
   const isRefusal =
     ask.type === 'permission' && readPermissionAnswer(entry.input, { canAlways: true }).type === 'reject'
   return { ...emptyEntry(ask), input: isRefusal ? entry.input : '', note }
 }
 
-/** The options that the input selects now, for their marks. */
+/** Returns the options that the input selects now, for their marks. */
 export function pickedOptions(ask: Ask, entry: Entry): readonly string[] {
   const question = currentQuestion(ask, entry)
   if (question === undefined || entry.input.trim() === '') return []
@@ -115,7 +115,7 @@ function inputAfterArrow(entry: Entry, direction: 1 | -1, { ask, allowUnseen }: 
   return next === undefined ? entry.input : String(next)
 }
 
-/** The typed answer, marked as sent, or a note why it isn't accepted. */
+/** Returns the entry with the typed answer, marked as sent, or with a note why it isn't accepted. */
 function submitPermission(entry: Entry, ask: PermissionAsk, options: { readonly allowUnseen: boolean }): Pressed {
   const read = readPermissionAnswer(entry.input, { canAlways: alwaysOffer(ask).type === 'offered' })
   const note = permissionError(read, offerOf(ask, options), ask)
@@ -123,7 +123,9 @@ function submitPermission(entry: Entry, ask: PermissionAsk, options: { readonly 
   return withSentAnswer(entry, read.type === 'reject' ? read : { type: 'permission', reply: read.answer })
 }
 
-/** The next question, or all answers after the last one. A note if the answer doesn't fit. */
+/**
+ * Returns the entry for the next question, or with all answers after the last one. With a note if the answer doesn't fit.
+ */
 function submitQuestion(entry: Entry, ask: Ask): Pressed {
   const question = currentQuestion(ask, entry)
   if (ask.type !== 'question' || question === undefined)

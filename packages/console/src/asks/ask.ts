@@ -18,7 +18,7 @@ export type Answer =
   | { readonly type: 'permission'; readonly reply: 'once' | 'always' }
   | { readonly type: 'reject'; readonly message?: string }
 
-/** "Type 1 to 3", and what else this question accepts. */
+/** Returns "type 1 to 3", and what else this question accepts. */
 export function howToAnswer(question: Question): string {
   const count = question.options.length
   if (count === 0) return 'type your answer'
@@ -27,7 +27,7 @@ export function howToAnswer(question: Question): string {
   return `type ${numbers}${several}${question.custom ? ', or your own answer' : ''}`
 }
 
-/** The error for a wrong answer to a question, with a hint. */
+/** Returns the error for a wrong answer to a question, with a hint. */
 export function answerError(question: Question, wrong: Extract<ReadQuestionAnswer, { type: 'error' }>): string {
   const how = howToAnswer(question)
   switch (wrong.reason) {
@@ -51,14 +51,19 @@ export interface Offer {
   readonly numbers: readonly (1 | 2 | 3)[]
 }
 
-/** Allowing requires that the input is readable, or that unseen input may be allowed. */
+/**
+ * Returns the numbers of the answers that a permission offers. Allowing requires that the input is readable, or that unseen
+ * input may be allowed.
+ */
 export function offerOf(ask: PermissionAsk, { allowUnseen }: { readonly allowUnseen: boolean }): Offer {
   const isKnown = askDetails(ask) !== undefined
   if (!isKnown && !allowUnseen) return { isKnown, numbers: [3] }
   return { isKnown, numbers: alwaysOffer(ask).type === 'offered' ? [1, 2, 3] : [1, 3] }
 }
 
-/** Why "always" is not offered, although the server supports it. Undefined if it is offered, or would cover nothing. */
+/**
+ * Returns why "always" is not offered, although the server supports it. Undefined if it is offered, or would cover nothing.
+ */
 export function whyNotAlways(ask: PermissionAsk): string | undefined {
   const offer = alwaysOffer(ask)
   switch (offer.type) {
@@ -79,14 +84,14 @@ export function whyNotAlways(ask: PermissionAsk): string | undefined {
   }
 }
 
-/** A hint for a permission: "type 1 or 3". */
+/** Returns a hint for a permission: "type 1 or 3". */
 export function howToPermit({ numbers }: Offer): string {
   const [last, ...others] = numbers.toReversed()
   const list = others.length === 0 ? `${last}` : `${others.toReversed().join(', ')} or ${last}`
   return `type ${list}. You can add a reason after the 3`
 }
 
-/** The error for a wrong answer to a permission. Undefined if the answer is offered. */
+/** Returns the error for a wrong answer to a permission. Undefined if the answer is offered. */
 export function permissionError(read: ReadPermissionAnswer, offer: Offer, ask: PermissionAsk): string | undefined {
   const how = howToPermit(offer)
   if (read.type === 'error')
@@ -97,7 +102,7 @@ export function permissionError(read: ReadPermissionAnswer, offer: Offer, ask: P
 
 const knownContents = new WeakMap<Ask, string>()
 
-/** Everything that a person reads before answering. Asks with equal content are the same decision. */
+/** Returns everything that a person reads before answering, as a key: asks with equal content are the same decision. */
 export function contentOf(ask: Ask): string {
   const known = knownContents.get(ask)
   if (known !== undefined) return known
@@ -108,7 +113,7 @@ export function contentOf(ask: Ask): string {
   return content
 }
 
-/** The first option of every question, or `once`, for a demo without a person. */
+/** Returns the first option of every question, or `once`, for a demo without a person. */
 export function firstAnswer(ask: Ask): Answer {
   if (ask.type === 'permission') return { type: 'permission', reply: 'once' }
   return { type: 'answers', answers: ask.questions.map(({ options }) => [options[0]?.label ?? 'yes']) }
@@ -119,7 +124,10 @@ export function summaryOf(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
 
-/** The earlier pending ask that this one was merged with. People only saw the earlier one. */
+/**
+ * Returns the earlier pending ask that this one was merged with. People only saw the earlier one. Undefined if there is
+ * none.
+ */
 export function earlierTwinOf(ask: Ask, reply: Reply): Ask | undefined {
   const came = ask.askedAt ?? Number.POSITIVE_INFINITY
   const earlier = reply.asks.slice(
@@ -136,7 +144,7 @@ function questionTitle(ask: QuestionAsk): string {
   return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
 }
 
-/** The command or title, after the permission's name unless it begins with it. */
+/** Returns the command or title, after the permission's name unless it begins with it. */
 function permissionTitle(ask: PermissionAsk): string {
   const command = ask.call?.input.command
   const title = legibleLine(typeof command === 'string' ? command : ask.title)

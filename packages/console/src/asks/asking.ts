@@ -61,7 +61,10 @@ export function createAsking(options: {
     redraw()
   }
 
-  /** Skips asks with the same content meanwhile, because the client answers them too. A failure reopens the entry. */
+  /**
+   * Sends an answer. Skips asks with the same content meanwhile, because the client answers them too. A failure reopens the
+   * entry with a note.
+   */
   async function sendAnswer(ask: Ask, answer: Answer): Promise<void> {
     const reply = newest
     const twins = reply?.asks.filter((other) => isOtherPending(other, ask) && isEqualAsk(ask, other)) ?? []
@@ -82,7 +85,7 @@ export function createAsking(options: {
     }
   }
 
-  /** Does nothing without a client. */
+  /** Sends an answer or a rejection. Returns undefined without a client. */
   function answerOrReject(ask: Ask, answer: Answer): Promise<unknown> | undefined {
     if (answer.type === 'reject') return client?.reject(ask, answer.message)
     return client?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)

@@ -31,7 +31,7 @@ export function askLines(ask: Ask, options: PanelView): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
 
-/** The input rows: a hint or an error, and the input with its cursor. */
+/** Returns the input rows: a hint or an error, and the input with its cursor. */
 export function inputLines(
   ask: Ask,
   entry: Entry,
@@ -46,7 +46,7 @@ export function inputLines(
   return [...wrap(note, width, [], line('  ')), ...lastInputRows(cursor, width)]
 }
 
-/** One line for a closed ask: the question and the result. */
+/** Returns one line for a closed ask: the question and the result. */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
     return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${summaryOf(ask)}`, 'dim')], width, [], line('  '))
@@ -65,7 +65,7 @@ export function closedLines(ask: Ask, width: number): readonly Line[] {
   })
 }
 
-/** With an entry, only its current question. */
+/** Returns the rows of all questions of an ask. With an entry, those of its current question only. */
 function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelView): readonly Line[] {
   const marked = entry === undefined ? [] : pickedOptions(ask, entry)
   const current = entry === undefined ? undefined : currentQuestion(ask, entry)
@@ -121,7 +121,7 @@ function alwaysScopeText(ask: PermissionAsk): string {
   return reach.type === 'option' ? names : `calls that fit ${names}`
 }
 
-/** Verbatim: each line on its own row, with a mark where the terminal's width broke it. */
+/** Returns the rows of a detail, verbatim: each line on its own row, with a mark where the terminal's width broke it. */
 function detailLines({ label, format, text }: AskDetail, width: number): readonly Line[] {
   const lines = text.replace(/\n$/, '').split('\n')
   const tone = (row: string): Line => (format === 'diff' ? diffLine(row) : line(row, 'cyan'))
@@ -132,7 +132,7 @@ function detailLines({ label, format, text }: AskDetail, width: number): readonl
   return [...(name.length === 0 ? [] : chop(name, width, { lead: line('  '), hang: line('    ') })), ...rows]
 }
 
-/** The server's incomplete information, with a note. */
+/** Returns rows with the server's incomplete information, and a note. */
 function unknownInputLines(ask: PermissionAsk, width: number): readonly Line[] {
   const note =
     ask.callID === undefined ? 'The server does not say what it would run.' : 'Asking the server what it would run …'
@@ -152,7 +152,7 @@ function optionLines(
   return wrap(row, width, [lead], [span(' '.repeat(widthOf([lead])))])
 }
 
-/** The sub-agent that asks. Empty for the agent that was prompted. */
+/** Returns the name of the sub-agent that asks. Empty for the agent that was prompted. */
 function askedByLine(ask: Ask, reply: Reply): Line {
   let current = reply
   let name = ''

@@ -8,7 +8,7 @@ export type Unattended = 'wait' | 'reject' | 'first'
 const FIRST_AFTER_MS = 1_000
 const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
-/** An observer that handles asks without a person, and notes it. `first` takes the first option after a second. */
+/** Returns an observer that handles asks without a person, and notes it. `first` takes the first option after a second. */
 export function unattendedAskObserver(
   mode: Unattended,
   options: {
@@ -24,7 +24,10 @@ export function unattendedAskObserver(
   const { client, note, clock, cure, isOwn } = options
   const seen = new Set<string>()
 
-  /** Handles a newly seen ask. Asks of other clients' runs are only noted. */
+  /**
+   * Handles a newly seen ask, once: notes it, rejects it, or sends the first option later. Asks of other clients' runs are
+   * only noted.
+   */
   function handleOnce({ ask, reply }: { ask: Ask; reply: Reply }): void {
     if (seen.has(ask.requestID)) return
     seen.add(ask.requestID)
@@ -54,7 +57,7 @@ export function unattendedAskObserver(
     return client.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
   }
 
-  /** Notes a failure, unless the ask was answered elsewhere. */
+  /** Sends an answer. A failure is noted, unless the ask was answered elsewhere. */
   async function trySending(ask: Ask, send: () => Promise<unknown>): Promise<void> {
     try {
       await send()

@@ -34,7 +34,10 @@ export async function openServer(
   let open = false
   const notice = createConnectionNotice({ clock: io.clock, note, isShowing, missed })
 
-  /** Drops failures before the connection is open, after `close`, and those that `onFailure` has reported. */
+  /**
+   * Passes a failure on to be noted. Drops failures before the connection is open, after `close`, and those that `onFailure`
+   * has reported.
+   */
   function onError(error: ReplyError): void {
     if (!open || onFailure?.(error)) return
     notice.onFailure(error, () => noteOnce(error))
@@ -55,7 +58,7 @@ export async function openServer(
       ? connect({ ...addressOf(options, io.env), ...connectOptions, ...(directory !== undefined && { directory }) })
       : await openAgent(via, { ...connectOptions, directory }, io.env)
 
-  /** Replaces options of `connect` in the core's messages with command options or environment variables. */
+  /** Returns the message with command options or environment variables in place of options of `connect`. */
   function withCommandCure({ type, message }: ReplyError): string {
     if (type !== 'unauthorized') return message.replace('give another url', 'use --url')
     const cure =
@@ -63,7 +66,7 @@ export async function openServer(
     return message.replace(/connect\(\) needs .*$/, cure)
   }
 
-  /** Drops failures from here on. */
+  /** Closes the client, and drops failures from here on. */
   async function close(): Promise<void> {
     open = false
     notice.stop()
@@ -84,7 +87,7 @@ export async function openServer(
 /** How long an agent may take to start, in ms. The first start of some downloads what they need. */
 const startMs = 60_000
 
-/** Starts an agent in a folder, by default the current one. Its session ends with this program. */
+/** Starts an agent in a folder, by default the current one, and returns its client. Its session ends with this program. */
 async function openAgent(via: string, options: DriveOptions, env: Environment): Promise<Client> {
   const { agentSource } = await loadAgents()
   const directory = resolve(options.directory ?? '.')
@@ -92,7 +95,7 @@ async function openAgent(via: string, options: DriveOptions, env: Environment): 
   return connectSource(source, { ...options, directory, connectTimeoutMs: startMs, firstFrameMs: startMs })
 }
 
-/** Throws `missing` if the package isn't installed. */
+/** Imports the package of the agents. Throws `missing` if it isn't installed. */
 async function loadAgents(): Promise<typeof import('@reply/agents')> {
   try {
     return await import('@reply/agents')
@@ -129,7 +132,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
   const waiting = new Set<() => void>()
   let outage: { readonly at: number; readonly isMine: boolean } | undefined
 
-  /** Notes the loss, unless shown replies report it. Drops the failures that it explains. */
+  /** Notes the loss, unless shown replies report it. Drops the waiting failures, which it explains. */
   function onLost(): void {
     const isMine = !isShowing()
     dropWaitingReports()

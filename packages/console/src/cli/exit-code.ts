@@ -17,7 +17,7 @@ export const EXIT = {
   readerLeft: 141,
 } as const
 
-/** The exit code of an outcome: 0 for completed, 1 for failed, stopped and aborted, 3 for timed-out, 4 for lost. */
+/** Returns the exit code of an outcome: 0 for completed, 1 for failed, stopped and aborted, 3 for timed-out, 4 for lost. */
 export function exitCodeOf(outcome: Outcome | undefined): number {
   switch (outcome) {
     case 'completed':
@@ -35,14 +35,14 @@ export function exitCodeOf(outcome: Outcome | undefined): number {
   return outcome satisfies never
 }
 
-/** 2 for a usage error or an invalid value, and 1 for any other error. */
+/** Returns 2 for a usage error or an invalid value, and 1 for any other error. */
 export function exitCodeOfError(error: unknown): number {
   if (error instanceof ConsoleError && error.type === 'usage') return EXIT.usage
   if (error instanceof ReplyError && error.type === 'invalid') return EXIT.usage
   return EXIT.failed
 }
 
-/** One line for people. Never contains credentials, whatever the error's origin. */
+/** Returns one line for people. It never contains credentials, whatever the error's origin. */
 export function errorLine(error: unknown, env: Environment): string {
   const text = cleanLine(error instanceof Error ? error.message : String(error)) || 'it failed without an error message'
   const hidden = passwordsOf(env).reduce((shown, password) => shown.replaceAll(password, '***'), text)

@@ -17,7 +17,10 @@ export interface EarlyExit {
   stop(): void
 }
 
-/** Listens for signals that end a process, so that the screen and keyboard can be restored first. */
+/**
+ * Listens for signals that end a process, so that the screen and keyboard can be restored first. Its `code` resolves with
+ * the exit code.
+ */
 export function listenForExit(
   io: ProcessIO,
   { interrupted, hungUp = () => EXIT.hungUp, readerLeft = EXIT.done }: ExitHandlers,

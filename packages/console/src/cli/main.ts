@@ -18,7 +18,7 @@ export async function main(args: readonly string[], terminal: Terminal & { reado
   return failure === undefined ? code : await writeFailure(failure, terminal)
 }
 
-/** Returns the exit code. Writes a thrown error to standard error. */
+/** Runs the command, and returns its exit code. Writes a thrown error to standard error. */
 async function runCommand(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
   let code = 0
   const loadIO = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
@@ -39,7 +39,7 @@ async function writeFailure(error: unknown, { stderr, env }: Terminal): Promise<
   return exitCodeOfError(error)
 }
 
-/** The streams, environment and signals of this process. */
+/** Returns the streams, environment and signals of this process. */
 export function processIO(): Terminal {
   // A closed stderr must not end the process.
   process.stderr.on('error', () => {})
@@ -55,7 +55,7 @@ export function processIO(): Terminal {
   }
 }
 
-/** `unknown` if package.json has none. */
+/** Returns the version of this package. `unknown` if its package.json has none. */
 function packageVersion(): string {
   const require = createRequire(import.meta.url)
   const text = readFileSync(require.resolve('@reply/console/package.json'), 'utf8')

@@ -1,7 +1,7 @@
 import { ConsoleError } from './error.ts'
 import type { Signal, Terminal } from './process-io.ts'
 
-/** The error for a failed write, with the reason and the cure. */
+/** Returns the error for a failed write, with the reason and the cure. */
 export function unwritable(what: string, cause: unknown): ConsoleError {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   const message = cause instanceof Error ? cause.message : String(cause)
@@ -32,7 +32,7 @@ export function watchStdout(io: Terminal): Stdout {
     for (const { signal, run } of [...listeners]) if (signal === raised) run()
   })
 
-  /** Also calls `run` if writing failed before. */
+  /** Calls `run` on the signal, also if writing failed before. Returns a function that undoes it. */
   function onSignal(signal: Signal, run: () => void): () => void {
     const listener = { signal, run }
     const stop = io.onSignal(signal, run)

@@ -62,7 +62,7 @@ export interface ReplyOutput {
   stop(): Promise<void>
 }
 
-/** Shows notes above the tails of replies, or on standard error if standard output carries JSON. */
+/** Returns a function that shows notes above the tails of replies, or on standard error if standard output carries JSON. */
 export function noteWriter(io: ProcessIO, options: OutputOptions): (text: string) => void {
   const { stdout, stderr, env } = io
   const surface = surfaceOf(isJsonOutput(options) ? stderr : stdout, { live: isRepainted(io, options), env })
@@ -72,7 +72,9 @@ export function noteWriter(io: ProcessIO, options: OutputOptions): (text: string
   }
 }
 
-/** `options` are the user's, and `show` the command's. */
+/**
+ * Creates the output of a command: a sink for each reply, or JSON lines. `options` are the user's, and `show` the command's.
+ */
 export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOptions): ReplyOutput {
   const { stdin, stdout, env } = io
   const sinks = new Set<ConsoleSink>()
@@ -83,7 +85,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
   const live = isRepainted(io, options)
   const interactive = live && stdin.isTTY === true && show.client !== undefined
 
-  /** A sink for one reply. It is kept until it has written everything. */
+  /** Creates a sink for one reply. It is kept until it has written everything. */
   function addSink(): ConsoleSink {
     const sink = consoleSink({
       stdout,
@@ -162,7 +164,10 @@ function jsonLine(value: unknown): string {
   return `${cleanJson(JSON.stringify(value))}\n`
 }
 
-/** Leaves out the reply, wire events, texts that only grew, parts of messages and replies of children. */
+/**
+ * Returns a change for JSON, without the reply, wire events, texts that only grew, parts of messages and replies of
+ * children.
+ */
 function shortChange(change: Change): Record<string, unknown> {
   // Observers get changes together with the reply. Neither the reply nor the wire event belongs in the line.
   const own: Record<string, unknown> = { ...change, reply: undefined, raw: undefined }

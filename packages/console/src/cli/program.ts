@@ -35,7 +35,7 @@ Environment:
   OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   the credentials of OpenCode 1 (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
-/** Every command with its options and help. Throws a `CommanderError` instead of ending the process. */
+/** Returns every command with its options and help. Throws a `CommanderError` instead of ending the process. */
 export function createProgram({ io, loadIO, version, exit }: ProgramSetup): Command {
   const program = new Command('reply')
     .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
@@ -212,7 +212,7 @@ export function createProgram({ io, loadIO, version, exit }: ProgramSetup): Comm
     return added
   }
 
-  /** Makes a command throw instead of ending the process, and write through `io`. */
+  /** Makes a command throw instead of ending the process, and write through `io`. Returns it. */
   function throwOnExit(command: Command): Command {
     return command
       .exitOverride()
@@ -260,7 +260,7 @@ function examplesText(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
 
-/** Turns a parser's error into a usage error that names the option. */
+/** Returns the parser with its errors as usage errors, which name the option. */
 function usageErrors<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

@@ -74,7 +74,7 @@ export async function runPrompt(run: PromptRun, io: ProcessIO): Promise<number> 
     return exitCodeOf(reply.outcome)
   }
 
-  /** Aborts the run, unless another client began it, and waits at most `waitMs` for its end. */
+  /** Aborts the run, unless another client began it, and waits at most `waitMs` for its end. Notes a run that continues. */
   async function stopRun(waitMs: number): Promise<void> {
     if (!aborting) leaving.abort()
     if (!aborting && stream.joined) return output.note('Left the run. It continues, because another client started it.')

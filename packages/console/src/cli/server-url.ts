@@ -21,8 +21,8 @@ export interface ServerAddress {
 }
 
 /**
- * The server's address. Credentials in the URL take precedence. The service's password is only sent to the service, and
- * the environment's to any other server.
+ * Returns the server's address. Credentials in the URL take precedence. The service's password is only sent to the service,
+ * and the environment's to any other server.
  */
 export function addressOf({ url: option }: ServerOptions, env: Environment): ServerAddress {
   const service = managedService(env)
@@ -39,7 +39,7 @@ export function shownUrl(options: ServerOptions, env: Environment): string {
   return addressOf(options, env).url.replace(/\/\/[^/\s@]+@/, '//')
 }
 
-/** Passwords that no message may contain. */
+/** Returns the passwords that no message may contain. */
 export function passwordsOf(env: Environment): readonly string[] {
   const all = [env.OPENCODE_PASSWORD, env.OPENCODE_SERVER_PASSWORD, managedService(env)?.password]
   return all.flatMap((password) => (password !== undefined && password.length >= 3 ? [password] : []))
@@ -55,7 +55,7 @@ interface ManagedService {
   readonly password: string
 }
 
-/** The service whose process is alive. Undefined if none is registered, or if the file can't be read. */
+/** Returns the service whose process is alive. Undefined if none is registered, or if the file can't be read. */
 function managedService(env: Environment): ManagedService | undefined {
   const file = registrationOf(env)
   if (file === undefined) return undefined
@@ -68,7 +68,7 @@ function managedService(env: Environment): ManagedService | undefined {
   }
 }
 
-/** OpenCode 2 writes `{id, version, url, pid, password}` there. */
+/** Returns the file in which OpenCode 2 writes `{id, version, url, pid, password}`. Undefined without a home folder. */
 function registrationOf({ XDG_STATE_HOME, HOME, USERPROFILE }: Environment): string | undefined {
   const home = HOME || USERPROFILE
   const state = XDG_STATE_HOME || (home && join(home, '.local', 'state'))

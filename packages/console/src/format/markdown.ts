@@ -54,7 +54,8 @@ export function markdown(source: string, width: number): readonly Line[] {
 }
 
 /**
- * Where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw` has.
+ * Returns where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw`
+ * has.
  */
 function endOfToken(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
@@ -74,7 +75,7 @@ function isSpaceAt(text: string, at: number): boolean {
   return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(at))
 }
 
-/** The rows of blocks, with a blank row where the source has blank lines. */
+/** Returns the rows of blocks, with a blank row where the source has blank lines. */
 function blockLines(tokens: NestedTokens, width: number, tones: readonly Tone[]): readonly Line[] {
   const rows: Line[] = []
   let gap = false
@@ -215,7 +216,10 @@ function inlineTokenSpans(token: Token, tones: readonly Tone[]): Span[] {
   }
 }
 
-/** Prints the address unless the text already shows it: terminals can't be trusted with hidden link targets. */
+/**
+ * Returns a link's text, and its address unless the text already shows it: terminals can't be trusted with hidden link
+ * targets.
+ */
 function linkSpans(token: TokenOf<'link'>, tones: readonly Tone[]): Span[] {
   const text = inlineSpans(token.tokens, [...tones, 'underline', 'blue'])
   const shown = text.map((part) => part.text).join('')
@@ -251,7 +255,10 @@ interface Table {
 const RULE = span(' │ ', 'dim')
 const minColumnWidth = 6
 
-/** Columns share the width by need, and cells wrap. With less than six columns' width for each, rows become lists. */
+/**
+ * Returns the rows of a table. Columns share the width by need, and cells wrap. With less than six columns' width for each,
+ * rows become lists.
+ */
 function tableLines(table: Table, width: number): readonly Line[] {
   const count = table.header.length
   const room = width - widthOf([RULE]) * (count - 1)
@@ -273,7 +280,8 @@ function longestRowWidth(cell: Line): number {
 }
 
 /**
- * Narrow columns get their full width. Wide ones share the rest evenly. Undefined if that is less than six for each.
+ * Returns the widths of the columns. Narrow columns get their full width. Wide ones share the rest evenly. Undefined if that
+ * is less than six for each.
  */
 function shareWidth(wanted: readonly number[], room: number): readonly number[] | undefined {
   const widths = wanted.map(() => 0)

@@ -1,6 +1,6 @@
 import { type Line, line } from './styled-line.ts'
 
-/** How many lines a diff adds and removes: `+3 −1`. Empty if it is not a diff. */
+/** Returns how many lines a diff adds and removes: `+3 −1`. Empty if it is not a diff. */
 export function patchCount(diff: unknown): string {
   const lines = hunkLines(diff)
   const added = lines.filter((text) => text.startsWith('+')).length
@@ -8,7 +8,7 @@ export function patchCount(diff: unknown): string {
   return added + removed === 0 ? '' : `+${added} −${removed}`
 }
 
-/** The lines of the hunks, context included. Empty if it is not a diff. */
+/** Returns the lines of the hunks, context included. Empty if it is not a diff. */
 function hunkLines(diff: unknown): readonly string[] {
   if (typeof diff !== 'string') return []
   const lines = diff.split('\n')
@@ -17,7 +17,7 @@ function hunkLines(diff: unknown): readonly string[] {
   return lines.slice(start).filter((text) => text !== '' && !/^(?:Index:|=====|--- |\+\+\+ |\\ No newline)/.test(text))
 }
 
-/** A line of a diff in its colour. */
+/** Returns a line of a diff in its colour. */
 export function diffLine(text: string): Line {
   if (text.startsWith('@@')) return line(text, 'dim')
   if (text.startsWith('+')) return line(text, 'green')

@@ -12,13 +12,16 @@ export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'pro
   return givenTitle(title) ?? shortenedLine(prompt?.text ?? '') ?? cleanLine(sessionID)
 }
 
-/** A real title, not OpenCode's placeholder, in one line. */
+/** Returns a real title in one line. Undefined for OpenCode's placeholder, and for a blank one. */
 export function givenTitle(title: string | undefined): string | undefined {
   const text = cleanLine(title ?? '')
   return text === '' || PLACEHOLDER.test(text) ? undefined : text
 }
 
-/** `labelOf`, with the end of the id added if several sessions have the same label. */
+/**
+ * Returns a function that labels replies as `labelOf` does, with the end of the id added if several sessions have the same
+ * label.
+ */
 export function createLabels(): (reply: Reply) => string {
   const labels = new Map<string, string>()
   return (reply) => {
@@ -33,7 +36,7 @@ export function createLabels(): (reply: Reply) => string {
   }
 }
 
-/** One line of at most 40 characters, cut at a word. Undefined if it is blank. */
+/** Returns one line of at most 40 characters, cut at a word. Undefined if it is blank. */
 function shortenedLine(text: string): string | undefined {
   const line = cleanLine(text)
   if (line.length <= MAX_LENGTH) return line === '' ? undefined : line

@@ -25,7 +25,7 @@ export interface Span {
 /** One terminal row, or, before `wrap`, any number of them separated by line feeds. */
 export type Line = readonly Span[]
 
-/** Text without escape sequences, and with tabs as four spaces. */
+/** Returns a text in a style, without escape sequences, and with tabs as four spaces. */
 export function span(text: string, ...tones: readonly Tone[]): Span {
   const cleaned = clean(text)
   return { text: cleaned.includes('\t') ? cleaned.replaceAll('\t', '    ') : cleaned, tones }
@@ -36,7 +36,7 @@ export function line(text: string, ...tones: readonly Tone[]): Line {
   return [span(text, ...tones)]
 }
 
-/** Terminal columns: wide characters take two, combining ones none. */
+/** Returns the width in terminal columns: wide characters take two, combining ones none. */
 export function widthOf(spans: Line): number {
   let width = 0
   for (const { text } of spans) width += columnsOf(text)
@@ -48,7 +48,10 @@ export function plain(spans: Line): string {
   return spans.map(({ text }) => cleanRow(text)).join('')
 }
 
-/** The only place that produces terminal escapes: the text is cleaned once more, and only SGR is added. */
+/**
+ * Returns a line with its terminal escapes. The only place that produces them: the text is cleaned once more, and only SGR
+ * is added.
+ */
 export function ansi(spans: Line): string {
   let out = ''
   for (const { text, tones } of spans) {
@@ -87,7 +90,7 @@ export function clip(spans: Line, width: number): Line {
   return width < 1 ? [] : [...trimmedSpans(cells), { text: '…', tones: ['dim'] }]
 }
 
-/** The row, cut to make room for an end that must be visible. If there is hardly any room, the end is dropped. */
+/** Returns the row, cut to make room for an end that must be visible. If there is hardly any room, the end is dropped. */
 export function fit(row: Line, end: Line, width: number): Line {
   const room = width - widthOf(end)
   return room < 10 ? clip(row, width) : [...clip(row, room), ...end]
@@ -119,7 +122,7 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
 
 const PRINTABLE = /^[ -~]*$/
 
-/** A line of ASCII text that fits the width, without trailing spaces. Undefined for all other lines. */
+/** Returns a line of ASCII text that fits the width, without trailing spaces. Undefined for all other lines. */
 function wholeRow(spans: Line, width: number): Line | undefined {
   let used = 0
   for (const { text } of spans) {
@@ -183,7 +186,7 @@ function splitAtLineFeeds(cells: readonly Cell[]): Cell[][] {
   return lines
 }
 
-/** Where the row that begins at `start` ends. At least one cell further. */
+/** Returns where the row that begins at `start` ends. At least one cell further. */
 function endOfRow(cells: readonly Cell[], start: number, width: number): number {
   let used = 0
   let opportunity = start
@@ -201,14 +204,14 @@ function endOfRow(cells: readonly Cell[], start: number, width: number): number 
   return cells.length
 }
 
-/** The cells from `start` to `end` without trailing spaces, as spans of one style each. */
+/** Returns the cells from `start` to `end` without trailing spaces, as spans of one style each. */
 function trimmedSpans(cells: readonly Cell[], start = 0, end = cells.length): Span[] {
   let last = end
   while (last > start && cells[last - 1]?.text === ' ') last--
   return mergedSpans(cells.slice(start, last))
 }
 
-/** One span for neighbouring cells with the same tones. */
+/** Returns one span for neighbouring cells with the same tones. */
 function mergedSpans(cells: readonly Cell[]): Span[] {
   const spans: Span[] = []
   let text = ''
@@ -240,7 +243,7 @@ const mostRows = 400
 const longestRow = 1000
 const rowWidths = new Map<string, number>()
 
-/** Terminal columns: wide characters take two, combining ones none. */
+/** Returns the width in terminal columns: wide characters take two, combining ones none. */
 export function columnsOf(text: string): number {
   if (ASCII.test(text) || NARROW.test(text)) return text.length
   if (ACCENTED.test(text)) return text.replace(ACCENTS, '').length
@@ -252,7 +255,7 @@ export function columnsOf(text: string): number {
   return columns
 }
 
-/** Columns of any text. A line feed has none. */
+/** Returns the columns of any text. A line feed has none. */
 function measureCharacters(text: string): number {
   let columns = 0
   for (const { segment } of graphemes.segment(text)) columns += segment === '\n' ? 0 : widthOfCharacter(segment)
@@ -265,7 +268,7 @@ const mostCharacters = 4000
 const longestCharacter = 16
 const characterWidths = new Map<string, number>()
 
-/** The columns of one character as a person sees it. */
+/** Returns the columns of one character as a person sees it. */
 function widthOfCharacter(character: string): number {
   if (ASCII.test(character)) return character.length
   if (character.length > longestCharacter) return stringWidth(character)
@@ -277,7 +280,7 @@ function widthOfCharacter(character: string): number {
   return width
 }
 
-/** The characters as a person sees them. */
+/** Returns the characters as a person sees them. */
 export function charactersOf(text: string): Iterable<string> {
   if (ASCII.test(text) || NARROW.test(text)) return text
   if (ACCENTED.test(text)) return text.match(WITH_ACCENTS)?.filter((character) => character !== '') ?? []

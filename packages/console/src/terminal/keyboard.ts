@@ -41,7 +41,7 @@ interface KeyListener {
   readonly onFocus: () => void
 }
 
-/** Reads the stream only while someone is in raw mode. */
+/** Creates the keyboard of a stream, which it reads only while someone is in raw mode. */
 function createKeyboard(stdin: Input): Keyboard {
   const queue: KeyListener[] = []
   const holders = new Set<{ interrupt: () => void }>()

@@ -18,7 +18,7 @@ interface Slot {
 }
 
 /**
- * A terminal with finished rows that scroll and a tail that is repainted.
+ * Creates a terminal with finished rows that scroll and a tail that is repainted.
  *
  * Between two pictures the cursor rests at the start of the tail's first or last row: see `cursorRestOf`.
  */
@@ -50,7 +50,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     stdout.write(out)
   }
 
-  /** The escapes that move the cursor from its rest to the start of the tail's first row. */
+  /** Returns the escapes that move the cursor from its rest to the start of the tail's first row. */
   function escapesToTop(): string {
     if (cursorRest === 'first') return '\r'
     const { columns, rows } = size()
@@ -68,7 +68,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     if (painted.length > 0) stdout.write(`${escapesToTop()}${ERASE_BELOW}${RESTORE}`)
   }
 
-  /** While on, also restores the terminal when the process exits. */
+  /** Starts or stops to redraw when the terminal changes. While on, also restores the terminal when the process exits. */
   function setListening(on: boolean): void {
     const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)
@@ -110,7 +110,9 @@ function cursorUp(rows: number): string {
   return rows > 0 ? `\u001b[${rows}A` : ''
 }
 
-/** Leaves a third of the screen to earlier rows. Footers come first, then the newest bodies. */
+/**
+ * Returns the rows to repaint, and leaves a third of the screen to earlier rows. Footers come first, then the newest bodies.
+ */
 function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
   const mostRows = Math.max(3, Math.ceil((rows * 2) / 3))
   const wanted = slots.reduce((sum, { picture }) => sum + picture.footer.length, 0)

@@ -75,7 +75,7 @@ export function isLive(stdout: Output, env: Environment): boolean {
 }
 
 /**
- * The row of the tail where the cursor rests, so that a resize leaves it in a known place.
+ * Returns the row of the tail where the cursor rests, so that a resize leaves it in a known place.
  *
  * `first` needs no counting of rows. Right for tmux, which keeps the cursor on its row, and for terminals that don't
  * re-flow (xterm, the Linux console, GNU screen). `last`, for all others: xterm.js, used in many editors, moves the
@@ -93,7 +93,7 @@ function isEnabled(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-/** Plain-text output for a pipe, a file or a dumb terminal: finished rows only. */
+/** Creates plain-text output for a pipe, a file or a dumb terminal: finished rows only. */
 export function createLog({ stdout }: { stdout: Output }): Surface {
   const redraws = new Set<() => void>()
   let lastCommitter: (() => void) | undefined

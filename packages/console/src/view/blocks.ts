@@ -23,7 +23,7 @@ export interface Block {
   readonly slice?: { readonly partID: string; readonly start: number; readonly source: string }
 }
 
-/** The only record of shown blocks. Call `add` after writing the block to the stream. */
+/** Creates the only record of shown blocks. Call `add` after writing the block to the stream. */
 export function createCommitted(): Committed & { add(block: Block): void } {
   const keys = new Set<string>()
   const texts = new Map<string, string>()
@@ -43,8 +43,8 @@ export function createCommitted(): Committed & { add(block: Block): void } {
 export type Above = Block['kind'] | undefined
 
 /**
- * Splits off the blocks that may be committed now: the final ones up to the first that isn't, and the urgent ones. At
- * the end of a reply, all of them.
+ * Returns the blocks that may be committed now apart from the rest: the final ones up to the first that isn't, and the
+ * urgent ones. At the end of a reply, all of them.
  */
 export function splitCommittable(
   blocks: readonly Block[],
@@ -61,7 +61,7 @@ export function splitCommittable(
   return { commit, rest }
 }
 
-/** The blocks' rows, with blank rows between them. */
+/** Returns the blocks' rows, with blank rows between them. */
 export function layout(
   blocks: readonly Block[],
   above: Above,

@@ -33,6 +33,7 @@ export interface Delays {
 // The core checks again two seconds after a reconnect, and a second apart while work has no end.
 const SURE_MS = 3_500
 
+/** Collects what delayed a reply, for example retries and outages, for notes at the places where that occurred. */
 export function createDelays(): Delays {
   const delays = new Map<string, Delay>()
   let lostAt: number | undefined
@@ -95,7 +96,7 @@ export function createDelays(): Delays {
 export const NOTHING_MISSED = ', nothing missed'
 export const TEXT_FOLLOWS = ', missed text follows when its part ends'
 
-/** The note of a delay, at the place where it occurred. */
+/** Returns the note of a delay, at the place where it occurred. */
 export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Block {
   const note: Block = { key, final: true, gap: 'between', kind: 'note', lines: [line(text, tone)] }
   return live && !ahead ? note : { ...note, urgent: true }

@@ -22,7 +22,7 @@ export interface FooterView {
 
 const TODO_ROWS = 7
 
-/** The rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. */
+/** Returns the rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. */
 export function footerLines(reply: Reply, options: FooterView): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]
@@ -33,7 +33,7 @@ export function footerLines(reply: Reply, options: FooterView): readonly Line[] 
 }
 
 /**
- * One row: the activity, the elapsed time, the step, and how full the context is.
+ * Returns one row: the activity, the elapsed time, the step, and how full the context is.
  *
  * If it doesn't fit, the context is dropped first, then the step. Then the activity is cut.
  */
@@ -60,7 +60,7 @@ function statusMark(reply: Reply, now: number): Span {
   return reply.phase === 'blocked' ? span('? ', 'yellow') : spinner(now)
 }
 
-/** The activity in its colour. While blocked, the number of answers it waits for. */
+/** Returns the activity in its colour. While blocked, the number of answers it waits for. */
 function activityLine(reply: Reply, activity: string): Line {
   if (reply.connection === 'lost') return line(activity, 'red')
   if (reply.phase !== 'blocked') return reply.retry || reply.stalled ? line(activity, 'yellow') : line(activity)
@@ -94,8 +94,8 @@ export interface AskPlacement {
 }
 
 /**
- * Places a question. One that is too tall for the screen, or that shares it with other replies' rows, is committed, and
- * the input is offered after it. It waits while text is being written above.
+ * Returns where a question goes. One that is too tall for the screen, or that shares it with other replies' rows, is
+ * committed, and the input is offered after it. It waits while text is being written above.
  */
 export function placeAsk(
   asked: AskRows | undefined,

@@ -5,7 +5,7 @@ import { cleanLine } from '../format/sanitize.ts'
 import { type Line, line, span, wrap } from '../format/styled-line.ts'
 import { SYMBOLS } from '../format/symbols.ts'
 
-/** The rows for the end of a reply: the outcome, the usage, and a cure. Empty until it has settled. */
+/** Returns the rows for the end of a reply: the outcome, the usage, and a cure. Empty until it has settled. */
 export function outcomeLines(reply: Reply, width: number): readonly Line[] {
   const ending = endingOf(reply)
   if (ending === undefined) return []
@@ -47,14 +47,14 @@ function endingText(ending: Ending, error: ReplyFailure | undefined): string {
   }
 }
 
-/** Why a reply failed, in one line. */
+/** Returns why a reply failed, in one line. */
 export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, error: ReplyFailure | undefined): string {
   const unknown = unknownSessionID(error)
   if (unknown !== undefined) return `no session ${unknown} on this server`
   return reason === undefined ? 'no reason given' : cleanLine(reason)
 }
 
-/** What to do next, or what is missing, one row each. */
+/** Returns what to do next, or what is missing, one row each. */
 function endingNotes(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
   switch (ending.type) {
     case 'completed':
@@ -87,7 +87,7 @@ function unknownSessionID(error: ReplyFailure | undefined): string | undefined {
   return error?.name === 'gone' ? sessionNotFound(error.message) : undefined
 }
 
-/** Duration, steps, tokens, cost and context, each after a ` · `. Empty if none is known. */
+/** Returns duration, steps, tokens, cost and context, each after a ` · `. Empty if none is known. */
 function runFacts(reply: Reply): string {
   const { startedAt, settledAt } = reply
   const usage = totalUsage(reply)

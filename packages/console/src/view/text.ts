@@ -12,7 +12,7 @@ interface TextView {
 }
 
 /**
- * The part of a text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
+ * Returns the part of a text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
  * text are final.
  *
  * If the text no longer begins with the shown text, a note is added and the whole text follows.
@@ -33,7 +33,7 @@ const retractionTexts = {
   removed: 'the text above was removed from the session',
 } as const
 
-/** A note that invalidates the text shown before. */
+/** Returns a note that invalidates the text shown before. */
 export function retraction(partID: string, why: keyof typeof retractionTexts): Block {
   return {
     key: `${partID}:${why}`,
@@ -45,7 +45,7 @@ export function retraction(partID: string, why: keyof typeof retractionTexts): B
   }
 }
 
-/** The blocks of the text that follows `before`. A terminal gets only the end of a long block that still grows. */
+/** Returns the blocks of the text that follows `before`. A terminal gets only the end of a long block that still grows. */
 function blocksAfter(part: TextPart | ReasoningPart, before: string, options: TextView): readonly Block[] {
   const blocks: Block[] = []
   let start = before.length
@@ -71,7 +71,7 @@ function blocksAfter(part: TextPart | ReasoningPart, before: string, options: Te
   return blocks.filter(({ lines, final }) => lines.length > 0 || final)
 }
 
-/** Reasoning behind a bar, Markdown as rows for a terminal, or its source for a log. */
+/** Returns reasoning behind a bar, Markdown as rows for a terminal, or its source for a log. */
 function textRows(type: 'text' | 'reasoning', source: string, { live, width }: TextView): readonly Line[] {
   if (type === 'reasoning') return wrap(line(source.trim(), 'dim', 'italic'), width, [span('│ ', 'dim')])
   if (live) return markdown(source, width)
@@ -92,8 +92,8 @@ const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
 const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
 
 /**
- * The end of a long growing block. Only its last rows fit on a screen, and laying out all of it gets slower with each
- * word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
+ * Returns the end of a long growing block. Only its last rows fit on a screen, and laying out all of it gets slower with
+ * each word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
  * widths and numbers of nested items may differ from those in the whole block, which is shown once it is complete.
  */
 export function endOfBlock(source: string, width: number): string {
@@ -134,7 +134,7 @@ export function closeTable(source: string): string {
   return [...lines.slice(0, start), ...(columns === 0 ? [] : [head, rule, ...body])].join('\n')
 }
 
-/** The row up to its last bar. Empty while it has only one. */
+/** Returns the row up to its last bar. Empty while it has only one. */
 function closedCells(row: string): string {
   const bars = barsOf(row)
   return bars.length < 2 ? '' : row.slice(0, (bars.at(-1) ?? 0) + 1)

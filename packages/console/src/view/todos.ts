@@ -7,7 +7,7 @@ export function todoLines(todos: readonly Todo[], width: number): readonly Line[
   return todos.map((todo) => clip([checkbox(todo), todoSpan(todo)], width))
 }
 
-/** At most `most` rows: those around the first one that is not done, and the number left out. */
+/** Returns at most `most` rows: those around the first one that is not done, and the number left out. */
 export function shortTodoLines(todos: readonly Todo[], options: { width: number; most: number }): readonly Line[] {
   const { width, most } = options
   if (todos.length <= most) return todoLines(todos, width)

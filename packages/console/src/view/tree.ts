@@ -19,7 +19,8 @@ export interface TreeView {
 }
 
 /**
- * A tool call is one row. A sub-agent is its title, its own calls below, and its end. Asks of the call come before it.
+ * Returns the blocks of a tool call. A call is one row. A sub-agent is its title, its own calls below, and its end. Asks of
+ * the call come before it.
  */
 export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): readonly Block[] {
   if (part.status === 'abandoned') return []
@@ -31,7 +32,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): rea
   return [...before, rowBlock(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
 }
 
-/** Sub-agents whose call is not in the reply, and the ends of those that run in the background. */
+/** Returns sub-agents whose call is not in the reply, and the ends of those that run in the background. */
 export function strayChildren(reply: Reply, options: TreeView): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
@@ -44,7 +45,7 @@ export function strayChildren(reply: Reply, options: TreeView): readonly Block[]
   })
 }
 
-/** Asks that belong to no call of this reply, in the order in which they came. */
+/** Returns the blocks of asks that belong to no call of this reply, in the order in which they came. */
 export function strayAsks(reply: Reply, options: TreeView): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),
@@ -64,14 +65,14 @@ function unfinishedUntilSettled(reply: Reply): (block: Block) => Block {
   return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
 }
 
-/** The checklist or the answered question shows what these calls did, so only a failure gets a row. */
+/** Whether the checklist or the answered question shows what this call did. A failure always gets a row. */
 function isShownElsewhere(part: ToolPart, asks: readonly Ask[]): boolean {
   if (asks.some((ask) => ask.type === 'question')) return true
   if (isTodoTool(part.tool) || part.tool === 'question') return part.state.status !== 'error'
   return false
 }
 
-/** An ask that a log prints when it is asked, and its result. A terminal shows a pending ask in its footer. */
+/** Returns an ask that a log prints when it is asked, and its result. A terminal shows a pending ask in its footer. */
 function askBlocks(ask: Ask, reply: Reply, { width, live, root }: TreeView): readonly Block[] {
   const key = `ask:${ask.requestID}`
   const asking = (): readonly Line[] => askLines(ask, { width, reply, allowUnseen: false })
@@ -92,7 +93,7 @@ function hasSameAnswer(ask: Ask, twin: Ask): boolean {
   return ask.status === twin.status && ask.reply === twin.reply
 }
 
-/** A sub-agent's title, its indented calls and asks, and its end. Only the title if it runs in the background. */
+/** Returns a sub-agent's title, its indented calls and asks, and its end. Only the title if it runs in the background. */
 function childBlocks(child: Child, part: ToolPart | undefined, reply: Reply, options: TreeView): readonly Block[] {
   const inner = { ...options, width: options.width - 2 }
   const suffix = child.background ? line(' · in the background', 'dim') : []
@@ -115,7 +116,7 @@ interface StartingCall {
   readonly reply: Reply
 }
 
-/** A row with the sub-agent's result, or `working`, its number of calls and its time. */
+/** Returns a row with the sub-agent's result, or `working`, its number of calls and its time. */
 function childStateRow(child: Child, call: StartingCall | undefined, options: TreeView): Block {
   const { now, width } = options
   const { reply } = child
@@ -135,20 +136,23 @@ function childStateRow(child: Child, call: StartingCall | undefined, options: Tr
   )
 }
 
-/** A call's end may arrive before the end of its child. Once the next step has begun, the child has ended, too. */
+/**
+ * Whether the next step has begun after a call. Then its child has ended, too: a call's end may arrive before the end of its
+ * child.
+ */
 function hasContinuedAfter(call: StartingCall | undefined): boolean {
   if (call?.part === undefined || call.part.status === 'open') return false
   return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
-/** For a sub-agent without an ending of its own, the result of its call. */
+/** Returns the mark of a sub-agent's ending. For one without an ending of its own, that of its call's result. */
 function childMark(child: Child, part: ToolPart | undefined): Line[number] {
   const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
   if (outcome === 'completed') return SYMBOLS.done
   return outcome === 'failed' || outcome === 'lost' || outcome === 'timed-out' ? SYMBOLS.failed : SYMBOLS.interrupted
 }
 
-/** For a sub-agent without an ending of its own, the result of its call. */
+/** Returns how a sub-agent ended. For one without an ending of its own, the result of its call. */
 function childEndText({ reply }: Child, part: ToolPart | undefined): string {
   const ending = endingOf(reply)
   if (ending === undefined) return part?.state.status === 'completed' ? 'done' : 'interrupted'
@@ -156,7 +160,7 @@ function childEndText({ reply }: Child, part: ToolPart | undefined): string {
   return ending.type === 'completed' ? 'done' : ending.type
 }
 
-/** The time so far if `now` is given, or else the total. Empty if it is unknown. */
+/** Returns the time so far if `now` is given, or else the total. Empty if it is unknown. */
 function childTime(reply: Reply, now: number | undefined): readonly string[] {
   if (reply.startedAt === undefined) return []
   if (now !== undefined) return [elapsed(now - reply.startedAt)]
@@ -181,7 +185,7 @@ function indentedBlock(block: Block): Block {
   return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
 }
 
-/** One row: mark, name, subject, result, duration. */
+/** Returns one row: mark, name, subject, result, duration. */
 function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: number }): Line {
   const { reply, now, width } = options
   const { name, subject, end } = toolFacts(part, reply)
@@ -231,19 +235,19 @@ function toolEndText(end: ToolEnd): Line {
   }
 }
 
-/** Added and removed lines. Empty without a diff. */
+/** Returns the number of added and removed lines. Empty without a diff. */
 function diffCount({ state }: ToolPart): Line {
   const changed = patchCount(state.metadata?.diff)
   return changed === '' ? [] : line(` ${changed}`, 'dim')
 }
 
-/** The rejected permission of a failed call. */
+/** Returns the rejected permission of a failed call. Undefined if there is none. */
 function rejectionOf(part: ToolPart, reply: Reply): Ask | undefined {
   if (part.state.status !== 'error') return undefined
   return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
-/** The time so far, or the duration from 50 ms on. Empty otherwise. */
+/** Returns the time so far, or the duration from 50 ms on. Empty otherwise. */
 function toolTime(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []

@@ -26,7 +26,7 @@ export interface ReplyView {
 }
 
 /**
- * The rows of a reply from top to bottom, without those already committed.
+ * Returns the rows of a reply from top to bottom, without those already committed.
  *
  * Pure: the same reply at the same time gives the same blocks, whatever events led to it.
  */
@@ -55,7 +55,10 @@ function promptBlocks(reply: Reply, { prompt, width }: ReplyView): readonly Bloc
   return [{ key: 'prompt', final: true, gap: 'always', kind: 'note', lines: rows }]
 }
 
-/** Parts in order. A delay follows the part after which it began, and the compaction precedes the message after it. */
+/**
+ * Returns the blocks of all parts in order. A delay follows the part after which it began, and the compaction precedes the
+ * message after it.
+ */
 function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
   const delays = options.delays.filter(({ passing }) => !(passing && options.live))
   const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
@@ -77,7 +80,7 @@ function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
   ]
 }
 
-/** Empty for a hidden part, unless it was shown before. */
+/** Returns the blocks of a part. Empty for a hidden part, unless it was shown before. */
 function partBlocks(part: Part, reply: Reply, options: ReplyView): readonly Block[] {
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
@@ -90,7 +93,7 @@ function partBlocks(part: Part, reply: Reply, options: ReplyView): readonly Bloc
   return options.shown.texts.has(part.id) || isShownText(part) ? textBlocks(part, options) : []
 }
 
-/** One visible note if committed texts were reverted or abandoned by a retry. Takes each of them back. */
+/** Returns one visible note if committed texts were reverted or abandoned by a retry. Takes each of them back. */
 function removedTextNotes(reply: Reply, shown: Committed): readonly Block[] {
   if (shown.texts.size === 0) return []
   const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
@@ -108,8 +111,8 @@ function compactionBlocks({ compaction }: Reply, { width }: ReplyView): readonly
 }
 
 /**
- * A terminal shows the checklist in its footer until the end. A log prints it when it is made, and again if it differs at
- * the end.
+ * Returns the checklist, if it is due. A terminal shows it in its footer until the end. A log prints it when it is made, and
+ * again if it differs at the end.
  */
 function todoBlocks(reply: Reply, { live, width, shown }: ReplyView): readonly Block[] {
   const todos = ownTodosOf(reply)

@@ -29,7 +29,7 @@ export async function bridgeInit(options: BridgeInitOptions, io: ProcessIO): Pro
   }
 }
 
-/** The arguments that select the written config, which may be in another place than asked for. */
+/** Returns the arguments that select the written config, which may be in another place than asked for. */
 function argumentsFor(written: string, { name, config }: ConfigChoice, path: string): string {
   if (config !== undefined || written !== resolve(path)) return ` --config ${written}`
   return name === 'bridge' ? '' : ` --name ${name}`
@@ -38,7 +38,10 @@ function argumentsFor(written: string, { name, config }: ConfigChoice, path: str
 /** Control-C at a question. */
 class Cancelled extends Error {}
 
-/** A line that arrives while a text is asked for interrupts the question, which is then asked again. */
+/**
+ * Returns questions that are asked in the terminal. A line that arrives while a text is asked for interrupts the question,
+ * which is then asked again.
+ */
 function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questions {
   /** Closes the question that is open. */
   let close: (() => void) | undefined
@@ -46,7 +49,10 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
   const waiting: string[] = []
   return { text: askText, secret: askSecret, choose, say: sayBetween }
 
-  /** Repeats the question until `check` accepts the answer. An empty answer means `initial`. */
+  /**
+   * Asks for a text until `check` accepts it. An empty answer means `initial`. Rejects with `Cancelled` on Control-C, and
+   * with the signal's reason if it aborts.
+   */
   async function askText(message: string, options: TextOptions = {}): Promise<string> {
     const { initial, check, signal } = options
     const validate = (typed: string | undefined): string | undefined => {
@@ -77,7 +83,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
     return found.value
   }
 
-  /** Interrupts an open text question, which is then asked again. */
+  /** Prints a line. Interrupts an open text question, which is then asked again. */
   function sayBetween(line: string): void {
     if (!close) return log.message(cleanLine(line), { output })
     waiting.push(line)
@@ -85,7 +91,7 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
   }
 }
 
-/** Throws `Cancelled` on Control-C, and the signal's reason if it aborted. */
+/** Returns the answer as a text. Throws `Cancelled` on Control-C, and the signal's reason if it aborted. */
 function answered(answer: string | symbol, signal?: AbortSignal): string {
   if (!isCancel(answer)) return String(answer)
   signal?.throwIfAborted()

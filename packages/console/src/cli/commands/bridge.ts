@@ -103,7 +103,7 @@ const paths = {
   health: '/healthz, /readyz and /metrics',
 } as const
 
-/** What to serve at each address. */
+/** Returns the addresses to serve, with what each serves. Empty without `--listen`. */
 function addressesOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
   const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
   const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)
@@ -154,7 +154,7 @@ export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO
   return config ?? (await loadBridge()).defaultConfigPath(name, io.env)
 }
 
-/** Throws `missing` if the package isn't installed. */
+/** Imports the package of the bridge. Throws `missing` if it isn't installed. */
 export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   try {
     return await import('@reply/bridge')

@@ -78,7 +78,7 @@ function stopTimeout({ clock }: ProcessIO): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }
 
-/** Shows the reply to the demo's prompt. Calls `onTalk` right before the prompt is sent. */
+/** Shows the reply to the demo's prompt, and returns the exit code. Calls `onTalk` right before the prompt is sent. */
 async function promptServer(
   started: Awaited<ReturnType<Testing['startDemo']>>,
   onTalk: () => void,
@@ -102,7 +102,7 @@ async function promptServer(
   }
 }
 
-/** Throws `missing` if the package isn't installed. */
+/** Imports the package of the demo. Throws `missing` if it isn't installed. */
 async function loadTesting(): Promise<Testing> {
   try {
     return await import('@reply/testing')

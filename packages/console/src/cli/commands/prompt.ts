@@ -45,7 +45,9 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
     await client.close()
   }
 
-  /** Only for a new session that can be continued, with a person at the terminal. */
+  /**
+   * Notes the command that continues a new session, with a person at the terminal. Does nothing if it can't be continued.
+   */
   function noteHowToContinue({ sessionID, outcome }: Reply): void {
     // An agent's session ends with it.
     if (!output.interactive || options.via !== undefined || options.session !== undefined) return
@@ -69,7 +71,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
 }
 
-/** Attaches a local file's content, because the server may run on another machine. */
+/**
+ * Returns a local file with its content, because the server may run on another machine. Throws `usage` if it can't be read.
+ */
 async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new ConsoleError('usage', `The file ${path} can't be read. Check its name and permissions.`, {

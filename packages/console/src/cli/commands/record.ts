@@ -80,7 +80,10 @@ function openStdout(stream: Output): Target {
   return { stream, failed: new Promise(() => {}), close: async () => {} }
 }
 
-/** Opens the file first, so that an unwritable name is reported before anything is recorded. */
+/**
+ * Opens the file, so that an unwritable name is reported before anything is recorded. Throws `usage` if it can't, or if the
+ * file exists and `force` is false.
+ */
 async function openFile(file: string, force: boolean): Promise<Target> {
   const stream = createWriteStream(file, { flags: force ? 'w' : 'wx' })
   try {

@@ -28,6 +28,7 @@ export async function replay(files: readonly string[], options: ReplayCommandOpt
     await Promise.all(outputs.map((output) => output.stop()))
   }
 
+  /** Shows the recordings one after the other, and returns 0. */
   async function replayAll(): Promise<number> {
     for (const file of files) await replayFile(file)
     return EXIT.done
@@ -60,7 +61,7 @@ export async function replay(files: readonly string[], options: ReplayCommandOpt
   }
 }
 
-/** The bytes of a recording, decompressed if needed. `-` reads standard input. */
+/** Yields the bytes of a recording, decompressed if needed. `-` reads standard input. Throws `unreadable`. */
 async function* recordingBytes(file: string, stdin: Input): AsyncGenerator<Uint8Array> {
   try {
     const source: AsyncIterable<Uint8Array> = file === '-' ? stdin : createReadStream(file)
@@ -70,7 +71,7 @@ async function* recordingBytes(file: string, stdin: Input): AsyncGenerator<Uint8
   }
 }
 
-/** The clock of a recording. It stands at the last event, or runs on from there at the given speed. */
+/** Returns the clock of a recording. It stands at the last event, or runs on from there at the given speed. */
 function recordedClock(base: Clock, speed: number | undefined): Clock & { set(at: number): void } {
   let at = base.now()
   let setAt = base.now()
@@ -86,7 +87,10 @@ function recordedClock(base: Clock, speed: number | undefined): Clock & { set(at
   }
 }
 
-/** Waits until an event of a recording is due, counted from the first one. */
+/**
+ * Returns a function that waits until an event of a recording is due, counted from the first one. It returns undefined if
+ * the event is due now.
+ */
 function createPace(clock: Clock, speed: number | undefined): (at: number) => Promise<void> | undefined {
   let first: { recorded: number; real: number } | undefined
   return (at) => {
@@ -106,7 +110,7 @@ function fileErrorText(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** Decompresses bytes that begin like a gzip file. Others pass unchanged. */
+/** Yields the bytes, decompressed if they begin like a gzip file. */
 async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const chunks = source[Symbol.asyncIterator]()
   const first = await chunks.next()

@@ -7,7 +7,7 @@ const key = 'inbound/test'
 
 function open(store: LedgerStore | undefined = memoryStore(), clock = createHandClock()) {
   const errors: string[] = []
-  const start = (): Seen => createSeen({ store, key, clock, onError: (message) => errors.push(message) })
+  const start = (): Seen => createSeen(store, key, clock, (message) => errors.push(message))
   return { store, clock, errors, start }
 }
 
@@ -23,7 +23,7 @@ test('an id is known to this process at once, and to the next one through the st
 })
 
 test('without a store nothing is kept for the next process', () => {
-  const seen = createSeen({ key, clock: createHandClock(), onError: () => {} })
+  const seen = createSeen(undefined, key, createHandClock(), () => {})
   expect([seen.add('1'), seen.has('1'), seen.has('2')]).toEqual([undefined, true, false])
 })
 

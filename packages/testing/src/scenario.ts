@@ -20,7 +20,7 @@ export interface Scenario {
 }
 
 /** The model's script in a scenario, and the settings of the server. */
-interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
+interface ScenarioScript extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   /** Steps of the script with the scenario's own name. */
   readonly steps: readonly ScriptStep[]
   /** The answer to a title request. */
@@ -32,7 +32,7 @@ interface ScenarioOptions extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
 }
 
 /** Defines a scenario. `[scenario:name/further]` selects one of its further scripts. */
-export const scenario = (name: string, shows: string, options: ScenarioOptions): Scenario => {
+export const scenario = (name: string, shows: string, options: ScenarioScript): Scenario => {
   const { steps, title, summary, more = {}, ...rest } = options
   const own: Script = {
     steps,

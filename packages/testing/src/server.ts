@@ -5,7 +5,7 @@ import type { Guard } from './guard.ts'
 import { homeEnvironment } from './home.ts'
 import type { Project } from './project.ts'
 
-interface ServerOptions {
+interface ServerCommand {
   readonly binary: string
   readonly project: Project
   readonly port: number
@@ -74,7 +74,7 @@ const isHealthy = async (route: string, headers: Readonly<Record<string, string>
 }
 
 /** Starts `opencode serve` and resolves when it is healthy. Rejects with type `launch` and the server's last output. */
-export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
+export const startServer = async (options: ServerCommand): Promise<RunningServer> => {
   const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
   const child = spawn(binary, ['serve', ...options.flags, '--port', String(port), '--hostname', '127.0.0.1'], {

@@ -47,7 +47,8 @@ export interface AskMatch {
   readonly take: () => AskResult
 }
 
-export interface AskFinderOptions {
+/** The chat and the reply whose asks are answered. */
+export interface AskContext {
   readonly texts: Texts
   readonly policy: Policy
   readonly chat: Chat
@@ -82,7 +83,7 @@ export interface AskFinder {
 }
 
 /** Creates the finder of one reply. `options.reply` and `options.ledger` return their current states. */
-export function createAskFinder(options: AskFinderOptions): AskFinder {
+export function createAskFinder(options: AskContext): AskFinder {
   const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()

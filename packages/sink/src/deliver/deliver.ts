@@ -35,7 +35,8 @@ import { createTyping } from './typing.ts'
 /** How long `stop()` waits for the current call, in ms. Its response says whether the message is in the chat. */
 const stopGraceMs = 5000
 
-export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions, 'mentions'> {
+/** Where and how one reply is shown. */
+export interface DeliveryContext extends AnswerRestrictions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -66,7 +67,7 @@ export interface Deliverer extends AskFinder {
 }
 
 /** Creates the deliverer of one reply. It loads the ledger at the first `show`. */
-export function createDeliverer(options: DelivererOptions): Deliverer {
+export function createDeliverer(options: DeliveryContext): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')

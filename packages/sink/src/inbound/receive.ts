@@ -108,7 +108,7 @@ export function createInboundReceiver<Failure extends Error>(
   const { client, limitsOf, toPortError, onInbound, onError, Failure, clock, handleMs, pressMs, timeoutMs } = options
   const { store, account, onlyFiles } = options
   const report = (message: string, cause: unknown): void => onError(new Failure('store', message, { cause }))
-  const seen = createSeen({ store, key: `inbound/${account}`, clock, onError: report })
+  const seen = createSeen(store, `inbound/${account}`, clock, report)
   const open = createOpenTasks()
   const turns = createTurns()
   return { receive, answerFor, failureReporter, settled: open.settled }

@@ -2,16 +2,6 @@ import type { Clock } from '@reply/core'
 import * as z from 'zod'
 import type { LedgerStore } from '../ledger/ledger.ts'
 
-export interface SeenOptions {
-  /** Default: none, so a repeat after a restart is not detected. */
-  readonly store?: LedgerStore | undefined
-  /** The store's key. */
-  readonly key: string
-  readonly clock: Clock
-  /** Called when the store failed. Inbounds are handled anyway. */
-  readonly onError: (message: string, cause: unknown) => void
-}
-
 /** The ids of the last inbounds, to detect repeated deliveries. */
 export interface Seen {
   /** Whether this process knows the id. */
@@ -31,8 +21,16 @@ const most = 1000
 /** How long ids are kept, in ms. Platforms redeliver for a day, and this is twice as long. */
 const ageMs = 172_800_000
 
-/** Creates an empty list of ids. It reads the store when the first id is added. */
-export function createSeen({ store, key, clock, onError }: SeenOptions): Seen {
+/**
+ * Creates an empty list of ids, kept under a key of the store. It reads the store when the first id is added. Without a store, a
+ * repeat after a restart is not detected. `onError` is called when the store failed. Inbounds are handled anyway.
+ */
+export function createSeen(
+  store: LedgerStore | undefined,
+  key: string,
+  clock: Clock,
+  onError: (message: string, cause: unknown) => void,
+): Seen {
   let knownIDs = new Map<string, number>()
   let storedIDs: Promise<ReadonlySet<string>> | undefined
   let lastWrite = Promise.resolve()

@@ -61,7 +61,7 @@ export function split(source: string, { from = 0, open, ...options }: SplitOptio
   return slices
 }
 
-interface SliceOptions {
+interface SliceLimits {
   readonly maxLength: number
   readonly measure: (source: string) => number
   readonly escapable?: RegExp | undefined
@@ -72,17 +72,17 @@ interface SliceOptions {
 
 /**
  * Returns the slice that begins at `from`. It is as long as fits, and ends at the best position before that, or after
- * one character if nothing fits. `options.open` has the blocks to reopen.
+ * one character if nothing fits. `limits.open` has the blocks to reopen.
  */
-function sliceAt(source: string, from: number, options: SliceOptions): Slice {
-  const { maxLength, measure } = options
+function sliceAt(source: string, from: number, limits: SliceLimits): Slice {
+  const { maxLength, measure } = limits
   const rest = source.slice(from, from + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
   const midLine = from > 0 && source.charAt(from - 1) !== '\n'
-  const whole = reopening(rest, options.open, midLine)
+  const whole = reopening(rest, limits.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
-  const escapable = options.hasEscapable || includesEscapable(prefix, options.escapable) ? options.escapable : undefined
+  const escapable = limits.hasEscapable || includesEscapable(prefix, limits.escapable) ? limits.escapable : undefined
   const placeOf = (at: number): number => from + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
   const completeAt = (at: number): CompleteText => {
@@ -137,7 +137,7 @@ function furthestFit(
     escapable,
     measureAt,
     enough,
-  }: Pick<SliceOptions, 'maxLength' | 'escapable'> & {
+  }: Pick<SliceLimits, 'maxLength' | 'escapable'> & {
     readonly measureAt: (at: number) => number
     readonly enough: number | undefined
   },

@@ -46,18 +46,17 @@ interface Session {
   socket: Socket | undefined
 }
 
-interface GatewayOptions {
-  readonly server: Server
-  readonly token: string
-  readonly me: Me
-  readonly url: () => string
-  /** How often clients have to send a heartbeat, in ms. */
-  readonly heartbeatMs: number
-}
-
-/** JSON, without compression. Answers heartbeats, but never disconnects a client for missing one. */
-export function createGateway({ server, token, me, url, heartbeatMs }: GatewayOptions): Gateway {
-  const sockets = acceptSockets(server, { onOpen: serveConnection })
+/**
+ * Creates the gateway on a fake's server: JSON, without compression. It answers heartbeats, which clients have to send
+ * every `heartbeatMs`, but never disconnects a client for missing one.
+ */
+export function createGateway(
+  server: Server,
+  url: () => string,
+  { token, me }: { readonly token: string; readonly me: Me },
+  heartbeatMs: number,
+): Gateway {
+  const sockets = acceptSockets(server, serveConnection)
   const sessions = new Map<string, Session>()
   let count = 0
   let mood: GatewayMood = 'open'

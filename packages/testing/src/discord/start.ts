@@ -92,7 +92,7 @@ export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord
   const state = createState({ clock, channels, allowances, nonceMs, cdn: () => server.origin, onChange: changed })
   const gatewayUrl = (): string => `${server.origin.replace(/^http/, 'ws')}/gateway`
   const server = createFakeServer('discord', createRest(state, token, gatewayUrl, log))
-  const gateway = createGateway({ server: server.server, token, me: state.me, url: gatewayUrl, heartbeatMs })
+  const gateway = createGateway(server.server, gatewayUrl, { token, me: state.me }, heartbeatMs)
   const endpoint = createEndpoint(clock)
   await server.listen()
   return {

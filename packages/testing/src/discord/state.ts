@@ -36,7 +36,7 @@ export interface DiscordState {
   changed(channel: Channel): void
 }
 
-interface DiscordStateOptions {
+interface DiscordSetup {
   readonly clock: TestClock
   readonly channels?: readonly FakeDiscordChannel[] | undefined
   readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>> | undefined
@@ -45,14 +45,7 @@ interface DiscordStateOptions {
   readonly onChange: (channelId: string) => void
 }
 
-export function createState({
-  clock,
-  channels,
-  allowances,
-  nonceMs,
-  cdn,
-  onChange,
-}: DiscordStateOptions): DiscordState {
+export function createState({ clock, channels, allowances, nonceMs, cdn, onChange }: DiscordSetup): DiscordState {
   const places = createPlaces<string, FakeDiscordChannel, Channel>(channels, createChannel)
   return {
     clock,

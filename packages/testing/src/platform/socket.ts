@@ -11,14 +11,12 @@ interface SocketServer {
   close(): void
 }
 
-interface SocketServerOptions {
-  /** Whether a request may open a WebSocket. Default: any may. */
-  readonly accepts?: (request: IncomingMessage) => boolean
-  readonly onOpen: (socket: Socket) => void
-}
-
-/** Accepts WebSockets on a fake's server. */
-export function acceptSockets(server: Server, { accepts, onOpen }: SocketServerOptions): SocketServer {
+/** Accepts WebSockets on a fake's server, and destroys the socket of each upgrade that `accepts` returns false for. */
+export function acceptSockets(
+  server: Server,
+  onOpen: (socket: Socket) => void,
+  accepts?: (request: IncomingMessage) => boolean,
+): SocketServer {
   const sockets = new WebSocketServer({ noServer: true })
   server.on('upgrade', (request, socket, head) => {
     if (accepts?.(request) === false) socket.destroy()

@@ -28,7 +28,7 @@ interface RetryLimits {
   readonly attempts: number
 }
 
-interface WebhookQueueOptions<Event> {
+interface WebhookEvents<Event> {
   readonly clock: TestClock
   readonly limits: RetryLimits
   /** The event to send next. Undefined if no event waits, or if there is no address to send it to. */
@@ -50,7 +50,7 @@ interface WebhookQueue {
 }
 
 /** Retries by the clock, and drops an event after its last attempt. */
-export function createWebhookQueue<Event>(options: WebhookQueueOptions<Event>): WebhookQueue {
+export function createWebhookQueue<Event>(options: WebhookEvents<Event>): WebhookQueue {
   const { clock, limits, oldest, post, drop, onFailure } = options
   let attempts = 0
   let isSending = false

@@ -2,7 +2,7 @@ import { fieldsOf } from '../fields.ts'
 import type { StreamFault } from './fault.ts'
 
 /** The destination of an event stream's bytes. */
-interface Outlet {
+export interface Outlet {
   write(bytes: Uint8Array): void
   /** Ends the output. Written data still arrives. */
   end(how: 'break' | 'end'): void
@@ -37,21 +37,18 @@ export interface FaultyStream {
   discard(): void
 }
 
-interface FaultyStreamOptions {
-  readonly outlet: Outlet
-  readonly timer: Timer
-  /** Called with each frame after it was written. */
-  readonly onFrame: (frame: StreamedFrame) => void
-}
-
 interface Mark {
   readonly fault: Extract<StreamFault, { type: 'cut' | 'stall' }>
   readonly unit: 'bytes' | 'events'
   readonly at: number
 }
 
-/** Forwards one event stream, frame by frame, and applies its faults. */
-export function createFaultyStream({ outlet, timer, onFrame }: FaultyStreamOptions): FaultyStream {
+/** Forwards one event stream, frame by frame, and applies its faults. Calls `onFrame` after each frame it wrote. */
+export function createFaultyStream(
+  outlet: Outlet,
+  timer: Timer,
+  onFrame: (frame: StreamedFrame) => void,
+): FaultyStream {
   const marks = new Set<Mark>()
   const dropsLeft = new Map<string, number>()
   const repeated = new Set<number>()

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { freePort } from '../port.ts'
 import { isStreamFault, type ProxyFault, type RequestFault, type StreamFault } from './fault.ts'
-import { createFaultyStream, type FaultyStream, type StreamedFrame, type Timer } from './faulty-stream.ts'
+import { createFaultyStream, type FaultyStream, type Outlet, type StreamedFrame, type Timer } from './faulty-stream.ts'
 
 /** The server behind the proxy, and the faults on the way. */
 export interface ProxyOptions {
@@ -203,20 +203,17 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   function forwardStream(answer: IncomingMessage, outgoing: ServerResponse): void {
     opened += 1
     const connection = opened
-    const faulty = createFaultyStream({
-      timer: clock,
-      onFrame: (frame) => options.onFrame?.({ ...frame, connection }),
-      outlet: {
-        write: (bytes) => outgoing.write(bytes),
-        end: (how) => {
-          streams.delete(stream)
-          answer.destroy()
-          if (how === 'end') outgoing.end()
-          // Data already written is sent before the socket closes.
-          else outgoing.socket?.destroySoon()
-        },
+    const outlet: Outlet = {
+      write: (bytes) => outgoing.write(bytes),
+      end: (how) => {
+        streams.delete(stream)
+        answer.destroy()
+        if (how === 'end') outgoing.end()
+        // Data already written is sent before the socket closes.
+        else outgoing.socket?.destroySoon()
       },
-    })
+    }
+    const faulty = createFaultyStream(outlet, clock, (frame) => options.onFrame?.({ ...frame, connection }))
     const stream: OpenStream = { connection, faulty }
     streams.add(stream)
     outgoing.flushHeaders()

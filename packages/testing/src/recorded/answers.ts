@@ -29,13 +29,8 @@ function firstNotFound(pathname: string): Response {
   return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
 }
 
-interface FirstAnswersOptions {
-  readonly version: string
-  readonly frames: readonly Frame[]
-}
-
 /** OpenCode 1. */
-export function createFirstAnswers({ version, frames }: FirstAnswersOptions): RestAnswers {
+export function createFirstAnswers(version: string, frames: readonly Frame[]): RestAnswers {
   const fold = createFold()
   return {
     greeting: '{"type":"server.connected","properties":{}}',
@@ -94,7 +89,7 @@ function beginsAnother(frame: Frame, fold: Fold): boolean {
 }
 
 /** OpenCode 2, whose responses are `{ data }`, or `{ data, cursor }` for pages. */
-export function createSecondAnswers({ version }: { readonly version: string }): RestAnswers {
+export function createSecondAnswers(version: string): RestAnswers {
   const fold = createSecondFold()
   const lists = new Map(
     Object.entries({ message: fold.messages, permission: fold.permissions, form: fold.forms, pending: fold.pending }),

@@ -55,7 +55,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
-  const answers = isOpenCode2(version) ? createSecondAnswers({ version }) : createFirstAnswers({ version, frames })
+  const answers = isOpenCode2(version) ? createSecondAnswers(version) : createFirstAnswers(version, frames)
   const posts: string[] = []
   const encoder = new TextEncoder()
   // Keyed with their signals: an aborted listener gets nothing.

@@ -108,10 +108,9 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   const sockets = new Set<Socket>()
   const waiting = new Map<string, () => void>()
   let count = 0
-  const connections = acceptSockets(server, {
-    accepts: ({ url = '/' }) => tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
-    onOpen: acceptApp,
-  })
+  const connections = acceptSockets(server, acceptApp, ({ url = '/' }) =>
+    tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
+  )
   return {
     createUrl: () => {
       count += 1
@@ -173,17 +172,14 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   }
 }
 
-interface RequestOptions {
-  readonly url: string
+/** What Slack signs its requests with. */
+interface Signing {
   readonly signingSecret: string
   readonly clock: TestClock
 }
 
-/** The headers that identify a request as Slack's. */
-export function slackHeaders(
-  body: string,
-  { signingSecret, clock }: Omit<RequestOptions, 'url'>,
-): Record<string, string> {
+/** Returns the headers that identify a request as Slack's: the time, and the body's signature. */
+export function slackHeaders(body: string, { signingSecret, clock }: Signing): Record<string, string> {
   const timestamp = String(Math.floor(clock.now() / 1000))
   const signature = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex')
   return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
@@ -202,7 +198,7 @@ function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
 }
 
 /** Sends to a request URL: events as JSON, interactions and commands as a form. */
-export function createRequestReceiver({ url, ...signing }: RequestOptions): Receiver {
+export function createRequestReceiver(url: string, signing: Signing): Receiver {
   return { deliver, isConnected: () => true }
 
   /** False for another status than 200, and if the connection fails. */

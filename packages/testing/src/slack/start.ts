@@ -100,7 +100,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     },
     session: (channel, threadTs) => existingChannel(state, channel).sessions.get(threadTs),
     sendTo: (url) =>
-      delivery.setReceiver(url === undefined ? sockets.receiver : createRequestReceiver({ url, signingSecret, clock })),
+      delivery.setReceiver(url === undefined ? sockets.receiver : createRequestReceiver(url, { signingSecret, clock })),
     repeatNext: () => delivery.repeatNext(),
     get sockets() {
       return sockets.count

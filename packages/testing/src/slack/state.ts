@@ -58,7 +58,7 @@ export interface SlackState {
   sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
 }
 
-interface SlackStateOptions {
+interface SlackSetup {
   readonly clock: TestClock
   readonly channels?: readonly FakeSlackChannelOptions[] | undefined
   readonly features?: SlackFeatures | undefined
@@ -67,14 +67,7 @@ interface SlackStateOptions {
   readonly onChange: (channel: string) => void
 }
 
-export function createState({
-  clock,
-  channels,
-  features,
-  delivery,
-  addressOf,
-  onChange,
-}: SlackStateOptions): SlackState {
+export function createState({ clock, channels, features, delivery, addressOf, onChange }: SlackSetup): SlackState {
   const places = createPlaces<string, FakeSlackChannelOptions, Channel>(channels, createChannel, (id) =>
     /^[CDG][A-Z0-9]+$/.test(id),
   )

@@ -38,7 +38,7 @@ export interface TelegramState {
   changed(chat: Chat): void
 }
 
-interface TelegramStateOptions {
+interface TelegramSetup {
   readonly token: string
   readonly clock: TestClock
   readonly chats?: readonly TelegramChat[] | undefined
@@ -47,7 +47,7 @@ interface TelegramStateOptions {
 }
 
 /** Without messages at first. */
-export function createState({ token, clock, chats, features, onChange }: TelegramStateOptions): TelegramState {
+export function createState({ token, clock, chats, features, onChange }: TelegramSetup): TelegramState {
   const places = createPlaces<number, TelegramChat, Chat>(chats, createChat)
   const updates = createUpdates(clock)
   let messageId = 0

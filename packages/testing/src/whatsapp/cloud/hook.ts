@@ -40,14 +40,8 @@ export interface Hook {
   close(): void
 }
 
-interface HookOptions {
-  readonly clock: TestClock
-  readonly appSecret: string
-  readonly phoneNumberId: string
-}
-
 /** Without a URL, events wait. */
-export function createHook({ clock, appSecret, phoneNumberId }: HookOptions): Hook {
+export function createHook(clock: TestClock, appSecret: string, phoneNumberId: string): Hook {
   const calls: WhatsAppWebhookCall[] = []
   const pending: string[] = []
   let url = ''

@@ -88,7 +88,7 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
   const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options
   const log = createCallLog<WhatsAppCall, CloudFault>(clock, faults, matchesCloud)
-  const hook = createHook({ clock, appSecret, phoneNumberId })
+  const hook = createHook(clock, appSecret, phoneNumberId)
   const { observe, changed } = createObservers<string>()
   const state = createState({ clock, hook, listBody, closedWindow, onChange: changed })
   const server = createFakeServer('whatsapp', createCloudApi({ state, token, phoneNumberId, log, hasDates: dates }))

@@ -29,7 +29,7 @@ interface CloudChat {
   notifications: number
 }
 
-interface CloudStateOptions {
+interface CloudSetup {
   readonly clock: TestClock
   readonly hook: Hook
   readonly listBody: number
@@ -62,7 +62,7 @@ export interface CloudState {
   changed(person: string): void
 }
 
-export function createState(options: CloudStateOptions): CloudState {
+export function createState(options: CloudSetup): CloudState {
   const { clock, hook, listBody, closedWindow, onChange: changed } = options
   const chats = new Map<string, CloudChat>()
   const files = new Map<string, NamedFile>()

@@ -53,13 +53,7 @@ export const socketLimits = {
   typingMs: 10_000,
 } as const
 
-interface AccountOptions {
-  readonly clock: TestClock
-  /** How far the computer's clock is ahead, in ms. */
-  readonly aheadMs: number
-}
-
-export function createAccount({ clock, aheadMs }: AccountOptions, changed: (jid: string) => void): SocketAccount {
+export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: string) => void): SocketAccount {
   const chats = new Map<string, SocketChat>()
   const mentioned: string[] = []
   const lateEdits: string[] = []

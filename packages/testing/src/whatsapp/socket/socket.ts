@@ -90,7 +90,7 @@ export interface SocketHandle {
   close(): void
 }
 
-interface SocketOptions {
+interface SocketSetup {
   readonly account: SocketAccount
   readonly user: FakeSocket['user']
   readonly plan: FaultPlan<SocketFault, Pick<BaileysCall, 'kind'>>
@@ -104,7 +104,7 @@ interface SocketOptions {
   readonly calls: BaileysCall[]
 }
 
-export function createSocket(options: SocketOptions): SocketHandle {
+export function createSocket(options: SocketSetup): SocketHandle {
   const { account, user, plan, number, now, numberOf, adminsOf, calls } = options
   const listeners: Listeners = {
     'messages.upsert': new Set(),

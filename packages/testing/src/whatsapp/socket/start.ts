@@ -85,7 +85,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const calls: BaileysCall[] = []
   const { observe, changed } = createObservers<string>()
   const plan = createFaultPlan(faults, matchesSocket)
-  const account = createAccount({ clock, aheadMs }, changed)
+  const account = createAccount(clock, aheadMs, changed)
   let current: SocketHandle | undefined
   let missed: unknown[] = []
   let sockets = 0

@@ -7,6 +7,7 @@ import type { AcpOptions } from '../src/acp.ts'
 import { launchClaude, launchCodex } from '../test/acp/adapter-stage.ts'
 import { launchGemini } from '../test/acp/gemini-stage.ts'
 import { launch, type Stage } from '../test/acp/launch.ts'
+import { loadCut } from '../test/acp/load-cut.ts'
 import { play } from '../test/acp/play.ts'
 import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/acp/scenes.ts'
 import { sessionAgents } from '../test/acp/session-agents.ts'
@@ -18,13 +19,14 @@ const names = process.argv.slice(2)
 async function record(
   file: string | undefined,
   open: (onMessage: AcpOptions['onMessage']) => Promise<Stage>,
-  act: (stage: Stage) => Promise<readonly Reply[]>,
+  act: (stage: Stage, forget: () => void) => Promise<readonly Reply[]>,
 ): Promise<void> {
   const lines: string[] = []
   const stage = await open((from, json) => {
     lines.push(JSON.stringify({ from, message: withoutSkills(JSON.parse(json)) }))
   })
-  const replies = await act(stage)
+  // Messages before it are not stored.
+  const replies = await act(stage, () => void lines.splice(0))
   const { directory, home, root, modelPort } = stage
   await stage.close()
   const clean = (text: string): string =>
@@ -101,3 +103,11 @@ for (const { agent, folder, mode, version, scenes: played, launch: open } of age
       async (stage) => await scene.play(stage, mode),
     )
   }
+for (const { agent, folder, mode, version, launch: open } of sessionAgents) {
+  if (!isWanted(`${agent}-loaded`)) continue
+  await record(
+    `${folder}-${version}/loaded`,
+    (onMessage) => open('text', onMessage, version),
+    async (stage, forget) => [await loadCut(stage, mode, forget)],
+  )
+}

@@ -20,6 +20,7 @@ import { type AcpAgent, readSessionID } from './decode/message.ts'
 import type { AcpConfigOption, AcpSession } from './decode/session.ts'
 import { readPromptEnd } from './decode/v1/prompt-end.ts'
 import { dialects } from './dialect.ts'
+import { createHistoryReader } from './history.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { blocksOf } from './prompt.ts'
 import { createReplay, type Replay } from './replay.ts'
@@ -74,9 +75,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     () => running?.dialect ?? dialects[1],
     (terminalID) => terminals?.textOf(terminalID),
   )
-  /** Sessions that are being loaded: the agent repeats their history. */
-  const loading = new Set<string>()
-  /** The sessions that are being read. */
+  /** Sessions that are being loaded, with the updates that repeat their history. */
+  const loading = new Map<string, unknown[]>()
+  /** What sessions of earlier processes held when they were loaded. */
+  const histories = new Map<string, readonly unknown[]>()
+  /** The sessions of version 2 that are being read. */
   const replays = new Map<string, Replay>()
   const canceled = new WeakSet<LocalRun>()
   /** The unknown kinds of updates that were reported. */
@@ -91,6 +94,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   /** The terminals of the newest agent. */
   let terminals: Terminals | undefined
   let isClosed = false
+  /** Whether the newest agent repeats what its sessions held. Also after it has ended. */
+  let canRead = false
   let turns: Turns = newTurns()
   const local = createLocalAgent({
     name,
@@ -112,8 +117,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       await configure(connection, sessionID, wanted)
       return { sessionID, directory, title }
     },
-    find: async (place) => await load(place.sessionID, place.directory ?? cwd),
-    read,
+    find: async ({ sessionID, directory = cwd }) => {
+      const found = await load(sessionID, directory)
+      if (found) histories.set(sessionID, found)
+      return found && { sessionID, directory }
+    },
+    read: async (place, history) => {
+      if (live().dialect.version === 2) return await read(place, history)
+      const { sessionID } = place
+      readHistory(sessionID, histories.get(sessionID) ?? [], history, running?.agent.name)
+      histories.delete(sessionID)
+    },
     sessions: async ({ directory, everywhere }) =>
       running?.dialect.replaying
         ? await listSessions(live(), everywhere === true ? undefined : (directory ?? cwd))
@@ -123,7 +137,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
         throw new ReplyError('unsupported', `${name} can only copy a whole session. Leave the message out.`)
       return await fork(place.sessionID, local.session(place.sessionID)?.directory ?? cwd)
     },
-    capabilities: () => ({ canRead: running?.agent.loadsSessions === true && running.dialect.replaying !== undefined }),
+    capabilities: () => ({ canRead }),
     prompt,
     cancel: async (run, aborted) => {
       canceled.add(run)
@@ -158,6 +172,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     settings,
   )
   const subagents = createSubagents(runOf, sessions)
+  const readHistory = createHistoryReader(() => live().dialect, local.run)
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
@@ -211,6 +226,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     })
     if (isClosed) return await runStarting.connection.close()
     running = runStarting
+    canRead = runStarting.agent.loadsSessions
     void runStarting.connection.ended.then((how) => {
       if (running === runStarting) running = undefined
       own?.close()
@@ -237,11 +253,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     throw new ReplyError('unreachable', `${name} is not running. Wait until it has restarted.`)
   }
 
-  /** Opens a session of an earlier process. The updates meanwhile repeat the history and are ignored. */
-  async function load(sessionID: string, directory: string): Promise<SessionInfo | undefined> {
+  /** Opens a session of an earlier process, and returns the updates that repeat its history. Undefined if there is none. */
+  async function load(sessionID: string, directory: string): Promise<readonly unknown[] | undefined> {
     const { connection, agent, opened, dialect } = live()
     if (!agent.loadsSessions) return undefined
-    loading.add(sessionID)
+    const repeated: unknown[] = []
+    loading.set(sessionID, repeated)
     try {
       const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
       sessions.open(sessionID, await connection.request(dialect.methods.open, params, deadlineMs))
@@ -252,7 +269,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       loading.delete(sessionID)
     }
     opened.add(sessionID)
-    return { sessionID, directory }
+    return repeated
   }
 
   /** Reads what a session of an earlier process holds. The agent repeats it as updates before it answers. */
@@ -390,7 +407,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
-    if (loading.has(sessionID)) return
+    // Updates of a session that is unknown may be those of a sub-agent.
+    if (loading.size > 0 && (loading.has(sessionID) || !local.session(sessionID))) {
+      const histories = loading.has(sessionID) ? [loading.get(sessionID)] : loading.values()
+      for (const repeated of histories) repeated?.push(params)
+      return
+    }
     if (decoded.reason !== undefined) wakes.explain(sessionID, decoded.reason)
     if (begins) wakes.begin(sessionID)
     const replay = replays.get(sessionID)

@@ -63,6 +63,18 @@ const write = { file_path: 'new.txt', content: 'one\ntwo\n' }
 
 /** What the model says to claude-agent-acp, in the words of Claude Code's tools. */
 export const claudeScripts: Scripts = {
+  first: {
+    steps: [
+      [sayText('I look.'), callTool('Bash', { command: 'ls', description: 'Lists' })],
+      [sayText('The first answer.')],
+    ],
+  },
+  cut: {
+    steps: [
+      [sayText('I look again.'), callTool('Bash', { command: 'ls', description: 'Lists' })],
+      [sayText('It is cut here'), holdAnswer('cut'), sayText(' and here.')],
+    ],
+  },
   text: { steps: [[think('Let me think.'), sayText('Hello from Claude.')]] },
   tool: {
     steps: [[sayText('I look.'), callTool('Bash', { command: 'ls', description: 'Lists' })], [sayText('I looked.')]],
@@ -93,6 +105,13 @@ export const claudeScripts: Scripts = {
 
 /** What the model says to Qwen Code, in the words of its tools. */
 export const qwenScripts: Scripts = {
+  first: { steps: [[sayText('I look.'), callTool('glob', { pattern: '*.md' })], [sayText('The first answer.')]] },
+  cut: {
+    steps: [
+      [sayText('I look again.'), callTool('glob', { pattern: '*.md' })],
+      [sayText('It is cut here'), holdAnswer('cut'), sayText(' and here.')],
+    ],
+  },
   text: { steps: [[think('Let me think.'), sayText('Hello from Qwen.')]] },
   wake: {
     steps: [
@@ -133,6 +152,13 @@ const { multiSelect: _several, ...choice } = question
 
 /** What the model says to codex-acp, in the words of Codex's tools. */
 export const codexScripts: Scripts = {
+  first: { steps: [[sayText('I look.'), exec('ls')], [sayText('The first answer.')]] },
+  cut: {
+    steps: [
+      [sayText('I look again.'), exec('ls')],
+      [sayText('It is cut here'), holdAnswer('cut'), sayText(' and here.')],
+    ],
+  },
   text: { steps: [[think('Let me think.'), sayText('Hello from Codex.')]] },
   tool: { steps: [[sayText('I look.'), exec('ls')], [sayText('I looked.')]] },
   permission: { steps: [[sayText('I will run it.'), escalated], [sayText('That was it.')]] },

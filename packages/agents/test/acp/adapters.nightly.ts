@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Reply, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { launchClaude, launchCodex } from './adapter-stage.ts'
+import { loadCut } from './load-cut.ts'
 import { play } from './play.ts'
 import { replayed } from './replay.ts'
 import { claudeScenes, codexScenes } from './scenes.ts'
@@ -99,6 +100,8 @@ describe.each(sessionAgents)('a live $folder $version', ({ launch, version, mode
     const stage = await launch('text', undefined, version)
     try {
       const replies = await scene.play(stage, mode)
+      if (name.startsWith('wake'))
+        return expect(replies.at(-1)?.outcome).toBe(name === 'wake-abort' ? 'aborted' : 'completed')
       const child = replies.at(-1)?.children[0]?.reply
       if (name === 'subagent') expect(child?.outcome).toBe('completed')
       if (name === 'subagent-abort') expect(child?.outcome).toBe('aborted')
@@ -138,3 +141,13 @@ function summaryOf(replies: readonly Reply[]) {
     child: replies.flatMap(({ children }) => children.map(({ reply }) => reply.outcome)).at(-1),
   }
 }
+
+test.each(sessionAgents)('a live $folder $version finds a prompt again that its end cut off', async (given) => {
+  const stage = await given.launch('text', undefined, given.version)
+  try {
+    const reply = await loadCut(stage, given.mode)
+    expect([reply.prompt?.text, reply.outcome]).toEqual(['[scenario:cut] Go.', 'aborted'])
+  } finally {
+    await stage.close()
+  }
+})

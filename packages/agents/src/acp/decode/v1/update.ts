@@ -21,8 +21,10 @@ const notices: readonly string[] = ['background_task_completed', 'background_not
 
 /** A decoder for each kind of update. Pure. */
 const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunState) => DecodedUpdate } = {
-  // Repeats the prompt, or the history of a loaded session.
-  user_message_chunk: () => nothing,
+  // A prompt of a loaded session. Some agents also repeat the prompt of a run.
+  user_message_chunk: ({ content, messageId }) => ({
+    prompt: { messageID: messageId ?? '', text: textIn(content) ?? '' },
+  }),
   agent_message_chunk: ({ content, messageId, _meta }) => {
     const messageID = messageId ?? undefined
     const delta = textIn(content)

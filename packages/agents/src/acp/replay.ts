@@ -11,8 +11,18 @@ export interface Replay {
 
 type Prompt = NonNullable<DecodedUpdate['prompt']>
 
-/** `onBegin` is called before a run begins, and `end` ends a run. */
+/**
+ * The agent that doesn't keep a text whose stream was cut off, so that a session which ends with a text ended regularly.
+ * Codex's repeats such a text like any other (codex-acp 2.6).
+ */
+const dropsCutTexts = '@agentclientprotocol/claude-agent-acp'
+
+/**
+ * `onBegin` is called before a run begins, and `end` ends a run. Agents don't repeat how a run ended: the last one is aborted
+ * unless it ends with a text that can't have been cut off.
+ */
 export function createReplay(
+  agent: string | undefined,
   history: LocalHistory,
   onBegin: () => void,
   end: (run: LocalRun, ending: LocalEnding) => void,
@@ -49,13 +59,13 @@ export function createReplay(
   function finish(): LocalRun | undefined {
     if (prompt) begin()
     if (isWorking) return run
+    if (agent !== dropsCutTexts) isAnswered = false
     endRun()
     return undefined
   }
 
-  /** The agent doesn't repeat how its runs ended. Codex's also repeats a text that was cut off. */
   function endRun(): void {
-    if (run) end(run, isAnswered ? { type: 'completed', finish: 'unknown' } : { type: 'aborted' })
+    if (run) end(run, isAnswered ? { type: 'completed' } : { type: 'aborted' })
     run = undefined
   }
 }

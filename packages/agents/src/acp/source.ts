@@ -274,8 +274,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   /** Reads what a session of an earlier process holds. The agent repeats it as updates before it answers. */
   async function read({ sessionID, directory = cwd }: SessionRef, history: LocalHistory): Promise<void> {
-    const { connection, dialect, opened } = live()
-    const replay = createReplay(history, () => sessions.beginRun(sessionID), endRun)
+    const { agent, connection, dialect, opened } = live()
+    const replay = createReplay(agent.name, history, () => sessions.beginRun(sessionID), endRun)
     replays.set(sessionID, replay)
     try {
       const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }

@@ -8,13 +8,16 @@ const sessionID = 'ses_old'
 const place = { sessionID, directory: '/project' }
 const posted = (text: string) => ({ sessionID, directory: '/project', messageID: 'msg_of_the_killed', text, at: 0 })
 
+/** The agent that keeps no text that was cut off. */
+const claude = '@agentclientprotocol/claude-agent-acp'
+
 const asked = (text: string, messageId: string) => [
   { sessionUpdate: 'user_message', messageId, content: [] },
   { sessionUpdate: 'user_message_chunk', messageId, content: { type: 'text', text } },
 ]
 
 /** A client of an agent that repeats these updates when the session is read, each of the session unless it names another. */
-function reading(updates: readonly (object | readonly [string, object])[], fork: object | null = {}) {
+function reading(updates: readonly (object | readonly [string, object])[], fork: object | null = {}, name = claude) {
   const agent: { fake?: Fake } = {}
   const say = (fake: Fake, update: object, sessionId = sessionID): void =>
     fake.say({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update } })
@@ -36,7 +39,7 @@ function reading(updates: readonly (object | readonly [string, object])[], fork:
       }
       switch (message.method) {
         case 'initialize':
-          return answer({ protocolVersion: 2, info: { name: 'scripted' }, capabilities: { session: { fork } } })
+          return answer({ protocolVersion: 2, info: { name }, capabilities: { session: { fork } } })
         case 'session/resume':
           if (params.sessionId !== sessionID) {
             fake.say({ jsonrpc: '2.0', id: message.id, error: { code: -32002, message: 'Resource not found' } })
@@ -123,11 +126,12 @@ test('each prompt of the past begins a run, and what comes before the first one 
   ])
 })
 
-test.each([
-  ['its prompt', [...asked('Go.', 'u1'), idle]],
-  ['a call', [...asked('Go.', 'u1'), said('I look.'), { ...call, status: 'in_progress' }, idle]],
-])('a run that ends with %s was cut off', async (_, updates) => {
-  const { client } = reading(updates)
+test.each<readonly [string, readonly object[], string]>([
+  ['its prompt', [...asked('Go.', 'u1'), idle], claude],
+  ['a call', [...asked('Go.', 'u1'), said('I look.'), { ...call, status: 'in_progress' }, idle], claude],
+  ['a text, of an agent that keeps cut texts', [...asked('Go.', 'u1'), said('It is c'), idle], 'another'],
+])('a run that ends with %s was cut off', async (_, updates, agent) => {
+  const { client } = reading(updates, {}, agent)
   expect((await resumed(client, 'Go.')).outcome).toBe('aborted')
   await client.close()
 })

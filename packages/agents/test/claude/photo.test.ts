@@ -30,7 +30,7 @@ test('a photo from a chat reaches Claude Code as a picture, and a sound is refus
   try {
     await bridge.start()
     telegram.say(1, 'Look at this.', { file: { kind: 'photo', bytes: picture } })
-    await expect.poll(said).toContainEqual(expect.stringContaining('I see them.'))
+    await expect.poll(said, { timeout: 20_000 }).toContainEqual(expect.stringContaining('I see them.'))
     const source = { type: 'base64', media_type: 'image/png', data: picture.toString('base64') }
     expect(receivedBy(command).prompts[0]).toEqual([
       { type: 'text', text: 'Look at this.' },
@@ -40,7 +40,7 @@ test('a photo from a chat reaches Claude Code as a picture, and a sound is refus
       file: { kind: 'audio', bytes: new Uint8Array([0xff]), name: 'a.mp3', mime: 'audio/mpeg' },
     })
     await expect
-      .poll(said)
+      .poll(said, { timeout: 20_000 })
       .toContainEqual(expect.stringContaining('does not take the file a.mp3 of the type audio/mpeg'))
   } finally {
     await bridge.stop()

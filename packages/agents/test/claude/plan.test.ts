@@ -41,7 +41,7 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
     ['plan-file', '# The plan of the file\n\n1. Make it.'],
   ])('shows the whole plan to a person who may allow it, and gets it back: %s', async (name, plan) => {
     const { ask, client, shown, labels, reply } = await asked(`${version}/${name}`)
-    await expect.poll(labels).toEqual(['Allow once', 'Reject'])
+    await expect.poll(labels, { timeout: 20_000 }).toEqual(['Allow once', 'Reject'])
     expect(shown().join('\n')).toContain(`**Plan**\n\`\`\`\n${plan}\n\`\`\``)
     await client.answer(ask, 'once')
     const settled = await reply()
@@ -52,7 +52,7 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
 
   test('says that there is no plan', async () => {
     const { client, shown, labels } = await asked(`${version}/plan-missing`)
-    await expect.poll(labels).toEqual(['Allow once', 'Reject'])
+    await expect.poll(labels, { timeout: 20_000 }).toEqual(['Allow once', 'Reject'])
     expect(shown().join('\n')).toContain('Claude Code wrote no plan. Allowing this only ends plan mode.')
     await client.close()
   })
@@ -60,7 +60,7 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
   test('a plan that is too long to be shown can only be rejected', async () => {
     const long = Array.from({ length: 2000 }, (_, at) => `${at}. Make it.`).join('\\n')
     const { client, labels } = await asked(`${version}/plan`, long)
-    await expect.poll(labels).toEqual(['Reject'])
+    await expect.poll(labels, { timeout: 20_000 }).toEqual(['Reject'])
     await client.close()
   })
 })

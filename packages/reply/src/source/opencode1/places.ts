@@ -59,7 +59,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
 
   /**
    * Returns the server's spelling of a directory and stores it. Rejects with `refused` if the directory certainly
-   * doesn't exist.
+   * doesn't exist, and reports it to `onError` if it may be missing.
    */
   async function readSpelling(directory: string): Promise<string> {
     const storedSpelling = spellings.get(directory)

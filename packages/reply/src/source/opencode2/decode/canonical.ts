@@ -60,15 +60,15 @@ function toFormCreated(data: Fields): Fields {
   return isFields(data.form) ? { form: renameFormFields(data.form) } : data
 }
 
-/** Returns a form of an event or a list, with `id` instead of `callID` in the call that it names. */
+/** Returns a form of an event or a list, whose call has its `callID` also as `id`. */
 export function renameFormFields(form: Fields): Fields {
   const { metadata } = form
-  return isFields(metadata) ? { ...form, metadata: { ...metadata, tool: renameCallID(metadata.tool) } } : form
+  return isFields(metadata) ? { ...form, metadata: { ...metadata, tool: addCallID(metadata.tool) } } : form
 }
 
-/** Returns a permission of an event or a list, with `id` instead of `callID` in the call that it names. */
+/** Returns a permission of an event or a list, whose call has its `callID` also as `id`. */
 export function renamePermissionFields(permission: Fields): Fields {
-  return { ...permission, source: renameCallID(permission.source) }
+  return { ...permission, source: addCallID(permission.source) }
 }
 
 /** Returns a waiting input of a list. Preview builds have its time and content under other names. */
@@ -81,7 +81,7 @@ export function renameInputFields(input: Fields): Fields {
   }
 }
 
-/** Returns a call with `id` instead of `callID`. Returns any other value unchanged. */
-function renameCallID(value: unknown): unknown {
+/** Returns a call with its `callID` also as `id`. Returns any other value unchanged. */
+function addCallID(value: unknown): unknown {
   return isFields(value) && value.callID !== undefined ? { ...value, id: value.callID } : value
 }

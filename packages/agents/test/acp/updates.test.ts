@@ -68,3 +68,17 @@ test("a run's cost is what the session's cost grew by, and the context window is
     [0, 200_000],
   ])
 })
+
+test('a picture that a tool returns is a file of the reply, once, and named in the output', async () => {
+  const image = { type: 'content', content: { type: 'image', mimeType: 'image/png', data: 'AAAA' } }
+  const call = { sessionUpdate: 'tool_call', toolCallId: 'c', title: 'Read', kind: 'read', status: 'in_progress' }
+  const ended = { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', content: [image] }
+  const [reply] = await replies(({ say }) => {
+    say(call)
+    say(ended)
+    say({ ...ended, title: 'Read a.png' })
+  })
+  const parts = reply ? partsOf(reply) : []
+  expect(parts.flatMap((part) => (part.type === 'file' ? [part.url] : []))).toEqual(['data:image/png;base64,AAAA'])
+  expect(parts.flatMap((part) => (part.type === 'tool' ? [part.state.output] : []))).toEqual(['[image/png, 3 B]'])
+})

@@ -1,4 +1,5 @@
 import type { LocalOutput } from '@reply/core/source'
+import { byteSize } from '../../byte-size.ts'
 import { block, type ToolUpdate, toolContent } from './schema.ts'
 
 type ToolOutput = Extract<LocalOutput, { readonly type: 'tool' }>
@@ -175,10 +176,26 @@ function itemsOf(content: Call['content']) {
   return (content ?? []).flatMap((item) => toolContent.safeParse(item).data ?? [])
 }
 
+/** The texts of a call's content. A picture or sound becomes its type and size, for example `[image/png, 12 kB]`. */
 function textsOf(content: Call['content']): string {
   return itemsOf(content)
-    .flatMap((item) => (item.type === 'content' ? (textIn(item.content) ?? fileOf(item.content)?.url ?? []) : []))
+    .flatMap((item) => (item.type === 'content' ? (textIn(item.content) ?? labelOf(item.content) ?? []) : []))
     .join('\n')
+}
+
+function labelOf(content: { readonly type: string }): string | undefined {
+  const file = fileOf(content)
+  const data = file && /^data:[^,]*;base64,(.*)$/s.exec(file.url)?.[1]
+  return data === undefined ? file?.url : `[${file?.mime}, ${byteSize(Buffer.byteLength(data, 'base64'))}]`
+}
+
+/** The pictures and sounds of a call that ends with this update. Empty before its end and after it. */
+export function filesOfEnd(known: Call | undefined, call: Call): readonly LocalOutput[] {
+  if (!hasEnded(call) || (known && hasEnded(known))) return []
+  return itemsOf(call.content).flatMap((item) => {
+    const file = item.type === 'content' ? fileOf(item.content) : undefined
+    return file?.url.startsWith('data:') ? [{ type: 'file', ...file, raw: item }] : []
+  })
 }
 
 function listOf(list: readonly unknown[] | null | undefined): readonly unknown[] | undefined {

@@ -1,5 +1,6 @@
 import type { PromptFile } from '@reply/core'
 import * as z from 'zod'
+import { byteSize } from '../../byte-size.ts'
 
 const source = z.union([
   z.object({ type: z.literal('base64'), media_type: z.string(), data: z.string() }),
@@ -38,12 +39,6 @@ function textOf(one: Block): string {
   if (one.source.type === 'url') return `[${one.source.url}]`
   const { type, media_type, data } = one.source
   return `[${media_type}, ${byteSize(Buffer.byteLength(data, type === 'base64' ? 'base64' : 'utf8'))}]`
-}
-
-/** Bytes for people, for example `12 kB`. */
-function byteSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
 function fileOf(one: Block): PromptFile | undefined {

@@ -1,5 +1,5 @@
 import type { LocalOutput } from '@reply/core/source'
-import { type Call, fileOf, isFields, merged, outputOf, textIn, withTerminals } from '../call.ts'
+import { type Call, fileOf, filesOfEnd, isFields, merged, outputOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf } from '../ending.ts'
 import { notification, todoInput } from '../schema.ts'
 import type { AcpConfigOption, AcpSession } from '../session.ts'
@@ -121,8 +121,9 @@ function stateOf({
 }
 
 function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {
-  const call = withTerminals(merged(calls.get(update.toolCallId), update), textOf)
-  return { call, outputs: [outputOf(call), ...todosOf(call)] }
+  const known = calls.get(update.toolCallId)
+  const call = withTerminals(merged(known, update), textOf)
+  return { call, outputs: [outputOf(call), ...filesOfEnd(known, call), ...todosOf(call)] }
 }
 
 /** OpenCode sends no plan: its checklist is a tool's input. */

@@ -1,5 +1,5 @@
 import type { LocalEnding } from '@reply/core/source'
-import { type Call, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
+import { type Call, filesOfEnd, outputOf, terminalsOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf, usageOf } from '../ending.ts'
 import type { DecodedState, DecodedUpdate } from '../update.ts'
 import { mergedCall } from './call.ts'
@@ -124,7 +124,11 @@ function written({ outputs, texts }: WrittenText): DecodedV2 {
 function toolCallUpdate(update: ToolCallUpdate, { calls, terminals, texts }: SessionState): DecodedV2 {
   const known = calls.get(update.toolCallId)
   const call = withTerminals(mergedCall(known, update), (id) => terminals.get(id)?.text)
-  return { call, outputs: [outputOf(call)], ...(!known && { texts: withoutOpenText(texts) }) }
+  return {
+    call,
+    outputs: [outputOf(call), ...filesOfEnd(known, call)],
+    ...(!known && { texts: withoutOpenText(texts) }),
+  }
 }
 
 /** The terminal, and the calls that show it. A command in the background writes after its call has ended. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
 import { type FormResponse, formQuestions, formResponse } from '../forms/form.ts'
 import { type Call, isFields } from './decode/call.ts'
+import { qwenQuestionsIn } from './decode/qwen-questions.ts'
 import type { ElicitationRequest } from './decode/schema.ts'
 import type { PermissionRequest } from './decode/v2/permission.ts'
 import type { SessionStore } from './session-store.ts'
@@ -15,8 +16,10 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
     if (!run) return { outcome: { outcome: 'cancelled' } }
     const { call: asked, output } = sessions.callFor(request)
     run.write(output)
-    const response = await ask<PermissionResponse>(run, signal, (requestID, reply) =>
-      permissionAsk(request, asked, requestID, reply),
+    const response = await ask<PermissionResponse>(
+      run,
+      signal,
+      (requestID, reply) => questionAsk(request, requestID, reply) ?? permissionAsk(request, asked, requestID, reply),
     )
     const isRejected = isRejection(response, request)
     const ended = isRejected || request.isOwnCall ? sessions.ended(request, isRejected) : undefined
@@ -59,6 +62,34 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
 /** The protocol's response to a permission request. */
 export interface PermissionResponse {
   readonly outcome: { readonly outcome: 'cancelled' } | { readonly outcome: 'selected'; readonly optionId: string }
+  /** What Qwen Code's questions are answered with, by the index of the question. */
+  readonly answers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Converts a permission request that asks questions. Undefined if it asks none. */
+function questionAsk(
+  { toolCall, options }: PermissionRequest,
+  requestID: string,
+  reply: (response: PermissionResponse) => void,
+): LocalAsk | undefined {
+  const asked = qwenQuestionsIn(toolCall)
+  if (!asked) return undefined
+  const questions = asked.map(({ question, header, multiSelect, options: choices }) => ({
+    question,
+    header,
+    multiple: multiSelect === true,
+    custom: true,
+    options: choices.map(({ label, description }) => ({ label, description: description ?? '' })),
+  }))
+  const callID = toolCall.toolCallId
+  return { type: 'question', requestID, callID, questions, reply: (answer) => reply(answersTo(answer, options)) }
+}
+
+/** Submits the answers with the option that allows the call. */
+function answersTo(answer: LocalAnswer, options: PermissionRequest['options']): PermissionResponse {
+  if (answer.type !== 'answered') return responseTo(answer, options)
+  const answers = answer.answers.map((chosen, at) => [String(at), chosen.join(', ')] as const)
+  return { ...responseTo({ type: 'once' }, options), answers: Object.fromEntries(answers) }
 }
 
 /** Converts a permission request to an ask. `reply` receives the response for the agent. */

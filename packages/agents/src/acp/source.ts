@@ -124,8 +124,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     },
     read: async (place, history) => {
       if (live().dialect.version === 2) return await read(place, history)
-      const { sessionID } = place
-      readHistory(sessionID, histories.get(sessionID) ?? [], history, running?.agent.name)
+      const { sessionID, directory = cwd } = place
+      // A copy was not loaded yet.
+      const repeated = histories.get(sessionID) ?? (await load(sessionID, directory))
+      readHistory(sessionID, repeated ?? [], history, running?.agent.name)
       histories.delete(sessionID)
     },
     sessions: async ({ directory, everywhere }) =>

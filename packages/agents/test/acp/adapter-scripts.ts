@@ -105,6 +105,7 @@ export const claudeScripts: Scripts = {
 
 /** What the model says to Qwen Code, in the words of its tools. */
 export const qwenScripts: Scripts = {
+  question: { steps: [[callTool('ask_user_question', { questions: [question] })], [sayText('Thanks.')]] },
   first: { steps: [[sayText('I look.'), callTool('glob', { pattern: '*.md' })], [sayText('The first answer.')]] },
   cut: {
     steps: [

@@ -1,6 +1,6 @@
 import { launchClaude, launchCodex } from './adapter-stage.ts'
 import { launchQwen } from './qwen-stage.ts'
-import { deepScene, lateScene, subagentScenes, wakeAbortScene, wakeScenes } from './session-scenes.ts'
+import { deepScene, lateScene, questionScene, subagentScenes, wakeAbortScene, wakeScenes } from './session-scenes.ts'
 
 /**
  * The agents that go on besides and after their answer: an older version, the oldest one with sub-agents as this protocol has
@@ -38,7 +38,7 @@ export const sessionAgents = [
         mode: 'default',
         launch: launchQwen,
         // The older one doesn't tell the end of its own turns.
-        scenes: version === '0.21.2' ? wakeScenes : [...wakeScenes, wakeAbortScene],
+        scenes: [questionScene, ...wakeScenes, ...(version === '0.21.2' ? [] : [wakeAbortScene])],
       }) as const,
   ),
 ]

@@ -54,6 +54,15 @@ export const subagentScenes: readonly SessionScene[] = [
   },
 ]
 
+/** Qwen Code asks its questions as permissions. */
+export const questionScene: SessionScene = {
+  name: 'question',
+  play: async ({ client }, mode) => {
+    const observer: ReplyObserver = { questionAsked: ({ ask }) => void client.answer(ask, [['Blue']]) }
+    return [await client.prompt(prompt('question', mode), { observe: () => [observer] }).result]
+  },
+}
+
 /** A sub-agent of a sub-agent asks. */
 export const deepScene = asking('subagent-deep', 'subagent-deep', 'once')
 

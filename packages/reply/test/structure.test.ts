@@ -41,7 +41,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   '@agentclientprotocol/sdk': /^packages\/agents\/src\/acp\//,
   'string-argv': /^packages\/agents\/src\/agent-source\.ts$/,
   '@modelcontextprotocol/sdk': /^packages\/tools\/src\/serve-tools\.ts$/,
-  ws: /^packages\/testing\/src\/platform\/socket\.ts$/,
+  ws: /^packages\/(testing\/src\/platform\/socket|agents\/src\/process\/json-socket)\.ts$/,
   esbuild: /^packages\/bench\/src\/goals\/command-and-size\.ts$/,
   ai: /^packages\/bench\/src\/goals\/stream\.ts$/,
   chat: /^packages\/bench\/src\/delivery\/platforms\.ts$/,

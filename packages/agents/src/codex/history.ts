@@ -1,6 +1,6 @@
 import type { LocalHistory, LocalRun } from '@reply/core/source'
-import { type CodexItem, decodeItem } from './decode/item.ts'
-import { endingOf, eventOf } from './decode/notification.ts'
+import { type CodexItem, decodeItem, isRunningItem } from './decode/item.ts'
+import { type CodexEvent, endingOf, eventOf } from './decode/notification.ts'
 import type { CodexTurn } from './decode/thread.ts'
 import type { RunWriter } from './run-writer.ts'
 
@@ -71,6 +71,23 @@ export async function addTurns(
 export function promptIDOf(turn: CodexTurn): string | undefined {
   const [first] = itemsIn(turn)
   return first?.type === 'prompt' ? (first.clientID ?? first.messageID) : undefined
+}
+
+/** The events of a turn that is going on, from its beginning. */
+export function eventsOf(threadID: string, turn: CodexTurn): readonly CodexEvent[] {
+  const ids = { threadID, turnID: turn.id }
+  const events = turn.items.flatMap((value): CodexEvent[] => {
+    const isDone = !isRunningItem(value)
+    const item = decodeItem(value, isDone)
+    if (item?.type === 'message') {
+      // The rest of the text may follow.
+      const { kind, partID, text } = item
+      return text === '' ? [] : [{ type: 'delta', kind, partID, delta: text, ...ids }]
+    }
+    const event = item && eventOf(item, item.type !== 'prompt' && isDone, ids)
+    return event ? [event] : []
+  })
+  return [{ type: 'turn', ...ids }, ...events]
 }
 
 /** What begins a turn without a prompt, as far as a history tells. */

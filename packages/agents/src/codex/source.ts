@@ -1,15 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type OnError, ReplyError, systemClock } from '@reply/core'
 import { createSecretFilter } from '@reply/core/internal'
-import { createLocalAgent, type LocalRun, type SessionInfo, type SessionQuery, type Source } from '@reply/core/source'
+import {
+  createLocalAgent,
+  type LocalAsk,
+  type LocalRun,
+  type SessionInfo,
+  type SessionQuery,
+  type Source,
+} from '@reply/core/source'
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
+import { openJsonSocket, withoutSecrets } from '../process/json-socket.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { toAsk } from './ask.ts'
 import { type CodexNotice, decodeCodex } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
-import { type CodexTurn, sessionIn, sessionsIn, turnIn, turnsIn } from './decode/thread.ts'
-import { addTurns, promptIDOf } from './history.ts'
+import {
+  type CodexTurn,
+  idsIn,
+  sessionIn,
+  sessionsIn,
+  threadIDOf,
+  turnIn,
+  turnsIn,
+  turnsOfThread,
+} from './decode/thread.ts'
+import { addTurns, eventsOf, promptIDOf } from './history.ts'
 import { promptItems } from './prompt.ts'
 import { createRunWriter } from './run-writer.ts'
 import { createTurns } from './turns.ts'
@@ -20,6 +37,13 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
   readonly command?: string | undefined
   /** Arguments after `app-server`, for example `['-c', 'model_provider="mine"']`. Default: none. */
   readonly args?: readonly string[] | undefined
+  /**
+   * The address of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`. Nothing is started then, and
+   * turns that other clients begin are shown too. Not together with `command`, `args`, `env` and `graceMs`. Default: none.
+   */
+  readonly url?: string | undefined
+  /** The token of that listener, as in its `--ws-token-file`. Default: none. */
+  readonly token?: string | undefined
   /** The model. Default: Codex's own. */
   readonly model?: string | undefined
   /** When Codex asks for approval. Default: as Codex is configured. */
@@ -46,23 +70,31 @@ const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
  * is a run without a prompt. The id of an earlier session resumes it. Tested with 0.150.0 and 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
-  const { command = 'codex', args = [], cwd = process.cwd(), onError = () => {}, ...rest } = options
-  const { model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
+  const { command = 'codex', args = [], url, token, onError = () => {}, ...rest } = options
+  checkListener(options)
+  // A listener has a folder of its own.
+  const { cwd = url === undefined ? process.cwd() : undefined } = options
+  const name = url === undefined ? command : withoutSecrets(url)
+  const { cwd: _, model, approvalPolicy, sandbox, deadlineMs = 60_000, clock = systemClock, ...child } = rest
   const chosen = { ...(model && { model }), ...(approvalPolicy && { approvalPolicy }), ...(sandbox && { sandbox }) }
-  const redact = createSecretFilter({ args, env: { ...process.env, ...child.env } })
+  const redact = createSecretFilter({ args, env: { ...process.env, ...child.env, CODEX_TOKEN: token } })
   /** The threads that are open in the process. */
   const threads = new Set<string>()
   /** Runs that were aborted before their turn had an id. */
   const aborted = new WeakSet<LocalRun>()
   /** Turns that were told to stop. */
   const interrupted = new Set<string>()
-  let program: JsonProgram | undefined
+  /** Turns that are shown as runs without a prompt, although the history has them too. */
+  const shown = new Set<string>()
+  /** Threads of other clients that are about to be followed, with what came of them since then. */
+  const following = new Map<string, unknown[]>()
+  let program: Pick<JsonProgram, 'send' | 'close'> | undefined
   let isClosed = false
   /** Identifies the process in ask ids, because each process numbers its requests from 0. */
   let processID = ''
-  const rpc = createRpc({ name: command, program: running, clock, redact, deadlineMs })
+  const rpc = createRpc({ name, program: running, clock, redact, deadlineMs })
   const agent = createLocalAgent({
-    name: command,
+    name,
     redact,
     clock,
     start,
@@ -81,7 +113,7 @@ export function codex(options: CodexOptions = {}): Source {
       }
     },
     prompt: async (run, prompt) => {
-      const input = await promptItems(command, prompt)
+      const input = await promptItems(name, prompt)
       if (!threads.has(run.sessionID)) await resume(run.sessionID)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
       turns.expect(run)
@@ -99,7 +131,10 @@ export function codex(options: CodexOptions = {}): Source {
       await interrupt(run)
     },
     read: async ({ sessionID }, history) => {
-      await addTurns(sessionID, history, writer, async (threadId) => (await listTurns(threadId, mostRead)).toReversed())
+      const open = await addTurns(sessionID, history, writer, async (threadId) =>
+        (await listTurns(threadId, mostRead)).filter(({ id }) => !shown.has(id)).toReversed(),
+      )
+      if (open) turns.adopt(sessionID, open.turnID, open.run)
     },
     sessions: listSessions,
     fork: async ({ sessionID }, messageID) => {
@@ -111,8 +146,8 @@ export function codex(options: CodexOptions = {}): Source {
     },
     // Codex keeps the id of a prompt as that of its client. A running turn takes further prompts after its current step.
     capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
-    // All its threads end with it. It restarts for the next prompt.
-    kill: () => void program?.close(),
+    // All its threads end with it. It restarts for the next prompt. A listener belongs to other clients, too.
+    kill: url === undefined ? () => void program?.close() : undefined,
     models: async () =>
       modelsIn(await rpc.request('model/list', {})).map(
         ({ model: modelID, displayName, supportedReasoningEfforts }) => {
@@ -131,7 +166,8 @@ export function codex(options: CodexOptions = {}): Source {
     (threadID) => threads.has(threadID),
     (sessionID, reason) => agent.wake({ sessionID, directory: agent.session(sessionID)?.directory }, reason),
   )
-  return agent.source
+  // A listener may start later, so prompts wait for it.
+  return { ...agent.source, isLocal: url === undefined }
 
   /** Interrupts the turn of the run, once, also if several runs wait for it. */
   async function interrupt(run: LocalRun): Promise<void> {
@@ -149,20 +185,22 @@ export function codex(options: CodexOptions = {}): Source {
     } catch (error) {
       if (error instanceof ReplyError && error.type === 'unreachable') {
         run.end({ type: 'failed', error: { name: error.type, message: error.message, raw: undefined } })
-        void asked?.close()
+        if (url === undefined) void asked?.close()
       }
       throw error
     }
   }
 
-  function running(): JsonProgram {
+  function running(): Pick<JsonProgram, 'send'> {
     if (program) return program
-    throw new ReplyError('unreachable', `${command} is not running. It restarts with the next connection.`)
+    throw new ReplyError('unreachable', `${name} is not connected. The next connection starts it again.`)
   }
 
   /** Opens an earlier thread in the process. */
   async function resume(threadId: string): Promise<SessionInfo> {
-    const found = sessionIn(await rpc.request('thread/resume', { threadId, excludeTurns: true, ...chosen }))
+    // Other clients of a listener have chosen for themselves.
+    const own = url === undefined ? chosen : {}
+    const found = sessionIn(await rpc.request('thread/resume', { threadId, excludeTurns: true, ...own }))
     threads.add(threadId)
     return found
   }
@@ -210,18 +248,12 @@ export function codex(options: CodexOptions = {}): Source {
     threads.clear()
     turns.clear()
     interrupted.clear()
+    shown.clear()
+    following.clear()
     processID = randomUUID()
-    const mine = await startJsonProgram({
-      ...child,
-      command,
-      cwd,
-      args: ['app-server', ...args],
-      onError,
-      onLine,
+    const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
-      onEnd: (exit, last) => {
-        if (program === mine) onEnd(exit, last)
-      },
+      if (program === mine) onEnd(code ?? signal, last)
     })
     program = mine
     if (isClosed) return void mine.close()
@@ -229,6 +261,7 @@ export function codex(options: CodexOptions = {}): Source {
       const clientInfo = { name: 'reply', title: 'reply', version: '0.1.0' }
       await rpc.request('initialize', { clientInfo, capabilities: { experimentalApi: true } })
       await rpc.notify('initialized')
+      if (url !== undefined) await followLoaded()
     } catch (error) {
       if (program === mine) program = undefined
       await mine.close()
@@ -236,17 +269,112 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /** Starts the program, or connects to the listener. */
+  async function open(
+    ended: (how: {
+      readonly code?: number | undefined
+      readonly signal?: string | undefined
+      readonly last: string
+    }) => void,
+  ): Promise<Pick<JsonProgram, 'send' | 'close'>> {
+    if (url !== undefined)
+      return await openJsonSocket({
+        url,
+        token,
+        deadlineMs,
+        onError,
+        onMessage: onLine,
+        onEnd: () => ended({ last: '' }),
+      })
+    return await startJsonProgram({
+      ...child,
+      command,
+      cwd: cwd ?? process.cwd(),
+      args: ['app-server', ...args],
+      onError,
+      onLine,
+      onEnd: (exit, last) => ended({ ...exit, last }),
+    })
+  }
+
+  /** Follows the threads that other clients have opened. Turns that are going on become the current runs. */
+  async function followLoaded(): Promise<void> {
+    for (const threadID of idsIn(await rpc.request('thread/loaded/list', {}))) {
+      following.set(threadID, [])
+      try {
+        const found = await readThread(threadID)
+        // The events of a sub-agent come with those of its parent.
+        if (found.parentID !== undefined) continue
+        await resume(threadID)
+        agent.update(found)
+        await agent.source.children({ sessionID: threadID, directory: found.directory })
+      } catch (error) {
+        // A thread without a turn can't be resumed. It is followed once it has one.
+        if (!(error instanceof ReplyError && error.type === 'refused')) throw error
+      } finally {
+        release(threadID)
+      }
+    }
+  }
+
+  /** Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. */
+  async function follow(threadID: string): Promise<void> {
+    if (url === undefined || threads.has(threadID) || following.has(threadID)) return
+    following.set(threadID, [])
+    try {
+      const found = await readThread(threadID)
+      if (found.parentID !== undefined) return
+      const response = await resumeBegun(threadID)
+      const going = turnsOfThread(response).filter(({ status }) => status === 'inProgress')
+      for (const { id } of going) shown.add(id)
+      threads.add(threadID)
+      agent.update(found)
+      for (const turn of going) for (const event of eventsOf(threadID, turn)) turns.write(event, turn)
+    } catch (error) {
+      onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
+    } finally {
+      release(threadID)
+    }
+  }
+
+  /** Handles what came of a thread while it was read. */
+  function release(threadID: string): void {
+    const lines = following.get(threadID) ?? []
+    following.delete(threadID)
+    for (const line of lines) onLine(line)
+  }
+
+  async function readThread(threadId: string): Promise<SessionInfo> {
+    return sessionIn(await rpc.request('thread/read', { threadId }))
+  }
+
+  /** Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn. */
+  async function resumeBegun(threadId: string): Promise<unknown> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await rpc.request('thread/resume', { threadId })
+      } catch (error) {
+        if (attempt === mostAttempts || !(error instanceof ReplyError && error.type === 'refused')) throw error
+        await new Promise<void>((resolve) => clock.after(betweenAttemptsMs, resolve))
+      }
+    }
+  }
+
   function onLine(value: unknown): void {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.take(message)
+    const held = following.get(threadIDOf(message?.params) ?? '')
+    if (held) return void held.push(value)
     if (message?.type === 'notification') onNotice(decodeCodex(message.method, message.params), value)
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
     const ask = asked && toAsk(askID(id), asked, (result) => rpc.respond(id, result))
-    if (ask && turns.ask(asked.threadID, asked.turnID, ask)) return
+    if (ask && turns.ask(asked.threadID, asked.turnID, url === undefined ? ask : withoutCancel(ask))) return
+    // Another client of the listener may answer it.
+    if (url !== undefined) return
     onError(
-      new ReplyError('unsupported', `${command} sent the request ${method}, which is not supported. It was refused.`),
+      new ReplyError('unsupported', `${name} sent the request ${method}, which is not supported. It was refused.`),
     )
     rpc.refuse(id, method).catch(() => {})
   }
@@ -261,6 +389,8 @@ export function codex(options: CodexOptions = {}): Source {
         return turns.closeAsk(notice.threadID, askID(notice.requestID))
       case 'goal':
         return turns.setGoal(notice.threadID, notice.objective)
+      case 'active':
+        return void follow(notice.threadID)
       default:
         return notice satisfies never
     }
@@ -270,14 +400,41 @@ export function codex(options: CodexOptions = {}): Source {
     return `${processID}.${id}`
   }
 
-  function onEnd(
-    { code, signal }: { readonly code?: number | undefined; readonly signal?: string | undefined },
-    last: string,
-  ): void {
+  function onEnd(how: number | string | undefined, last: string): void {
     program = undefined
-    const how = `${command} ended with ${code === undefined ? signal : `code ${code}`}`
-    const error = new ReplyError('unreachable', last === '' ? `${how}. Run it by hand to see why.` : `${how}: ${last}`)
+    const error = new ReplyError('unreachable', endMessage(how, last))
     rpc.end(error)
     agent.fail(error)
   }
+
+  function endMessage(how: number | string | undefined, last: string): string {
+    if (url !== undefined) return `The connection to ${name} has ended. The turns there go on without it.`
+    const ended = `${name} ended with ${typeof how === 'number' ? `code ${how}` : how}`
+    return last === '' ? `${ended}. Run it by hand to see why.` : `${ended}: ${last}`
+  }
 }
+
+/** Throws `invalid` for options that a listener has no use for, and for a token without a listener. */
+function checkListener({ url, token, command, args, env, graceMs }: CodexOptions): void {
+  if (url === undefined) {
+    if (token === undefined) return
+    throw new ReplyError('invalid', 'A token needs the `url` of its listener. Pass both, or none.')
+  }
+  if (!URL.canParse(url) || !/^wss?:$/.test(new URL(url).protocol))
+    throw new ReplyError(
+      'invalid',
+      'The `url` of a listener begins with ws:// or wss://, for example ws://127.0.0.1:4500.',
+    )
+  const given = Object.entries({ command, args, env, graceMs }).find(([, value]) => value !== undefined)
+  if (given)
+    throw new ReplyError('invalid', `\`${given[0]}\` is for a program that is started. Leave it out with \`url\`.`)
+}
+
+/** The same ask, but without an answer if its run ends here, because another client may answer it. */
+function withoutCancel(ask: LocalAsk): LocalAsk {
+  return { ...ask, reply: async (answer) => (answer.type === 'canceled' ? undefined : await ask.reply(answer)) }
+}
+
+/** How often, and how long after each other, a thread is resumed whose first turn has just begun. */
+const mostAttempts = 20
+const betweenAttemptsMs = 100

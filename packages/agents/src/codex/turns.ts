@@ -13,6 +13,8 @@ export interface Turns {
   /** Call it with the turn that takes the prompt, or without one if the prompt was refused. */
   confirm(run: LocalRun, turnID?: string): void
   write(event: CodexEvent, raw: unknown): void
+  /** Shows the rest of a turn, which began before, in this run. */
+  adopt(threadID: string, turnID: string, run: LocalRun): void
   /** Asks in the run of the turn. Returns false if the turn has none. */
   ask(threadID: string, turnID: string | undefined, ask: LocalAsk): boolean
   /** Closes an ask of the thread. */
@@ -72,6 +74,7 @@ export function createTurns(
     },
     confirm,
     write,
+    adopt: (threadID, turnID, run) => begin(turnID, threadID, run),
     ask: (threadID, turnID, ask) => {
       if (turnID !== undefined && held.has(turnID)) assign(turnID, true)
       const run = [...turns].find(([id, turn]) => (turnID === undefined ? turn.threadID === threadID : id === turnID))

@@ -119,6 +119,11 @@ export interface ItemTimes {
   readonly endedAt?: number | undefined
 }
 
+const running = z.object({ status: z.literal('inProgress') })
+
+/** Whether an item is a call that has not ended. */
+export const isRunningItem = (value: unknown): boolean => running.safeParse(value).success
+
 /** Reads an item. Undefined if it changes no reply. */
 export function decodeItem(value: unknown, isDone: boolean, times: ItemTimes = {}): CodexItem | undefined {
   const one = item.safeParse(value).data

@@ -35,6 +35,8 @@ export type CodexNotice =
   | { readonly type: 'event'; readonly event: CodexEvent }
   /** A request was withdrawn or answered. */
   | { readonly type: 'ask-gone'; readonly threadID: string; readonly requestID: string }
+  /** A turn of the thread is going on. */
+  | { readonly type: 'active'; readonly threadID: string }
   /** The thread has a goal, towards which Codex goes on by itself. */
   | { readonly type: 'goal'; readonly threadID: string; readonly objective: string }
 
@@ -61,6 +63,7 @@ const itemEvent = z.object({
 const plan = z.object({ ...place, plan: z.array(z.object({ step: z.string(), status: z.string() })) })
 const retry = z.object({ ...place, error: failure, willRetry: z.literal(true) })
 const resolved = z.object({ ...thread, requestId: z.union([z.string(), z.number()]) })
+const status = z.object({ ...thread, status: z.object({ type: z.literal('active') }) })
 const goal = z.object({ ...thread, goal: z.object({ objective: z.string() }) })
 const turnStarted = z.object({ ...thread, turn: z.object({ id: z.string() }) })
 const turnEnd = z.object({ id: z.string(), status: z.string(), error: failure.nullish() })
@@ -107,6 +110,10 @@ export function decodeCodex(method: string, params: unknown): CodexNotice | unde
   if (method === 'serverRequest/resolved') {
     const found = resolved.safeParse(params).data
     return found && { type: 'ask-gone', threadID: found.threadId, requestID: String(found.requestId) }
+  }
+  if (method === 'thread/status/changed') {
+    const found = status.safeParse(params).data
+    return found && { type: 'active', threadID: found.threadId }
   }
   if (method !== 'thread/goal/updated') return undefined
   const found = goal.safeParse(params).data

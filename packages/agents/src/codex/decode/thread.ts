@@ -27,6 +27,9 @@ export type CodexTurn = z.infer<typeof turn>
 
 const ofThread = z.object({ thread })
 const ofTurn = z.object({ turn: z.object({ id: z.string() }) })
+const about = z.object({ threadId: z.string() })
+const loaded = z.object({ data: z.array(z.string()) })
+const resumed = z.object({ thread: z.object({ turns: z.array(turn).default([]) }) })
 const threads = z.object({ data: z.array(z.unknown()), nextCursor: z.string().nullish() })
 const turns = z.object({ data: z.array(turn), nextCursor: z.string().nullish() })
 
@@ -57,6 +60,15 @@ export function turnsIn(value: unknown): Page<CodexTurn> {
   const { data, nextCursor } = turns.parse(value)
   return { items: data, next: nextCursor ?? undefined }
 }
+
+/** The id of the thread that a notification or request is about. Undefined if it names none. */
+export const threadIDOf = (params: unknown): string | undefined => about.safeParse(params).data?.threadId
+
+/** The ids of the threads that are open. Throws if the response has no list. */
+export const idsIn = (value: unknown): readonly string[] => loaded.parse(value).data
+
+/** The turns of a resumed thread, oldest first. Throws if the response is malformed. */
+export const turnsOfThread = (value: unknown): readonly CodexTurn[] => resumed.parse(value).thread.turns
 
 function sessionOf({
   id,

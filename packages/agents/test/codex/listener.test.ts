@@ -1,0 +1,63 @@
+import { type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { connectSource } from '@reply/core/source'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type CodexOptions, codex } from '../../src/codex.ts'
+import { codexVersions } from './codex-stage.ts'
+import { playDesk } from './desk-scene.ts'
+import { listenerToken } from './listener.ts'
+import { type ReplayListener, replayListener } from './replay-listener.ts'
+
+let listener: ReplayListener | undefined
+afterEach(() => listener?.close())
+
+describe.each(codexVersions)('a listener of Codex %s', (version) => {
+  test("shows another client's runs without a prompt, whose asks and stop the chat has too", async () => {
+    listener = await replayListener(`${version}/desk`)
+    const chat = connectSource(codex({ url: listener.url, token: listenerToken }))
+    const replies: readonly Reply[] = await playDesk(chat, '/project', {})
+    await chat.close()
+    expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt])).toEqual([
+      ['I run it.\n\nIt is made.', 'completed', undefined],
+      [expect.stringMatching(/^(I begin\.)?$/), 'aborted', undefined],
+    ])
+    const [first] = replies
+    expect(first?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
+    expect(first && toolsOf(first)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
+  })
+})
+
+test('connects again after the listener was gone', async () => {
+  listener = await replayListener('0.169.0/desk')
+  const url = listener.url
+  const chat = connectSource(codex({ url, token: listenerToken }))
+  const connections = listener.connections()
+  await chat.ready
+  const stop = chat.watch({ directory: '/project' }, { observe: () => [] })
+  listener.drop()
+  await expect.poll(() => listener?.connections()).toBe(connections + 2)
+  stop()
+  await chat.close()
+})
+
+test('a refused token is told without the token', async () => {
+  listener = await replayListener('0.169.0/desk')
+  const chat = connectSource(codex({ url: `${listener.url}/?key=hidden-key`, token: 'another-token' }))
+  const error = await chat.ready.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  await chat.close()
+  expect(error instanceof ReplyError && [error.type, error.message]).toEqual([
+    'unauthorized',
+    expect.stringContaining(`${listener.url} refused the token`),
+  ])
+  expect(String(error)).not.toMatch(/another-token|hidden-key/)
+})
+
+test.each<[CodexOptions, string]>([
+  [{ token: 'x' }, 'A token needs the `url`'],
+  [{ url: 'http://127.0.0.1' }, 'begins with ws:// or wss://'],
+  [{ url: 'ws://127.0.0.1:1', args: ['-c', 'model="x"'] }, '`args` is for a program that is started'],
+])('options that contradict each other are refused: %o', (options, message) => {
+  expect(() => codex(options)).toThrow(message)
+})

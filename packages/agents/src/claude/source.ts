@@ -80,6 +80,8 @@ export function claude(options: ClaudeOptions = {}): Source {
   /** Sessions whose process is starting. */
   const opening = new Map<string, Promise<SessionProcess>>()
   const begun = new Set<string>()
+  /** Runs that were aborted. */
+  const canceled = new WeakSet<LocalRun>()
   /** Copies that Claude Code makes with their first prompt, with the sessions to copy. */
   const forks = new Map<string, string>()
   const checklists = createChecklists()
@@ -102,7 +104,8 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     capabilities: () => ({ canRead: transcripts.exist(), keepsPromptIDs: true, nextMessageID: randomUUID }),
     read: async ({ sessionID }, history) => await transcripts.read(sessionID, history, checklists.of(sessionID)),
-    sessions: async (query) => await transcripts.list(query),
+    sessions: async ({ directory = cwd, everywhere, since }) =>
+      await transcripts.list({ directory: everywhere ? undefined : directory, since }),
     fork: async ({ sessionID, directory }, messageID) => {
       if (messageID !== undefined)
         throw new ReplyError('unsupported', `${command} can only copy a whole session. Leave the message out.`)
@@ -114,7 +117,8 @@ export function claude(options: ClaudeOptions = {}): Source {
       const content = await promptBlocks(command, prompt)
       const { program, writer, stopIdleTimer, startIdleTimer } =
         processes.get(run.sessionID) ?? (await openProcess(run))
-      // Aborted while the process was starting, or while an earlier one was ending.
+      // Aborted while its files were read, while the process was starting, or while an earlier one was ending.
+      if (canceled.has(run)) run.end({ type: 'aborted' })
       if (!run.isOpen()) return writer.isBusy() ? undefined : startIdleTimer()
       stopIdleTimer()
       const uuid = isUUID(run.promptID) ? run.promptID : randomUUID()
@@ -123,6 +127,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       await program.send({ type: 'user', uuid, message, parent_tool_use_id: null, session_id: run.sessionID })
     },
     cancel: async (run, aborted) => {
+      canceled.add(run)
       const found = processOf(run)
       const task = found?.writer.taskOf(run)
       // Without a process, the prompt was not sent yet.

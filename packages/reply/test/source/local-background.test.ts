@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { observerOf, type Reply, textOf } from '../../src/index.ts'
+import { answerOf, observerOf, type Reply, textOf } from '../../src/index.ts'
 import { connectSource, type LocalRun } from '../../src/source.ts'
 import { createScripted } from './local-agent.ts'
 
@@ -202,5 +202,57 @@ test('a prompt that joins a busy session is part of its reply, which ends with t
     ['Answer 1.\n\nAnswer 2.', 2],
   ])
   expect(second.joined).toBe(true)
+  await client.close()
+})
+
+test("a run that the agent begins while a prompt is on its way is not the prompt's answer", async () => {
+  let send = (): void => {}
+  const { agent, client, settled, rest } = await stage({
+    prompt: async (run, { text }) => {
+      if (text === 'Slow.')
+        await new Promise<void>((resolve) => {
+          send = resolve
+        })
+      run.write({ type: 'text', delta: 'The answer.' })
+      run.end({ type: 'completed' })
+    },
+  })
+  const { sessionID } = await client.prompt({ text: 'Hello.' }).result
+  const slow = client.prompt({ text: 'Slow.', sessionID })
+  await rest()
+  const own = agent.wake({ sessionID, directory: undefined }, 'A command has ended.')
+  own.write({ type: 'text', delta: 'The command is done.' })
+  own.end({ type: 'completed' })
+  await rest()
+  send()
+  const reply = await slow.result
+  expect([textOf(reply), answerOf(reply), reply.outcome]).toEqual([
+    'The command is done.\n\nThe answer.',
+    'The answer.',
+    'completed',
+  ])
+  expect(settled).toHaveLength(2)
+  await client.close()
+})
+
+test('an abort whose answered ask ends the run kills nothing later', async () => {
+  const killed: string[] = []
+  const clock = createHandClock()
+  const agent = createScripted({
+    clock,
+    kill: ({ sessionID }) => void killed.push(sessionID),
+    prompt: async (run) => {
+      run.ask(permission('per', () => run.end({ type: 'aborted' })))
+    },
+  })
+  const client = connectSource(agent.source, { clock, random: () => 0 })
+  const stream = client.prompt({ text: 'Hello.' })
+  for await (const change of stream) {
+    if (change.type !== 'permissionAsked') continue
+    await agent.source.abort({ sessionID: change.ask.sessionID, directory: undefined })
+  }
+  await stream.result
+  clock.advance(60_000)
+  expect(killed).toEqual([])
   await client.close()
 })

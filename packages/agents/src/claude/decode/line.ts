@@ -337,7 +337,8 @@ function endEvents(found: z.infer<typeof result>): readonly ClaudeEvent[] {
       isError,
       isAborted: terminal_reason?.startsWith('aborted') === true,
       text: found.result || found.errors.join('\n') || found.subtype,
-      isWake: found.origin?.kind === 'task-notification',
+      // The origin of a prompt's turn is absent, or a person.
+      isWake: (found.origin?.kind ?? 'human') !== 'human',
       totalCost: found.total_cost_usd,
       ...(found.model_usage_since_last_result && { cost: spent.reduce((sum, cost) => sum + cost, 0) }),
       ...(typeof api_error_status === 'number' && { statusCode: api_error_status }),

@@ -29,7 +29,8 @@ export function createAborter(agent: Pick<LocalAgentOptions, 'name' | 'cancel' |
   async function abort(runs: readonly OwnedRun[], aborted: SessionRef): Promise<void> {
     for (const run of runs) {
       run.cancelAsks()
-      armKillTimer(run)
+      // The answer to an ask may have ended the run.
+      if (run.isOpen()) armKillTimer(run)
     }
     await Promise.all(runs.filter(({ isOpen }) => isOpen()).map(async (run) => await agent.cancel(run, aborted)))
   }

@@ -35,6 +35,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const logs = new Map<string, SessionLog>()
   /** Sessions that are being read. */
   const reads = new Map<string, Promise<void>>()
+  /** Runs that the agent began by itself. A prompt that is on its way when one ends is part of the same reply. */
+  const woken = new WeakSet<OwnedRun>()
   const events = createEventQueue()
   const ids = createMessageIDs({ clock })
   const aborter = createAborter(options, clock)
@@ -313,6 +315,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       const hasBegun = run.hasBegun()
       removeRun(run)
       if (hasBegun) return run.end({ type: 'failed', error: failureFrom(error) })
+      // A woken run that waited for this one has left the session busy.
+      if (!runs.has(sessionID)) events.push([{ type: 'status', status: 'idle', sessionID, directory, at: clock.now() }])
       throw error
     }
   }
@@ -337,7 +341,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       startChild: (child) => beginChild(run, child, past),
       onEnd: () => {
         removeRun(run)
-        return (runs.get(place.sessionID) ?? []).some((other) => other.hasBegun())
+        const others = runs.get(place.sessionID) ?? []
+        return others.some((other) => other.hasBegun()) || (others.length > 0 && woken.has(run))
       },
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
@@ -356,9 +361,13 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
 
   /** Returns the session's current run. Without one, begins a run whose message is the reason. */
   function wake({ sessionID }: SessionRef, reason: string): LocalRun {
-    const current = runs.get(sessionID)?.[0]
+    const others = runs.get(sessionID) ?? []
+    // A prompt that is still on its way has its own run, behind this one. Otherwise this turn would become its answer.
+    const current = others.find((other) => other.hasBegun())
     if (current) return current
     const run = addRun({ sessionID, directory: sessions.get(sessionID)?.directory }, ids())
+    runs.set(sessionID, [run, ...others])
+    woken.add(run)
     run.setPrompt([{ type: 'text', text: reason, synthetic: true }])
     run.begin()
     return run

@@ -37,13 +37,12 @@ interface LoggedRun {
   readonly childIDs: string[]
 }
 
-/** Creates an empty log. `onChildDropped` is called for each sub-agent of a run that was dropped. */
-export function createSessionLog(onChildDropped: (sessionID: string) => void): SessionLog {
+/** Creates an empty log. `isWhole` is false if the session has earlier runs. `onChildDropped` is called for each sub-agent of a run that was dropped. */
+export function createSessionLog(onChildDropped: (sessionID: string) => void, isWhole = true): SessionLog {
   /** By the id of the prompt, in the order in which they began. */
   const runs = new Map<string, LoggedRun>()
   let todos: readonly Todo[] = []
   let working: WorkStatus | undefined
-  let isWhole = true
   return {
     apply: (promptID, events) => {
       for (const event of events) applyEvent(promptID, event)
@@ -61,7 +60,7 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void): S
    * to-do list too.
    */
   function copy(before: string | undefined): SessionLog {
-    const log = createSessionLog(onChildDropped)
+    const log = createSessionLog(onChildDropped, isWhole)
     for (const [promptID, { messages }] of runs)
       for (const { head, parts } of messages.values()) {
         if (head.id === before) return log

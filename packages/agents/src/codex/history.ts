@@ -67,7 +67,10 @@ export async function addTurns(
   }
 }
 
-/** The id of the prompt that began a turn. Undefined if none did. */
+/**
+ * The id of the prompt that is a turn's first item: the one that its client chose, otherwise Codex's own. Undefined if the
+ * turn begins with something else.
+ */
 export function promptIDOf(turn: CodexTurn): string | undefined {
   const [first] = itemsIn(turn)
   return first?.type === 'prompt' ? (first.clientID ?? first.messageID) : undefined

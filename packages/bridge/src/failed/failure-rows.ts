@@ -1,13 +1,12 @@
 import { type ChatPlace, placeKey } from '../place.ts'
 import { type Failure, faultOf, toFailure } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
+import { undeliveredMs } from '../state/registry.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
 import type { StoredValue } from '../store/store.ts'
 
 /** The prefix of the keys of all failures. */
 export const failedPrefix = 'failed/'
-/** How long a failed answer can be posted again, in ms: 30 days. */
-const keptMs = 2_592_000_000
 
 /** The prefix of the keys of a place's failed deliveries. */
 export function deliveriesPrefix(place: ChatPlace): string {
@@ -23,7 +22,7 @@ export function failureKey(failure: Failure): string {
 
 /** Returns the write that stores a failure. */
 export function writeFailure(failure: Failure): PutWrite {
-  const expires = failure.type === 'delivery' ? { expiresAt: failure.at + keptMs } : {}
+  const expires = failure.type === 'delivery' ? { expiresAt: failure.at + undeliveredMs } : {}
   return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
 }
 
@@ -51,5 +50,5 @@ export function unknownRunKey(place: ChatPlace, id: string): string {
 
 /** Returns the write that stores the prompt of an execution until a person decides whether it runs again. */
 export function writeUnknownRun({ id, prompt }: Execution, now: number): PutWrite {
-  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + keptMs }
+  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + undeliveredMs }
 }

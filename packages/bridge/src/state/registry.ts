@@ -40,8 +40,8 @@ const logPrefix = 'log/'
 /** How long finished executions are listed, and how long the newest of a session is stored, in ms. */
 const listedMs = 3_600_000
 const keptMs = 86_400_000
-/** How long an undelivered execution is stored, in ms: 30 days, as long as its answer. */
-const undeliveredMs = 2_592_000_000
+/** How long an answer that was not delivered is stored with its execution and can be posted again, in ms: 30 days. */
+export const undeliveredMs = 2_592_000_000
 
 /** Omits letters and digits that look alike. */
 const idLetters = 'abcdefghjkmnpqrstuvwxyz23456789'

@@ -144,7 +144,10 @@ function questionTitle(ask: QuestionAsk): string {
   return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
 }
 
-/** Returns the command or title, after the permission's name unless it begins with it. */
+/**
+ * Returns the command or title, after the permission's name unless it begins with it. Without a title of its own, the
+ * permission's patterns follow its name.
+ */
 function permissionTitle(ask: PermissionAsk): string {
   const command = ask.call?.input.command
   const title = legibleLine(typeof command === 'string' ? command : ask.title)

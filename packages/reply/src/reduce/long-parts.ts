@@ -86,13 +86,16 @@ export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts):
   return Object.defineProperty(made, longParts, { value: { owner: made, long } })
 }
 
-/** Replaces the part at `place`, or appends it if `place` is the length. */
+/**
+ * Returns a list whose part at `place` is replaced, or appended if `place` is the length. Writes into the index of places,
+ * which all lists made from the same one share.
+ */
 export function longWithPart(long: LongParts, place: number, part: Part): LongParts {
   noteIndex(long.places, part, place)
   return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
-/** Inserts a part before `place`, and updates the indexes of all parts after it. */
+/** Returns a list with the part before `place`. Writes the new places of all parts after it into the shared index. */
 export function longWithInserted(long: LongParts, place: number, part: Part): LongParts {
   const parts = withInserted(long.parts, place, part)
   for (let at = place; at < parts.length; at++) {

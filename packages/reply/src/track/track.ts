@@ -156,8 +156,8 @@ function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
 }
 
 /**
- * Records that the session is busy. Opens its run and passes the event on, unless the event may belong to a run that
- * has ended.
+ * Records that the session is busy, and no longer idle. Opens its run unless the event may belong to a run that has ended.
+ * Passes the event on unless a read has ended the run and a prompt waits for the next one.
  */
 function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): void {
   const { sessionID, at } = event

@@ -164,7 +164,7 @@ export function createAsks(
   }
 
   /**
-   * Returns the ask's current state, because the caller's copy may be outdated. Throws `already-resolved` if it isn't
+   * Returns the ask as its reply has it now, or the passed copy if no reply has it. Throws `already-resolved` if that isn't
    * pending.
    */
   function requirePending(ask: Ask): Ask {

@@ -34,7 +34,7 @@ test('a bridge keeps what ran: its list, status and logs, while it runs and afte
     await expect.poll(said).toContainEqual(expect.stringMatching(/^Recent executions \(this chat\):\n• \w+ ❌ Error /))
     const id = /• (\w+) /.exec(said().join('\n'))?.[1]
     telegram.say(1, `/logs ${id}`)
-    await expect.poll(said).toContainEqual('[stdout] out\n[stdout] err\n[stderr] sh exited with code 3.')
+    await expect.poll(said).toContainEqual('[stdout] out\n[stderr] err\n[stderr] sh exited with code 3.')
     telegram.say(1, `/status ${id}`)
     await expect.poll(said).toContainEqual(expect.stringMatching(/^❌ Error \(.*\nReason: sh exited with code 3\./))
     telegram.say(1, 'echo working; sleep 100')

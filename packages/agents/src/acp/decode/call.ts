@@ -61,15 +61,22 @@ export function hasEnded({ status }: Call): boolean {
 }
 
 /**
- * The call of a permission request. The request may leave out arguments that earlier updates had, and may call a
- * waiting call `pending`.
+ * The call of a permission request, with the content of the request and of the earlier updates, because everything that is
+ * allowed must be shown. The arguments of the call count, because OpenCode 1.18 has others in its request: a path and a diff,
+ * which are in the content too. The request may call a waiting call `pending`.
  */
 export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
   if (!known) return merged(undefined, request)
   const { title = request.title, kind = request.kind } = known
   const rawInput = isEmpty(known.rawInput) ? request.rawInput : known.rawInput
-  const content = isEmpty(known.content) ? request.content : known.content
-  return { ...known, title, kind, rawInput, content }
+  return { ...known, title, kind, rawInput, content: askedContent(known.content, request.content) }
+}
+
+/** The content of a call, followed by that of its permission request as far as it differs. */
+export function askedContent(known: Call['content'], asked: Call['content']): Call['content'] {
+  const shown = new Set((known ?? []).map((item) => JSON.stringify(item)))
+  const more = (asked ?? []).filter((item) => !shown.has(JSON.stringify(item)))
+  return more.length === 0 ? known : [...(known ?? []), ...more]
 }
 
 /** The call after a person rejected it. Some agents send no further update for it. */
@@ -77,7 +84,7 @@ export function rejectedCall(call: Call): Call {
   return { ...call, status: 'failed', rawOutput: { error: 'A person rejected the call.' } }
 }
 
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true
   return typeof value === 'object' && Object.keys(value).length === 0
 }

@@ -1,4 +1,4 @@
-import { type Call, toolOf } from '../call.ts'
+import { askedContent, type Call, isEmpty, isFields, toolOf } from '../call.ts'
 import type { ToolCallUpdate } from './schema.ts'
 
 /** The values of a call that an update with null clears. */
@@ -25,25 +25,29 @@ export function mergedCall(known: Call | undefined, update: ToolCallUpdate): Cal
 }
 
 /**
- * The call of a permission request, which is an update of it. Empty arguments or content in the request don't replace those
- * of the call, because everything that is allowed must be shown.
+ * The call of a permission request, with what the request and the earlier updates have, because everything that is allowed
+ * must be shown.
  */
 export function askedCall(known: Call | undefined, { rawInput, content, ...update }: ToolCallUpdate): Call {
   return mergedCall(known, {
     ...update,
-    rawInput: isEmpty(rawInput) && known?.rawInput !== undefined ? undefined : rawInput,
-    content: isEmpty(content) && known?.content ? undefined : content,
+    rawInput: askedInput(known?.rawInput, rawInput),
+    content: askedContent(known?.content, content),
   })
+}
+
+/** The arguments of a call and of its permission request. Where both have a field, the request's counts. */
+function askedInput(known: unknown, asked: unknown): unknown {
+  if (isEmpty(asked)) return known
+  if (isEmpty(known)) return asked
+  if (!isFields(known)) return isFields(asked) ? { input: known, ...asked } : asked
+  return { ...known, ...(isFields(asked) ? asked : { input: asked }) }
 }
 
 /** Claude's agent begins the names of Claude Code's tools with a capital letter. In a reply they are small. */
 function toolNameOf({ toolCallId, name, title, kind, rawInput }: ToolCallUpdate): string {
   const own = name && /^[A-Z]/.test(name) ? name.toLowerCase() : name
   return toolOf({ toolCallId, name: own, title, kind, rawInput })
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
 function withoutNulls(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

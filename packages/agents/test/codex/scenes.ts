@@ -57,10 +57,12 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
   'background-agent': {
     play: async (stage) => {
       const { client, model } = stage
-      const { asked, allow, settled } = collect(stage)
+      const { asked, allow, begun, settled } = collect(stage)
       const { sessionID } = await client.prompt({ text: '[scenario:background-agent] Go.' }).result
       model?.release('parent')
       await asked
+      // The sub-agent alone is shown before the next prompt.
+      await begun(2)
       await client.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
       await allow()
       return await settled((replies) =>

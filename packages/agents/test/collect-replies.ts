@@ -2,6 +2,8 @@ import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/
 
 /** The replies of a folder, as they begin and settle. */
 export interface CollectedReplies {
+  /** Resolves once a version of a reply has fitted. */
+  seen(fits: (reply: Reply) => boolean): Promise<void>
   /** Resolves when so many replies have begun. */
   begun(count: number): Promise<void>
   /** Resolves with the settled replies, in order, when they are enough. Stops watching. */
@@ -11,9 +13,11 @@ export interface CollectedReplies {
 /** Watches a folder. `observer` also receives the changes of its replies. */
 export function collectReplies(client: Client, directory: string, observer: ReplyObserver = {}): CollectedReplies {
   const settled: Reply[] = []
+  const versions: Reply[] = []
   let begun = 0
   let look = (): void => {}
   const collect = observerOf((observation) => {
+    versions.push(observation.reply)
     if (observation.type === 'replyStarted') begun++
     if (observation.type === 'replySettled') settled.push(observation.reply)
     look()
@@ -25,9 +29,10 @@ export function collectReplies(client: Client, directory: string, observer: Repl
       look()
     })
   return {
+    seen: async (fits) => await when(() => versions.some(fits)),
     begun: async (count) => await when(() => begun >= count),
     settled: async (isEnough) => {
-      await when(() => isEnough(settled))
+      await when(() => settled.length > 0 && isEnough(settled))
       stop()
       return settled
     },

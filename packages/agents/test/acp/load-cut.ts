@@ -1,6 +1,6 @@
 import { type Reply, textOf } from '@reply/core'
+import { collectReplies } from '../collect-replies.ts'
 import type { Stage } from './launch.ts'
-import { watch } from './session-scenes.ts'
 
 /**
  * Ends an agent in the middle of its second answer, and resumes that prompt with a new process of it. `onRestart` is called
@@ -11,7 +11,7 @@ export async function loadCut(stage: Stage, mode: string, onRestart = (): void =
   if (!restart || !model) throw new Error('The stage can not restart its agent.')
   const agent = mode
   const { sessionID } = await client.prompt({ text: '[scenario:first] Go.', agent }).result
-  const watched = watch(client, directory)
+  const watched = collectReplies(client, directory)
   const text = '[scenario:cut] Go.'
   const stream = client.prompt({ text, sessionID, agent })
   await watched.seen((reply) => textOf(reply).includes('It is cut here'))

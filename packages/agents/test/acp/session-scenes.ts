@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Child, type Client, observerOf, type Reply, type ReplyObserver, textOf } from '@reply/core'
+import { type Child, type Client, type Reply, type ReplyObserver, textOf } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
+import { collectReplies } from '../collect-replies.ts'
 
 /** Where a scene is played: on an agent with a scripted model, or on a recording of it. */
 export interface SceneStage {
@@ -25,11 +26,11 @@ function asking(name: string, scenario: string, answer: 'once' | 'reject'): Sess
   return {
     name,
     play: async ({ client, directory }, mode) => {
-      const watched = watch(client, directory, {
+      const watched = collectReplies(client, directory, {
         permissionAsked: ({ ask }) => void (answer === 'once' ? client.answer(ask, 'once') : client.reject(ask)),
       })
       await client.prompt(prompt(scenario, mode)).result
-      return await watched.until((replies) => isLastDone(replies) && replies.some(({ asks }) => asks.length > 0))
+      return await watched.settled((replies) => isLastDone(replies) && replies.some(({ asks }) => asks.length > 0))
     },
   }
 }
@@ -41,7 +42,7 @@ export const subagentScenes: readonly SessionScene[] = [
   {
     name: 'subagent-abort',
     play: async ({ client, directory, model }, mode) => {
-      const watched = watch(client, directory)
+      const watched = collectReplies(client, directory)
       const stream = client.prompt(prompt('subagent-endless', mode))
       await watched.seen((reply) => textOf(reply).includes('It runs.'))
       await watched.seen((reply) => reply.children.some(hasWritten))
@@ -49,7 +50,7 @@ export const subagentScenes: readonly SessionScene[] = [
       await model?.held('child')
       await client.abort({ sessionID: stream.reply?.sessionID ?? '' })
       await stream.result
-      return await watched.until(isLastDone)
+      return await watched.settled(isLastDone)
     },
   },
 ]
@@ -83,11 +84,11 @@ export const wakeScenes: readonly SessionScene[] = [
     name: 'wake',
     play: async (stage, mode) => {
       const { client, directory, model } = stage
-      const watched = watch(client, directory, allowing(client))
+      const watched = collectReplies(client, directory, allowing(client))
       await client.prompt(prompt('wake', mode)).result
       await endCommand(stage)
       model?.release('woken')
-      return await watched.until((replies) => replies.length === 2)
+      return await watched.settled((replies) => replies.length === 2)
     },
   },
   /** Another prompt is sent while it does. */
@@ -95,14 +96,14 @@ export const wakeScenes: readonly SessionScene[] = [
     name: 'wake-meanwhile',
     play: async (stage, mode) => {
       const { client, directory, model } = stage
-      const watched = watch(client, directory, allowing(client))
+      const watched = collectReplies(client, directory, allowing(client))
       const { sessionID } = await client.prompt(prompt('wake', mode)).result
       await endCommand(stage)
       await watched.begun(2)
       const second = client.prompt({ ...prompt('meanwhile', mode), sessionID })
       model?.release('woken')
       await second.result
-      return await watched.until((replies) => replies.length === 3)
+      return await watched.settled((replies) => replies.length === 3)
     },
   },
 ]
@@ -112,12 +113,12 @@ export const wakeAbortScene: SessionScene = {
   name: 'wake-abort',
   play: async (stage, mode) => {
     const { client, directory } = stage
-    const watched = watch(client, directory, allowing(client))
+    const watched = collectReplies(client, directory, allowing(client))
     const { sessionID } = await client.prompt(prompt('wake', mode)).result
     await endCommand(stage)
     await watched.begun(2)
     await client.abort({ sessionID })
-    return await watched.until((replies) => replies.length === 2)
+    return await watched.settled((replies) => replies.length === 2)
   },
 }
 
@@ -126,7 +127,7 @@ export const lateScene: SessionScene = {
   name: 'wake-late',
   play: async (stage, mode) => {
     const { client, directory, model } = stage
-    const watched = watch(client, directory, allowing(client))
+    const watched = collectReplies(client, directory, allowing(client))
     const { sessionID } = await client.prompt(prompt('wake-late', mode)).result
     await endCommand(stage)
     const second = client.prompt({ ...prompt('meanwhile', mode), sessionID })
@@ -134,7 +135,7 @@ export const lateScene: SessionScene = {
     await watched.seen((reply) => reply.prompt?.text.includes('meanwhile') === true)
     model?.release('woken')
     await second.result
-    return await watched.until((replies) => replies.length === 2)
+    return await watched.settled((replies) => replies.length === 2)
   },
 }
 
@@ -149,35 +150,4 @@ function isDone(reply: Reply): boolean {
 function isLastDone(replies: readonly Reply[]): boolean {
   const last = replies.at(-1)
   return last !== undefined && isDone(last)
-}
-
-/** Collects the settled replies of a folder. A sub-agent that goes on after a reply settles another one. */
-export function watch(client: Client, directory: string, observer: ReplyObserver = {}) {
-  const settled: Reply[] = []
-  const versions: Reply[] = []
-  let begun = 0
-  let look = (): void => {}
-  const collect = observerOf((observation) => {
-    versions.push(observation.reply)
-    if (observation.type === 'replyStarted') begun += 1
-    if (observation.type === 'replySettled') settled.push(observation.reply)
-    look()
-  })
-  const stop = client.watch({ directory }, { observe: () => [collect, observer] })
-  const when = async (isEnough: () => boolean): Promise<void> =>
-    await new Promise((resolve) => {
-      look = () => isEnough() && resolve()
-      look()
-    })
-  return {
-    /** Resolves once a version of a reply has fitted. */
-    seen: async (fits: (reply: Reply) => boolean) => await when(() => versions.some(fits)),
-    /** Resolves once this many replies have begun. */
-    begun: async (count: number) => await when(() => begun >= count),
-    until: async (isEnough: (replies: readonly Reply[]) => boolean) => {
-      await when(() => settled.length > 0 && isEnough(settled))
-      stop()
-      return settled
-    },
-  }
 }

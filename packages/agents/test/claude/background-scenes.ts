@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Client, Reply, ReplyObserver } from '@reply/core'
-import { observerOf } from '@reply/core'
+import type { Client, Reply } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
+import { collectReplies } from '../collect-replies.ts'
 
 /** Where a scene is played: on an agent with a scripted model, or on a recording of it. */
 export interface SceneStage {
@@ -20,13 +20,15 @@ export type Scene = (stage: SceneStage) => Promise<readonly Reply[]>
 export const backgroundScenes: Readonly<Record<string, Scene>> = {
   /** The sub-agent asks after its parent's turn, is allowed, ends, and Claude Code goes on. */
   'background-agent': async ({ client, directory, agent }) => {
-    const watched = watchReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    const watched = collectReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
     await client.prompt({ text: '[scenario:background-agent] Go.', agent }).result
-    return await watched.until((replies) => replies.some(({ messages }) => textIn(messages).includes('I know it now.')))
+    return await watched.settled((replies) =>
+      replies.some(({ messages }) => textIn(messages).includes('I know it now.')),
+    )
   },
   /** Another prompt is sent while the turn after the command runs. */
   'background-command': async ({ client, directory, agent, model }) => {
-    const watched = watchReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    const watched = collectReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
     const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.', agent }).result
     writeFileSync(join(directory, 'done.txt'), '')
     await model?.held('woken')
@@ -34,7 +36,7 @@ export const backgroundScenes: Readonly<Record<string, Scene>> = {
     const second = client.prompt({ text: '[scenario:meanwhile] Go.', agent, sessionID })
     model?.release('woken')
     await second.result
-    return await watched.until((replies) => replies.length === 3)
+    return await watched.settled((replies) => replies.length === 3)
   },
   /** Stop, while a sub-agent works in the background and no run is open. */
   'background-endless': async ({ client, directory, agent, model }) => {
@@ -42,7 +44,7 @@ export const backgroundScenes: Readonly<Record<string, Scene>> = {
     const allowed = new Promise<void>((resolve) => {
       allow = resolve
     })
-    const watched = watchReplies(client, directory, {
+    const watched = collectReplies(client, directory, {
       permissionAsked: async ({ ask }) => {
         await client.answer(ask, 'once')
         allow()
@@ -52,36 +54,10 @@ export const backgroundScenes: Readonly<Record<string, Scene>> = {
     await allowed
     await model?.held('forever')
     await client.abort({ sessionID })
-    return await watched.until((replies) => replies.length === 2)
+    return await watched.settled((replies) => replies.length === 2)
   },
 }
 
 function textIn(messages: Reply['messages']): string {
   return messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))).join('')
-}
-
-/** Collects the settled replies of a folder. */
-export function watchReplies(client: Client, directory: string, observer: ReplyObserver = {}) {
-  const settled: Reply[] = []
-  let begun = 0
-  let look = (): void => {}
-  const collect = observerOf((observation) => {
-    if (observation.type === 'replyStarted') begun++
-    if (observation.type === 'replySettled') settled.push(observation.reply)
-    look()
-  })
-  const stop = client.watch({ directory }, { observe: () => [collect, observer] })
-  const when = async (isEnough: () => boolean): Promise<void> =>
-    await new Promise((resolve) => {
-      look = () => isEnough() && resolve()
-      look()
-    })
-  return {
-    begun: async (count: number) => await when(() => begun >= count),
-    until: async (isEnough: (replies: readonly Reply[]) => boolean) => {
-      await when(() => isEnough(settled))
-      stop()
-      return settled
-    },
-  }
 }

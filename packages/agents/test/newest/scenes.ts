@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Ask, type PromptInput, type Reply, type ReplyObserver, textOf, toolsOf } from '@reply/core'
-import { backgroundScenes, watchReplies } from '../claude/background-scenes.ts'
+import { backgroundScenes } from '../claude/background-scenes.ts'
+import { collectReplies } from '../collect-replies.ts'
 import { texts } from './scripts.ts'
 import type { NewestStage } from './stage.ts'
 
@@ -110,12 +111,12 @@ export const newestScenes: Readonly<Record<string, NewestScene>> = {
   },
   'command in the background': async (stage, agent) => {
     offered(agent, 'background-command', 'it runs no commands in the background')
-    const replies = watchReplies(stage.client(), stage.directory)
+    const replies = collectReplies(stage.client(), stage.directory)
     stage.model.release('woken')
     const first = await run(stage, 'background-command', { once: allow(stage) })
     ends(first, 'completed', 'It runs.')
     writeFileSync(join(stage.directory, 'done.txt'), '')
-    await replies.until((settled) => settled.some((reply) => textOf(reply).includes('The command is done.')))
+    await replies.settled((settled) => settled.some((reply) => textOf(reply).includes('The command is done.')))
   },
   'prompt sent meanwhile': async (stage, agent) => {
     offered(agent, 'background-command', 'it does nothing after its answer')

@@ -45,3 +45,31 @@ export interface AcpSession {
   /** Its settings. Empty if it has none. */
   readonly config: readonly AcpConfigOption[]
 }
+
+interface Choice {
+  readonly value: string
+  readonly name: string
+}
+
+/** A setting as both versions of the protocol describe it, apart from its id. */
+interface DescribedOption {
+  readonly name: string
+  readonly description?: string | null | undefined
+  readonly category?: string | null | undefined
+  readonly currentValue: string | boolean
+  readonly options?: readonly (Choice | { readonly options: readonly Choice[] })[] | null | undefined
+}
+
+/** Converts a setting. The choices of its groups become one list. */
+export function toConfigOption(id: string, option: DescribedOption): AcpConfigOption {
+  const { name, description, category, currentValue: value, options } = option
+  const choices = (options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
+  return {
+    id,
+    name,
+    description: description ?? undefined,
+    category: category ?? undefined,
+    value,
+    choices: choices.map((choice) => ({ value: choice.value, name: choice.name })),
+  }
+}

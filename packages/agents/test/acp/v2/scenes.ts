@@ -2,10 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reply, textOf } from '@reply/core'
 import type { AcpClient } from '../../../src/acp.ts'
+import { collectReplies } from '../../collect-replies.ts'
 import { launchClaude, launchCodex } from '../adapter-stage.ts'
 import { play } from '../play.ts'
 import { claudeScenes, codexScenes, type Scene } from '../scenes.ts'
-import { deepScene, type SceneStage, subagentScenes, watch } from '../session-scenes.ts'
+import { deepScene, type SceneStage, subagentScenes } from '../session-scenes.ts'
 
 /** A scene with a client of ACP. */
 export interface SceneV2 {
@@ -35,9 +36,9 @@ const edit = onePrompt({
 const followed: SceneV2 = {
   name: 'subagent',
   play: async ({ client, directory }, agent) => {
-    const watched = watch(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
+    const watched = collectReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
     await client.prompt({ text: '[scenario:subagent] Go.', agent }).result
-    return await watched.until((replies) => replies.some((reply) => textOf(reply).includes('The agent is done.')))
+    return await watched.settled((replies) => replies.some((reply) => textOf(reply).includes('The agent is done.')))
   },
 }
 
@@ -45,7 +46,7 @@ const followed: SceneV2 = {
 const backgroundCommand: SceneV2 = {
   name: 'background-command',
   play: async ({ client, directory, model }, agent) => {
-    const watched = watch(client, directory)
+    const watched = collectReplies(client, directory)
     const { sessionID } = await client.prompt({ text: '[scenario:background-command] Go.', agent }).result
     if (model) writeFileSync(join(directory, 'done.txt'), '')
     await model?.held('woken')
@@ -53,7 +54,7 @@ const backgroundCommand: SceneV2 = {
     const second = client.prompt({ text: '[scenario:meanwhile] Go.', agent, sessionID })
     model?.release('woken')
     await second.result
-    return await watched.until((replies) => replies.length === 3)
+    return await watched.settled((replies) => replies.length === 3)
   },
 }
 
@@ -61,7 +62,7 @@ const backgroundCommand: SceneV2 = {
 const killed: SceneV2 = {
   name: 'killed',
   play: async ({ client, restart, directory }, agent) => {
-    const watched = watch(client, directory)
+    const watched = collectReplies(client, directory)
     const { sessionID } = await client.prompt({ text: '[scenario:tool] Go.', agent }).result
     const text = '[scenario:abort] Go.'
     const cut = client.prompt({ text, agent, sessionID }).result

@@ -2,7 +2,7 @@ import type { LocalOutput } from '@reply/core/source'
 import { type Call, fileOf, filesOfEnd, isFields, merged, outputOf, textIn, withTerminals } from '../call.ts'
 import { endingOf, failureOf } from '../ending.ts'
 import { notification, todoInput } from '../schema.ts'
-import type { AcpConfigOption, AcpSession } from '../session.ts'
+import { type AcpConfigOption, type AcpSession, toConfigOption } from '../session.ts'
 import type { DecodedSubagent, DecodedUpdate } from '../update.ts'
 import { configOption, sessionResponse, type Update, type UpdateKind, updates } from './schema.ts'
 
@@ -194,16 +194,6 @@ export function readConfig(options: readonly unknown[]): readonly AcpConfigOptio
   return options.flatMap((option): AcpConfigOption[] => {
     const { data } = configOption.safeParse(option)
     if (!data || (data.type !== 'select' && data.type !== 'boolean')) return []
-    const choices = (data.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
-    return [
-      {
-        id: data.id,
-        name: data.name,
-        description: data.description ?? undefined,
-        category: data.category ?? undefined,
-        value: data.currentValue,
-        choices: choices.map(({ value, name }) => ({ value, name })),
-      },
-    ]
+    return [toConfigOption(data.id, data)]
   })
 }

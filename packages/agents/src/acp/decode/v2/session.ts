@@ -1,4 +1,4 @@
-import type { AcpCommand, AcpConfigOption, AcpSession } from '../session.ts'
+import { type AcpCommand, type AcpConfigOption, type AcpSession, toConfigOption } from '../session.ts'
 import { configOption, sessionResponse } from './schema.ts'
 
 /** The commands and settings in the response to a new or resumed session. */
@@ -15,17 +15,7 @@ export function readConfig(options: readonly unknown[]): readonly AcpConfigOptio
   return options.flatMap((option): AcpConfigOption[] => {
     const { data } = configOption.safeParse(option)
     if (!data || (data.type !== 'select' && data.type !== 'boolean')) return []
-    const choices = (data.options ?? []).flatMap((one) => ('options' in one ? one.options : [one]))
-    return [
-      {
-        id: data.configId,
-        name: data.name,
-        description: data.description ?? undefined,
-        category: data.category ?? undefined,
-        value: data.currentValue,
-        choices: choices.map(({ value, name }) => ({ value, name })),
-      },
-    ]
+    return [toConfigOption(data.configId, data)]
   })
 }
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -212,6 +214,34 @@ describe('a state', () => {
     await stores[0]?.commit([put('key')])
     expect(await Promise.all(stores.map((store) => store.read('key')))).toEqual(Array(5).fill('value'))
     for (const store of stores) await store.close()
+  })
+
+  test('is opened while another process merges its WAL', async () => {
+    const folder = newFolder()
+    const store = await open(folder)
+    await store.commit([put('key')])
+    // What a process sees that opens the state in the middle of a merge.
+    await withFile(folder, (file) => void file.exec(`PRAGMA user_version = ${2 * 0x100 + 1}`))
+    const reader = new Libsql(fileIn(folder))
+    reader.exec('BEGIN; SELECT * FROM stored')
+    await store.commit([put('key', 'newer')])
+    // Merges for as long as the reader reads.
+    const merge = `const db = new (require('libsql'))(process.argv[1])
+      db.exec('PRAGMA busy_timeout = 60000; PRAGMA wal_checkpoint(TRUNCATE)')`
+    const merging = spawn(process.execPath, ['-e', merge, fileIn(folder)], {
+      cwd: import.meta.dirname,
+      stdio: 'inherit',
+    })
+    const looker = new Libsql(fileIn(folder))
+    const merged = looker.prepare('PRAGMA wal_checkpoint(PASSIVE)').raw()
+    await expect.poll(() => merged.all()).toEqual([[1, -1, -1]])
+    looker.close()
+    const other = await open(folder)
+    expect(await other.read('key')).toBe('newer')
+    reader.exec('COMMIT')
+    await once(merging, 'exit')
+    reader.close()
+    for (const one of [other, store]) await one.close()
   })
 
   test('of a newer version is refused with the cure, and left as it is', async () => {

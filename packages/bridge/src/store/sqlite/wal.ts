@@ -20,7 +20,7 @@ export function versionIn(database: Database, file: string): number {
   const stored = Number(database.pragma('user_version'))
   const isBehind = Math.floor(stored / versions) === marks.behind
   // During a merge, or after a crash in one, the WAL is not empty.
-  if (isBehind && walFrames(database) === 0)
+  if (isBehind && isWalEmpty(database))
     throw new StoreError(
       'failed',
       `The state ${file} lacks what was written last, because its file ${file}-wal is missing or damaged. A copy of a running bridge's state needs both files. Put that file back beside it, restore a backup, or move the state away to start with an empty one.`,
@@ -28,10 +28,14 @@ export function versionIn(database: Database, file: string): number {
   return stored % versions
 }
 
-/** Returns the size of the WAL in pages, which a checkpoint reports: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint */
-function walFrames(database: Database): number {
-  const [, frames] = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').first() ?? []
-  return Math.max(0, Number(frames ?? 0))
+/**
+ * Whether the WAL is missing or has no frame that SQLite can use. False while another process merges it, because that
+ * process found it. A checkpoint reports `busy, frames, merged`: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint.
+ * While it is busy, the number of frames is -1.
+ */
+function isWalEmpty(database: Database): boolean {
+  const [busy, frames] = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').first() ?? []
+  return Number(busy ?? 0) === 0 && Number(frames ?? 0) <= 0
 }
 
 /** Merges the WAL into the database (a checkpoint) when it has grown. */

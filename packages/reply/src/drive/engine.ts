@@ -30,7 +30,7 @@ export interface Engine {
   sessionsWithHeldEvents(): readonly string[]
   /** Whether the session is idle, and according to what: the stream, or only REST. */
   idleOf(sessionID: string): Idle | undefined
-  /** The session with its directory, if known. */
+  /** The session with its directory, which is undefined if unknown. */
   place(sessionID: string): SessionRef
   /** The retained replies of a root session, oldest first. */
   retainedReplies(sessionID: string): readonly Reply[]
@@ -46,6 +46,10 @@ export interface Engine {
   newestReply(sessionID: string): Reply | undefined
 }
 
+/**
+ * Creates an engine without sessions, which keeps all open replies and the newest `keepSettled` settled ones. Errors of
+ * observers, and events that can't be applied, go to `onError`.
+ */
 export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
   const { onError } = options
   const replies = createReplies({ onError, keepSettled: options.keepSettled })
@@ -79,7 +83,10 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     newestReply: (sessionID) => replies.newest(sessionID)?.reply(),
   }
 
-  /** Applies events in order and calls the listeners. Called from a listener, it only queues the events. */
+  /**
+   * Applies events in order and calls the listeners. Called from a listener or an observer, it only queues the events
+   * for the running call. Does nothing once stopped.
+   */
   function apply(events: readonly ReplyEvent[]): void {
     if (isStopped) return
     // One by one, because a call takes a limited number of arguments and a resync may have held back more events.
@@ -98,7 +105,10 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     for (const listener of appliedListeners) listener()
   }
 
-  /** Applies one event, calls the observers and listeners, and reports held events that were dropped. */
+  /**
+   * Applies one event and calls the observers and listeners. Session listeners aren't called for a delta. Reports an
+   * event that can't be applied, and held events that were dropped, without throwing.
+   */
   function applyOne(event: ReplyEvent): void {
     const tracked = trackOrSkip(state, event, onError)
     state = tracked.state
@@ -117,7 +127,7 @@ export function createEngine(options: { readonly onError: OnError; readonly keep
     for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
   }
 
-  /** The session's newest reply. Undefined if it has settled. */
+  /** The session's newest reply. Undefined if it has settled, or none is known. */
   function openReply(sessionID: string): Reply | undefined {
     const reply = replies.newest(sessionID)?.reply()
     return reply?.phase === 'settled' ? undefined : reply
@@ -130,7 +140,10 @@ function latest(a: number | undefined, b: number | undefined): number | undefine
   return Math.max(a, b)
 }
 
-/** The newest time in an event by the server's clock. Ignores `event.at`, which is by our clock. */
+/**
+ * The newest time in an event by the server's clock. Undefined if the event has none. Ignores `event.at`, which is by
+ * our clock.
+ */
 function serverTimeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {
     case 'listening':
@@ -147,6 +160,7 @@ function serverTimeOf(event: ReplyEvent): number | undefined {
   }
 }
 
+/** When the message was completed or created, whichever is later. Undefined if neither is known. */
 function newestTimeOfHead({ createdAt, completedAt }: MessageHead): number | undefined {
   return latest(createdAt, completedAt)
 }

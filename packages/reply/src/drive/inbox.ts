@@ -18,8 +18,8 @@ export interface Inbox {
    */
   find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
   /**
-   * Withdraws a prompt if it is waiting, and notifies the listeners. Resolves with whether it will never run. Reports
-   * errors instead of rejecting.
+   * Withdraws a prompt if it is waiting, and notifies the listeners. Resolves with whether it will never run. False if
+   * it isn't waiting, or if that fails. Reports errors instead of rejecting.
    */
   withdraw(place: SessionRef, messageID: string): Promise<boolean>
   /**
@@ -33,6 +33,7 @@ export interface Inbox {
   onLeft(listener: (left: LeftPrompt) => void): () => void
 }
 
+/** Creates the access to a source's queue of prompts. Without a queue, nothing is found or withdrawn. */
 export function createInbox({ source, info, onError }: Drive): Inbox {
   const listeners = new Set<(left: LeftPrompt) => void>()
   return {
@@ -49,8 +50,9 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
   }
 
   /**
-   * Resolves with where a posted prompt is, or with undefined if it is in the session or can't be found out. Reports
-   * errors.
+   * Resolves with `waiting` for a prompt that is queued in a busy session, `parked` in an idle one, and `gone` if the
+   * server doesn't have it. Undefined if it is a message of the session, the server has no queue, or the call fails.
+   * Reports errors instead of rejecting.
    */
   async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
     if (!source.waiting || !info.current().queuesPrompts) return undefined
@@ -66,7 +68,10 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     return undefined
   }
 
-  /** Withdraws a waiting prompt and notifies the listeners. Resolves with whether it will never run. Reports errors. */
+  /**
+   * Withdraws a waiting prompt and notifies the listeners. Resolves with whether it will never run. False if it isn't
+   * waiting, the source can't withdraw, or the call fails. Reports errors instead of rejecting.
+   */
   async function withdraw(place: SessionRef, messageID: string): Promise<boolean> {
     try {
       const isWithdrawn = (await source.withdraw?.(place, messageID)) ?? false
@@ -78,7 +83,10 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     }
   }
 
-  /** Withdraws all queued prompts of these sessions. Resolves with the ids of those that stay. */
+  /**
+   * Withdraws all queued prompts of these sessions, and notifies the listeners. Resolves with the ids of those that
+   * stay. Rejects if they can't be listed, but not for a deleted session other than `place`.
+   */
   async function withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
     const left = sessionIDs.map(async (sessionID) => {
       const isBelow = sessionID !== place.sessionID
@@ -90,7 +98,10 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
     return (await Promise.all(left)).flat()
   }
 
-  /** Withdraws one session's queued prompts. Resolves with the ids of those that are still queued. */
+  /**
+   * Withdraws one session's queued prompts. Resolves with the ids of those that are still queued. Empty if the source
+   * has no queue. Rejects if they can't be listed.
+   */
   async function withdrawAllOf(place: SessionRef): Promise<readonly string[]> {
     const waiting = (await source.waiting?.(place)) ?? []
     const withdrawn = await Promise.all(waiting.map(async (messageID) => await withdraw(place, messageID)))

@@ -8,22 +8,23 @@ const stepsBeforeSending: ReadonlySet<unknown> = new Set(['connect', 'getaddrinf
 const cutOffCodes: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 /**
- * Whether the call failed before it had a connection, so the server can't have received it. A connection that broke
- * later leaves that open.
+ * Whether the error, or one of up to four causes below it, shows that the call had no connection, so the server can't
+ * have received it. A connection that broke later leaves that open.
  */
 export function wasNeverSent(error: unknown): boolean {
   return hasCause(error, failedBeforeSending)
 }
 
 /**
- * Whether the connection ended before the response. Servers close idle connections, so a call on a reused connection
- * may fail without reaching the server. The error looks the same if the server did take the call.
+ * Whether the error or one of its causes shows that the connection ended before the response. False if the call was
+ * never sent. Servers close idle connections, so a call on a reused connection may fail without reaching the server.
+ * The error looks the same if the server did take the call.
  */
 export function wasCutOff(error: unknown): boolean {
   return !wasNeverSent(error) && hasCause(error, (inner) => cutOffCodes.has(Reflect.get(inner, 'code')))
 }
 
-/** Checks the error and up to four causes below it. */
+/** Whether `holds` is true for the error or one of up to four causes below it. */
 function hasCause(error: unknown, holds: (inner: Error) => boolean): boolean {
   let inner = error
   for (let depth = 0; depth < 5 && inner instanceof Error; depth++) {

@@ -106,7 +106,10 @@ export interface Settings extends Defaults {
   readonly stalledAfterMs: { readonly first: number; readonly later: number }
 }
 
-/** Fills in the defaults. Throws `invalid` for a duration that isn't above 0. */
+/**
+ * Fills in the defaults. Throws `invalid` for a duration or a `keepSettled` that isn't above 0. A clock of the caller
+ * is wrapped so that it never goes back.
+ */
 export function toSettings(options: DriveOptions): Settings {
   const settings: Settings = {
     onError: options.onError ?? (() => {}),
@@ -160,7 +163,7 @@ function requirePositive(values: object): void {
   }
 }
 
-/** Fills in the defaults. If only one is set, moves the other's default so that they never cross. */
+/** Fills in the defaults. If only one is set and it crosses the other's default, moves that one to it. */
 function toBackOff({ minMs, maxMs }: NonNullable<DriveOptions['backOff']> = {}): Settings['backOff'] {
   return { minMs: minMs ?? Math.min(500, maxMs ?? 500), maxMs: maxMs ?? Math.max(10_000, minMs ?? 0) }
 }

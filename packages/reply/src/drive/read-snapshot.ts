@@ -38,15 +38,19 @@ interface Visit {
 }
 
 /**
- * Reads a session as one snapshot, together with its descendants that are busy, have pending asks, or are open in our
- * state. Rejects with a `ReplyError`, with `gone` if the server doesn't know the session.
+ * Reads a session as one snapshot, together with its descendants that are busy, are open in our state, or belong to its
+ * run and were not read yet. Leaves out those that are deleted meanwhile, or deeper than `maxSessionDepth`. Rejects
+ * with a `ReplyError`, with `gone` if the server doesn't know the session.
  */
 export async function readSnapshot(drive: ReadDrive, request: ReadRequest): Promise<SnapshotEvent> {
   const { reading = drive.source.startReading() } = request
   return await readTree(drive, request, { reading, seen: new Set(), depth: 1 })
 }
 
-/** Reads one session and those of its descendants that `readSnapshot` includes. Adds each session to `visit.seen`. */
+/**
+ * Reads one session and those of its descendants that `readSnapshot` includes. Adds each session to `visit.seen`.
+ * Rejects if this session can't be read, or a descendant for another reason than `gone`.
+ */
 async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): Promise<SnapshotEvent> {
   const { source, clock } = drive
   const { reading, seen, depth } = visit
@@ -121,8 +125,9 @@ export function sessionFields(info: SessionInfo): SnapshotEvent['session'] {
 }
 
 /**
- * How far back to read: the current run as far as known, and everything since. A complete reading removes what it
- * lacks, so it must cover all retained replies.
+ * How far back to read: to `since`, and to the first message of the request's reply. For a complete reading to that of
+ * all retained replies, because it removes what it lacks. Also to `backTo`, and to the prompts of replies without
+ * messages.
  */
 function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
   const { sessionID, reply, since, complete, backTo } = request
@@ -137,7 +142,10 @@ function reachOf({ engine }: ReadDrive, request: ReadRequest): Reach {
   }
 }
 
-/** The messages from this message's run on. Without an id, the newest run. */
+/**
+ * The messages from this message's run on. The newest run without an id, or if the message isn't there. All if there is
+ * no run.
+ */
 function messagesFromRunOf(
   messages: SnapshotEvent['messages'],
   messageID: string | undefined,
@@ -148,22 +156,26 @@ function messagesFromRunOf(
 }
 
 /**
- * How far back to read a sub-agent. Its session may contain a run for each of several calls, and only the runs of the
- * calls that were read are needed.
+ * How far back to read a sub-agent: to the parent's first message that was read, or to the first known message of the
+ * sub-agent if that is older. Its session may contain a run for each of several calls, and only the runs of the calls
+ * that were read are needed.
  */
 function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Reach {
   const [first] = (reply && findReply(reply, sessionID)?.messages) ?? []
   return { since: Math.min(from, first?.createdAt ?? from), messageIDs: [] }
 }
 
-/** The messages from that time on, but at least the last run. All without a time. */
+/**
+ * The messages from that time on, but at least the last run. All without a time. A message without a time counts as new
+ * enough.
+ */
 function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
   if (from === undefined) return messages
   const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
   return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
 }
 
-/** Whether the reply includes the session's reply, not settled. */
+/** Whether the reply includes the session's reply, not settled. False without a reply. */
 function isOpenIn(reply: Reply | undefined, id: string): boolean {
   const known = reply && findReply(reply, id)
   return known !== undefined && known.phase !== 'settled'

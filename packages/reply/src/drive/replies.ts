@@ -27,9 +27,12 @@ export interface Replies {
    * reply if the step begins it. Ignores a late step of a reply that is no longer kept.
    */
   apply(step: TrackedStep): void
-  /** The newest reply of a root session. */
+  /** The newest reply of a root session. Undefined if none is kept. */
   newest(sessionID: string): LiveReply | undefined
-  /** The newest known reply that includes this prompt, whether open or settled. */
+  /**
+   * The newest kept reply of the session that includes this prompt, whether open or settled. Undefined if there is
+   * none.
+   */
   withPrompt(sessionID: string, messageID: string): LiveReply | undefined
   /** The replies that have not settled. */
   open(): readonly LiveReply[]
@@ -73,8 +76,9 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   }
 
   /**
-   * Stores a step's reply, and passes the step to its followers, observers and the `on` listeners. Ignores a dropped
-   * reply.
+   * Stores a step's reply, and passes the step to its followers, its observers and then the `on` listeners. Opens the
+   * reply first if the step begins it. Observers that were added meanwhile are called from the next step on. Ignores a
+   * late step of a settled reply that is no longer kept.
    */
   function apply(step: TrackedStep): void {
     const key = `${step.reply.sessionID} ${step.run}`
@@ -94,7 +98,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     if (step.reply.phase === 'settled' && open.delete(entry)) keepSettledEntry(key)
   }
 
-  /** Adds a reply as its session's newest, and as open. */
+  /** Adds a reply as its session's newest, and as open. Its state is empty until the step is stored. */
   function openEntry(key: string, { reply, run }: TrackedStep): Entry {
     const { sessionID } = reply
     const dispatcher = createDispatcher({ onError: options.onError })
@@ -116,7 +120,10 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     return entry
   }
 
-  /** Sends the observers everything so far, and adds them once the step that is being dispatched has ended. */
+  /**
+   * Sends the observers everything so far as one diff, and adds them once the step that is being dispatched has ended.
+   * Returns a function that removes them, even before they are added.
+   */
   function observe(entry: Entry, observers: readonly ReplyObserver[]): () => void {
     const missed = diff(emptyReply(entry.reply.sessionID), entry.reply)
     const catchUp = createDispatcher({ onError: options.onError })
@@ -135,7 +142,9 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
     }
   }
 
-  /** Keeps a settled reply for late events, and drops the oldest one above `keepSettled`. */
+  /**
+   * Keeps a settled reply for late events, and drops the oldest one above `keepSettled`, also as its session's newest.
+   */
   function keepSettledEntry(key: string): void {
     settled.push(key)
     if (settled.length <= options.keepSettled) return

@@ -1,8 +1,8 @@
 import { type OnError, ReplyError } from '../error.ts'
 
 /**
- * Returns a callback that passes an error of the user's callback to `onError` instead of throwing it. Undefined if
- * there is no callback. `name` is for the error's message.
+ * Returns a callback that passes an error of the user's callback to `onError` as `observer`, instead of throwing it.
+ * Undefined if there is no callback. `name` is for the error's message.
  */
 export function reportingErrors<A extends readonly unknown[]>(
   name: string,

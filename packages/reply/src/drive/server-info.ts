@@ -4,7 +4,10 @@ import type { Capabilities, Source } from '../source/port.ts'
 export interface ServerInfo {
   /** The capabilities as of the last connection. */
   current(): Capabilities
-  /** Asks the server. Never rejects. Resolves with undefined if a newer call has replaced this one. */
+  /**
+   * Asks the server and stores the result. Never rejects. Resolves with undefined, and stores nothing, if a newer call
+   * has begun.
+   */
   learn(): Promise<Capabilities | undefined>
 }
 
@@ -18,6 +21,7 @@ const unknown: Capabilities = {
   listsEverywhere: false,
 }
 
+/** Creates the capabilities of a source. Until `learn` resolves, they are those that every server has. */
 export function createServerInfo(source: Pick<Source, 'learn'>): ServerInfo {
   let current = unknown
   let calls = 0

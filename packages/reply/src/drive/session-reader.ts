@@ -8,7 +8,7 @@ import { type ReadRequest, readSnapshot } from './read-snapshot.ts'
  * response can't be understood, otherwise the source's error.
  */
 export interface SessionReader {
-  /** Reads a session and calls the `onRead` listeners. Doesn't apply the read. */
+  /** Reads a session with its running sub-agents, and calls the `onRead` listeners. Doesn't apply the read. */
   read(request: ReadRequest): Promise<SnapshotEvent>
   /**
    * Like `read`, but returns events to apply: the snapshot, or the removal of a session that the server doesn't know.
@@ -21,11 +21,15 @@ export interface SessionReader {
 
 export type ReadEvent = SnapshotEvent | Extract<ReplyEvent, { readonly type: 'session-removed' }>
 
+/** Creates a reader that uses the drive's source and state. */
 export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader {
   const listeners: ((snapshot: SnapshotEvent) => void)[] = []
   return { read, readEvents, onRead: (listener) => listeners.push(listener) }
 
-  /** Reads a session and calls the `onRead` listeners. Turns any other error into `malformed`. */
+  /**
+   * Reads a session, calls the `onRead` listeners and resolves with the snapshot. Rejects with a `ReplyError`, and
+   * turns any other error, also of a listener, into `malformed`.
+   */
   async function read(request: ReadRequest): Promise<SnapshotEvent> {
     try {
       const snapshot = await readSnapshot(drive, request)
@@ -39,8 +43,8 @@ export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader
   }
 
   /**
-   * Reads a session as events to apply. Returns its removal if it is gone, and none if the server shows no state of
-   * sessions.
+   * Reads a session as events to apply. Resolves with its removal if it is gone, and with none if the server shows no
+   * state of sessions. Rejects like `read` otherwise.
    */
   async function readEvents(request: ReadRequest): Promise<readonly ReadEvent[]> {
     if (!drive.info.current().canRead) return []

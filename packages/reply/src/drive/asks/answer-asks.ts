@@ -49,8 +49,8 @@ export function createAsks(
   return { answer, reject }
 
   /**
-   * Validates an answer and sends it, for a permission to all equal ones too. Closes them here. Rejects if the ask has
-   * changed.
+   * Validates an answer and sends it, for a permission to all equal ones too. Closes them here. Rejects with `invalid`
+   * for a bad answer or an ask that has changed, and with `already-resolved` if the ask can't be answered any more.
    */
   async function answer(ask: Ask, rawAnswer: Answer): Promise<void> {
     if (ask.type === 'question') {
@@ -70,7 +70,8 @@ export function createAsks(
   }
 
   /**
-   * Rejects an ask on the server and closes it here, together with all equal permissions. Rejects if it isn't pending.
+   * Rejects an ask on the server and closes it here, together with all equal permissions. `message` is only sent for
+   * permissions. Rejects with `already-resolved` if the ask isn't pending.
    */
   async function reject(ask: Ask, message?: string): Promise<void> {
     if (ask.type === 'permission') return await answerPermission(ask, 'reject', message)
@@ -80,8 +81,10 @@ export function createAsks(
   }
 
   /**
-   * Sends the answer to the permission, and then to all equal ones that are pending, because people see them as one
-   * question.
+   * Sends the reply to the permission, and then to all equal ones that are pending, because people see them as one
+   * question. Closes them here. If an equal one already gave this permission the same reply, only waits for that.
+   * Rejects with `already-resolved` if the permission isn't pending, and with `invalid` if it has changed and would be
+   * allowed.
    */
   async function answerPermission(
     ask: PermissionAsk,
@@ -115,31 +118,36 @@ export function createAsks(
     for (const oldest of [...sharedAnswers.keys()].slice(0, -maxSharedAnswers)) sharedAnswers.delete(oldest)
     await Promise.all(posts)
 
+    /** Sends the reply to the source. A rejection carries the message. */
     function postToSource(permission: Ask, signal: AbortSignal): Promise<void> {
       if (reply === 'reject') return source.reject(permission, message, signal)
       return source.answer(permission, reply, signal)
     }
   }
 
-  /** Whether the ask is pending and no answer is being sent. */
+  /** Whether the ask is pending and no answer to it is being sent. */
   function isOpen(ask: Ask): boolean {
     return currentStateOf(ask).status === 'pending' && !inFlight.has(ask.requestID)
   }
 
-  /** Throws `already-resolved` for an ask that has changed and would now run something else. */
+  /** Throws `already-resolved` unless the ask is still pending and would run the same as `meant`. */
   function requireEqual(other: Ask, meant: Ask): void {
     if (!isEqualAsk(requirePending(other), meant)) throw alreadyResolvedError(other)
   }
 
-  /** The tree's other pending permissions that would run the same, in their current state. */
+  /**
+   * The tree's other pending permissions that would run the same, in their current state. Empty if no reply of the
+   * session is known.
+   */
   function pendingEqualTo(ask: Ask): readonly Ask[] {
     const isEqual = (other: Ask): boolean => other.requestID !== ask.requestID && isEqualAsk(ask, other)
     return (rootReplyOf(ask)?.asks ?? []).filter((other) => other.status === 'pending' && isEqual(other))
   }
 
   /**
-   * Calls `requireUnchanged`, posts the answer and closes the ask here. Throws `already-resolved` if another answer to
-   * it is being sent, or if its run is being stopped.
+   * Calls `requireUnchanged`, posts the answer and closes the ask here. Rejects with `already-resolved` if another
+   * answer to it is being sent, its run is being stopped, or the server doesn't know it any more. Rejects with any
+   * other error of the check or the post.
    */
   async function sendAndClose(ask: Ask, { how, requireUnchanged: check, post }: AnswerToSend): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolvedError(ask)
@@ -179,15 +187,15 @@ export function createAsks(
   }
 
   /**
-   * The root reply that contains the ask, or else its session's newest. An ask that was taken from a sub-agent's reply
-   * does not name the root.
+   * The open root reply that contains the ask, or else the newest reply of the session that its path begins with.
+   * Undefined if there is neither. An ask that was taken from a sub-agent's reply does not name the root.
    */
   function rootReplyOf(ask: Ask): Reply | undefined {
     const has = (reply: Reply): boolean => reply.asks.some((other) => other.requestID === ask.requestID)
     return engine.openReplies().find(has) ?? engine.replies.newest(ask.path[0] ?? ask.sessionID)?.reply()
   }
 
-  /** Names the ask and its known ancestors for a permit to answer. */
+  /** Names the ask and its known ancestors for a permit to answer. `unplaced` is set if no root reply is known. */
   function toAskToAnswer(ask: Ask): AskToAnswer {
     const root = rootReplyOf(ask)
     const sessionIDs = [...(root ? [root.sessionID] : []), ...ask.path, ask.sessionID]

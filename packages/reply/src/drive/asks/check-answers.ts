@@ -8,8 +8,8 @@ import { ReplyError } from '../../error.ts'
 export type Answer = readonly (readonly string[])[] | 'once' | 'always'
 
 /**
- * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid` with the problem and the
- * valid answers.
+ * Converts answers to the server's format, with numbers replaced by labels. Throws `invalid`, with the problem and the
+ * valid answers, unless there is one valid list for each question.
  */
 export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
   const { questions } = ask
@@ -24,8 +24,8 @@ export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
 }
 
 /**
- * Returns one question's answers as labels and free texts, each once. Throws `invalid` if the question doesn't allow
- * them.
+ * Returns one question's answers as labels and free texts, each once. Throws `invalid` if there is none, if one is
+ * blank, and if the question doesn't allow several or free text.
  */
 function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   const labels = question.options.map((option) => option.label)
@@ -56,8 +56,8 @@ function checkAnswer(question: Question, chosen: readonly string[]): string[] {
 }
 
 /**
- * Returns the label of an option's number, unless a label is that number. Returns any other answer as it is, and a
- * number in quotes without them, as free text.
+ * Returns the label of an option's number, unless a label is that number. If the question takes free text, a number in
+ * quotes loses them and stays a number. Returns any other answer as it is.
  */
 function labelOf(answer: string, { custom }: Question, labels: readonly string[]): string {
   if (labels.includes(answer)) return answer

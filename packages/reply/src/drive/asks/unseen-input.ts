@@ -38,7 +38,7 @@ export function readUnseenInputs(
     stops.clear()
   }
 
-  /** Sets the timer of the permission's next read, in place of an earlier one. */
+  /** Sets the timer of the permission's next read, in place of an earlier one. Does nothing once stopped. */
   function scheduleRead(ask: PermissionAsk, waitMs: number): void {
     if (isStopped) return
     stops.get(ask.requestID)?.()
@@ -49,8 +49,9 @@ export function readUnseenInputs(
   }
 
   /**
-   * Reads and applies the call, and schedules the next read if its input is still unknown. Doesn't read while the
-   * connection is down.
+   * Reads and applies the call, and schedules the next read after twice the wait if its input is still unknown. Doesn't
+   * read while the connection is down. Never rejects: reports a failure of the first read, unless the message is
+   * `gone`.
    */
   async function readWhileUnseen(ask: PermissionAsk, waitMs: number): Promise<void> {
     if (isStillUnseen(ask) && isLive()) {
@@ -67,7 +68,8 @@ export function readUnseenInputs(
   }
 
   /**
-   * Reads the ask's message and returns its head and the call as events to apply. Empty if it doesn't have the call.
+   * Reads the ask's message and resolves with its head and the call as events to apply. Empty if the message is
+   * malformed or doesn't have the call. Rejects if it can't be read.
    */
   async function readCall(ask: PermissionAsk): Promise<readonly ReplyEvent[]> {
     const { sessionID, messageID, callID } = ask
@@ -84,7 +86,10 @@ export function readUnseenInputs(
     ]
   }
 
-  /** Whether the permission's call is unseen in the current reply. The timer's copy is outdated. */
+  /**
+   * Whether the permission's call is unseen in the root's open reply. False if there is none. The timer's copy is
+   * outdated.
+   */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
     const ask = asks[askAt(asks, requestID)]

@@ -64,7 +64,10 @@ export function createConnection(
   })
   return { close }
 
-  /** Applies or holds the events, and begins the reads that some of them require. */
+  /**
+   * Applies or holds the events. Extends callers' waits for `connected`, checks all open replies again after
+   * `disposed`, and reads a session that reports `missed`.
+   */
   function receive(events: readonly ReplyEvent[]): void {
     if (events.some((event) => event.type === 'connected')) readiness.extendWaits()
     applyOrHold(events)
@@ -73,7 +76,9 @@ export function createConnection(
     for (const event of events) if (event.type === 'missed') readMissed(event.inSession)
   }
 
-  /** Reads a session that missed events again, with the tree that it belongs to. Ignores a session without a reply. */
+  /**
+   * Reads a session that missed events again, with the tree that it belongs to. Ignores a session without a reply here.
+   */
   function readMissed(sessionID: string): void {
     const root = engine.openReplies().find((reply) => findReply(reply, sessionID))
     if (root) recheck.readNow(root.sessionID)
@@ -81,8 +86,8 @@ export function createConnection(
   }
 
   /**
-   * Holds events back until this connection's snapshots are applied. After that, applies events at once. `connected`
-   * begins a sync.
+   * Holds events back until this connection's snapshots are applied. After that, applies events at once. If too many
+   * are held, drops the events and reconnects. `connected` begins a sync.
    */
   function applyOrHold(events: readonly ReplyEvent[]): void {
     const start = events.findIndex((event) => event.type === 'connected')
@@ -102,8 +107,9 @@ export function createConnection(
   }
 
   /**
-   * Reads every session that may have missed events, then applies the snapshots and the held events. If the server
-   * can't be read, reconnects. Does nothing once a newer connection has begun.
+   * Reads every session that may have missed events, then applies the snapshots and the held events. Reports sessions
+   * that can't be read. Reconnects if the sessions can't be listed, or if none could be read and the server is
+   * unreachable or refuses the password. Applies nothing once a newer connection has begun.
    */
   async function sync(ownGeneration: number): Promise<void> {
     try {
@@ -141,7 +147,8 @@ export function createConnection(
 
   /**
    * Learns the server's capabilities, spelling of directories and newest times, then resolves with the reads to make
-   * for this connection. Each response extends the waits of callers.
+   * for this connection. None if the server shows no state of sessions. Each response extends the waits of callers.
+   * Rejects if the server doesn't answer.
    */
   async function listSessions(): Promise<readonly ReadRequest[]> {
     await learnServerInfo()
@@ -166,7 +173,10 @@ export function createConnection(
     throw error
   }
 
-  /** Reads the capabilities, and sets the silence timer by them unless `silenceMs` was passed. */
+  /**
+   * Reads the capabilities, and sets the silence timer by them. Keeps the timer if `silenceMs` was passed, or if a
+   * newer connection reads them.
+   */
   async function learnServerInfo(): Promise<void> {
     const found = await info.learn()
     if (!found || settings.silenceMs !== undefined) return
@@ -220,7 +230,7 @@ export function createConnection(
     )
   }
 
-  /** Settles all open replies as lost. */
+  /** Settles all open replies as lost, with the reason `unreachable`. */
   function settleOpenAsLost(): void {
     const end = { type: 'settle', at: clock.now(), by: 'lost', reason: 'unreachable' } as const
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
@@ -241,7 +251,7 @@ export function createConnection(
 interface UnseenSessions {
   /** Reads the sessions that events are held for: unknown ones at once, others after `patienceMs`. */
   readUnassigned(): void
-  /** Stops all timers. */
+  /** Stops all timers, and sets no more. */
   stop(): void
 }
 
@@ -277,13 +287,16 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     if (engine.hasHeldEvents()) stopTimer ??= clock.after(patienceMs, readHeldSessions)
   }
 
-  /** Reads the sessions whose events are still held. */
+  /** Reads the sessions whose events are still held, except those that were just read. */
   function readHeldSessions(): void {
     stopTimer = undefined
     for (const sessionID of engine.sessionsWithHeldEvents()) readAtMostOnce(sessionID)
   }
 
-  /** Reads a sub-agent that has no events after `patienceMs`, because it ended before this client listened. */
+  /**
+   * Reads a sub-agent that has no events after `patienceMs`, because it ended before this client listened. Does nothing
+   * if its root has settled or the connection is down by then.
+   */
   function readSilentChildLater(rootID: string, childID: string): void {
     schedule(patienceMs, () => {
       const root = engine.openReply(rootID)
@@ -292,8 +305,8 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
   }
 
   /**
-   * Reads a session and applies the read, or reports its failure. Skips a session that was read within the last
-   * `readAgainMs`.
+   * Reads a session in the background and applies the read, or reports its failure. Skips a session that is being read
+   * or was read within the last `readAgainMs`.
    */
   function readAtMostOnce(sessionID: string): void {
     if (recentlyRead.has(sessionID)) return
@@ -308,6 +321,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
       })
   }
 
+  /** Stops all timers for good. A read that is under way is still applied. */
   function stopTimers(): void {
     isStopped = true
     stopTimer?.()
@@ -315,7 +329,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     stops.clear()
   }
 
-  /** Calls `run` after the delay, unless stopped before. */
+  /** Calls `run` after the delay, unless the timers are stopped before. Does nothing if they are already. */
   function schedule(delayMs: number, run: () => void): void {
     if (isStopped) return
     const stopOne = clock.after(delayMs, () => {

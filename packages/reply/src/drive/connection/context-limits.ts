@@ -2,8 +2,9 @@ import type { ModelInfo } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
 
 /**
- * From now on, sets the context limit of each open reply once its model is known. Reads the models once per directory.
- * If that fails, the limit stays unknown until the reply changes again.
+ * From now on, sets the context limit of each open reply that has a message and a model but no limit yet. Reads the
+ * models once per directory. The limit stays unknown if the server doesn't list the model or its limit. A failed read
+ * is ignored, and made again when the reply changes.
  */
 export function trackContextLimits({ engine, source, clock }: Drive): void {
   const models = new Map<string | undefined, Promise<readonly ModelInfo[]>>()
@@ -26,7 +27,10 @@ export function trackContextLimits({ engine, source, clock }: Drive): void {
     })
   })
 
-  /** Reads a directory's models once. Empty if that fails, and the next call reads again. */
+  /**
+   * Resolves with a directory's models, which are read once. Empty if that fails, and then the next call reads again.
+   * Never rejects.
+   */
   function modelsOf(directory: string | undefined): Promise<readonly ModelInfo[]> {
     const cached = models.get(directory)
     if (cached) return cached

@@ -37,9 +37,12 @@ export interface StreamLoss {
 }
 
 export interface EventStream {
-  /** Ends the current connection with this reason. `onLost` is called, and after the back-off another one starts. */
+  /**
+   * Ends the current connection with this reason. `onLost` is called, and after the back-off another one starts. Does
+   * nothing between two connections.
+   */
   reconnect(reason: ReplyError): void
-  /** Restarts the current connection's silence timer with a new `silenceMs`. */
+  /** Restarts the current connection's silence timer with a new `silenceMs`. Does nothing between two connections. */
   restartSilenceTimer(): void
   /** Makes the next back-off the shortest again. Called once the connection is of use. */
   resetBackOff(): void
@@ -47,7 +50,10 @@ export interface EventStream {
   close(): void
 }
 
-/** Opens a server's event stream and reconnects it until it is closed. */
+/**
+ * Opens a server's event stream at once, and reconnects it until it is closed. An error that `onLost` throws goes to
+ * `onError`.
+ */
 export function createEventStream(options: EventStreamOptions): EventStream {
   const { source, clock, onError } = options
   const closed = new AbortController()
@@ -64,18 +70,24 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     failures = 0
   }
 
-  /** Ends the current connection with this reason. The next one follows after the back-off. */
+  /**
+   * Ends the current connection with this reason. The next one follows after the back-off. Does nothing between two
+   * connections.
+   */
   function reconnect(reason: ReplyError): void {
     connection.abort(reason)
   }
 
-  /** Ends the connection for good. */
+  /** Ends the connection and the back-off for good, without a call of `onLost`. */
   function close(): void {
     closed.abort()
     connection.abort(new ReplyError('closed', 'The connection was closed.'))
   }
 
-  /** Connects again and again, with a growing back-off, and calls `onLost` after each connection. */
+  /**
+   * Connects again and again until closed. After each connection it calls `onLost` and waits. The wait doubles from
+   * `minMs` to `maxMs` with each connection in a row, and is cut at random by up to half.
+   */
   async function connectUntilClosed(): Promise<void> {
     while (!closed.signal.aborted) {
       connection = new AbortController()
@@ -101,7 +113,11 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     closed.signal.removeEventListener('abort', end)
   }
 
-  /** Connects, passes the events to `receive`, and resolves with why the connection ended. Never rejects. */
+  /**
+   * Connects, passes the events to `receive`, and resolves with why the connection ended: the reason that this client
+   * ended it with, else the source's `ReplyError`, else `unreachable`. `brokeOff` is true if the server ended the
+   * stream, or if it failed after it had opened. Never rejects, even if `receive` throws.
+   */
   async function readConnection(abort: AbortController): Promise<StreamLoss> {
     const { signal } = abort
     let isSilent = false
@@ -140,7 +156,10 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     }
   }
 
-  /** Aborts the connection after `silenceMs`, and calls `onSilent` before. Returns a function that stops the timer. */
+  /**
+   * Calls `onSilent` after `silenceMs`, and then ends the connection as `unreachable`. Sets no timer if `silenceMs` is
+   * infinite. Returns a function that stops the timer.
+   */
   function startSilenceTimer(abort: AbortController, silenceMs: number, onSilent = (): void => {}): () => void {
     if (silenceMs === Number.POSITIVE_INFINITY) return () => {}
     return clock.after(silenceMs, () => {

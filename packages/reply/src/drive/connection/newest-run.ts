@@ -7,16 +7,18 @@ import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track/track.ts'
 
 /**
- * Makes the reply of a session's newest run from one read, as if its events had arrived at the server's times.
- * Undefined if the session has no run. Prompts that ran nothing, such as notes, don't count, nor do reverted messages.
+ * Makes the reply of a session's newest run from one read, as if its events had arrived at the server's times. It is
+ * settled if the session is idle. Undefined if the session has no run. Ignores reverted messages, and in an idle
+ * session prompts without an answer, such as notes.
  */
 export function replyOfRead(read: SnapshotEvent): Reply | undefined {
   return repliesOfRun({ ...read, messages: messagesOfNewestRun(read) }).at(-1)
 }
 
 /**
- * Makes the reply that includes a prompt from a read that goes back to it. Undefined if nothing answered the prompt. If
- * later runs followed, its run has ended, whatever the session does now.
+ * Makes the reply that includes a prompt from a read that goes back to it. Undefined if the read lacks the prompt, or
+ * if its run has ended without an answer to it. If later runs followed, its run has ended, whatever the session does
+ * now.
  */
 export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | undefined {
   if (!read.messages.some(({ head }) => head.id === messageID)) return undefined
@@ -31,7 +33,11 @@ export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | u
   )
 }
 
-/** Returns the messages of a prompt's run, and when the next run began. */
+/**
+ * Returns the messages of a prompt's run, its status, and when the next run began. A run that another one follows is
+ * `idle`. The newest run has the read's status, or `busy` if the session is idle while its sub-agents still run.
+ * `nextAt` is undefined for the newest run, and if the server's clock was set back in between.
+ */
 function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const messages = withoutUndecided(read, (id) => id === messageID)
   const at = messages.findIndex(({ head }) => head.id === messageID)
@@ -46,7 +52,10 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
   return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
 }
 
-/** The sub-agents' sessions as of that time, without runs that later calls began in them. */
+/**
+ * The sub-agents' sessions as of that time, at all levels: those created before it, idle, without asks and without
+ * later messages. What has no time counts as earlier.
+ */
 function childrenAsOf(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
   return children
     .filter(({ session }) => (session.createdAt ?? 0) < at)
@@ -63,7 +72,11 @@ function isAssistantMessage({ head }: SnapshotEvent['messages'][number]): boolea
   return head.role === 'assistant'
 }
 
-/** The replies of these messages, oldest first. More than one if the server was restarted between two steps. */
+/**
+ * The replies of these messages, oldest first. Empty without messages. More than one if the server was restarted
+ * between two steps. If the session is idle, the newest is settled with its sub-agents, except for those that still
+ * run.
+ */
 function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   const { sessionID, status, messages } = read
   if (messages.length === 0) return []
@@ -87,7 +100,8 @@ function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
 }
 
 /**
- * The messages of the newest run, without reverted ones. If the session is idle, prompts without an answer don't count.
+ * The messages of the newest run, without reverted ones. If the session is idle, prompts after the last answer don't
+ * count. Empty if there is no run.
  */
 function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   const kept = unrevertedMessages(read)
@@ -96,27 +110,32 @@ function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   return run.slice(Math.max(0, runStart(run)))
 }
 
-/** The messages that are not reverted: the next prompt keeps them. */
+/**
+ * The messages before the one that the session is reverted to, which the next prompt keeps. All if it isn't reverted,
+ * or that message wasn't read.
+ */
 export function unrevertedMessages({ messages, session }: SnapshotEvent): SnapshotEvent['messages'] {
   const reverted = messages.findIndex(({ head }) => head.id === session.revertedTo)
   return reverted === -1 ? messages : messages.slice(0, reverted)
 }
 
-/** The sessions of sub-agents whose replies are open, deepest first. */
+/** The sessions of sub-agents whose replies are open, deepest first. Leaves out those below a settled one. */
 export function openChildIDs(reply: Reply): readonly string[] {
   return reply.children.flatMap((child) =>
     child.reply.phase === 'settled' ? [] : [...openChildIDs(child.reply), child.reply.sessionID],
   )
 }
 
-/** Whether the reads include the session, and it or a sub-agent below it is running. */
+/** Whether the reads include the session, at any level, and it or a sub-agent below it is running. */
 function isTreeAtWorkIn(reads: readonly SnapshotEvent[], sessionID: string): boolean {
   return reads.some(
     (read) => (read.sessionID === sessionID && isTreeAtWork(read)) || isTreeAtWorkIn(read.children, sessionID),
   )
 }
 
-/** The sessions of sub-agents that are open here but idle according to the read, deepest first. */
+/**
+ * The sessions of sub-agents that are open in `reply`, but idle in the reads with everything below them. Deepest first.
+ */
 export function idleBelow(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
   return reads.flatMap((read) => {
     const below = idleBelow(reply, read.children)

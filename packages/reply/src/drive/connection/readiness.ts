@@ -8,8 +8,9 @@ export interface Readiness {
   readonly ready: Promise<void>
   isLive(): boolean
   /**
-   * Resolves when the connection is up. Rejects with the reason of the last loss after `connectTimeoutMs`, at once if
-   * waiting won't help, and with `closed` after `close`.
+   * Resolves when the connection is up, at once if it is. Rejects after `connectTimeoutMs` with the reason of the last
+   * loss, or with `unreachable` if there was none. Rejects earlier at a loss that waiting won't fix, and with `closed`
+   * after `close`.
    */
   whenLive(): Promise<void>
   /**
@@ -22,8 +23,9 @@ export interface Readiness {
   /** Marks the connection as up. Resolves `ready` and all waiting callers. */
   markLive(): void
   /**
-   * Marks the connection as down. Rejects `ready`: at once if no stream opened, otherwise after `connectTimeoutMs`.
-   * Also rejects all waiting callers if waiting won't help, for example after a wrong password.
+   * Marks the connection as down. Rejects `ready`: at once if no stream opened, otherwise after `connectTimeoutMs`
+   * unless the connection is up by then. Also rejects all waiting callers if waiting won't help: after a wrong
+   * password, and if an agent that this program starts opened no stream.
    */
   markLost(loss: StreamLoss): void
   /** Rejects all waiting callers with this reason. */
@@ -75,7 +77,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     close,
   }
 
-  /** Restarts the time-out of all waiting callers. */
+  /** Restarts the time-out of all waiting callers, up to five times each. */
   function extendWaits(): void {
     for (const waiter of waiters) waiter.extend()
   }
@@ -89,8 +91,8 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   }
 
   /**
-   * Marks the connection as down. Rejects `ready`, later if the stream was open. Rejects the callers if waiting won't
-   * help.
+   * Marks the connection as down. Rejects `ready` at once if no stream opened, otherwise after `connectTimeoutMs`
+   * unless the connection is up by then. Also rejects the waiting callers if waiting won't help.
    */
   function markLost({ reason, brokeOff }: StreamLoss): void {
     isUp = false
@@ -117,7 +119,10 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     for (const { reject } of removeWaiters()) reject(reason)
   }
 
-  /** Resolves when the connection is up. Rejects after `connectTimeoutMs`, or with `closed` after `close`. */
+  /**
+   * Resolves when the connection is up. Rejects after `connectTimeoutMs` with the reason of the last loss, or with
+   * `unreachable` if there was none, and with `closed` after `close`. For a local agent, ends the wait of `whenWanted`.
+   */
   function whenLive(): Promise<void> {
     if (isUp) return Promise.resolve()
     if (isClosed) return Promise.reject(closedError())
@@ -150,7 +155,9 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     return promise
   }
 
-  /** Resolves when the next caller waits for a local agent. Only the newest call is answered. */
+  /**
+   * Resolves when the next caller waits for a local agent, and never for a server. Only the newest call is answered.
+   */
   function whenWanted(): Promise<void> {
     return new Promise((resolve) => {
       reportWanted = resolve

@@ -7,21 +7,31 @@ import type { Watching } from './watch.ts'
 export interface Recheck {
   /**
    * Begins to read once more, after `checkMs`, the sessions of these failed requests, all with an open reply, and those
-   * that change until then. Runs newer than `since` are reported as new. Called when a connection is up.
+   * that change until then. Drops earlier reads that are still to be made. Runs newer than `since` are reported as new.
+   * Called when a connection is up.
    */
   start(requests: readonly ReadRequest[], since: number | undefined): void
-  /** Adds these sessions to the next check, which follows after `checkMs`. */
+  /**
+   * Adds these sessions to the next check, in place of earlier requests for them. Schedules a check after `checkMs`,
+   * unless one is scheduled.
+   */
   readLater(requests: readonly ReadRequest[]): void
   /**
    * Reads a session that missed events at once, and applies the read. A read that fails, or is asked for while one is
    * running, is made with the next check. Does nothing while the connection is down.
    */
   readNow(sessionID: string): void
-  /** Adds every session with an open reply to the next check, because something changed without an event. */
+  /**
+   * Adds every session with an open reply to the next check, because something changed without an event. Schedules a
+   * check after `checkMs`, unless one is scheduled.
+   */
   recheckOpenReplies(): void
-  /** The earliest time since which a session that is still to be read may have missed events. */
+  /**
+   * The earliest time since which a session that is still to be read may have missed events. Undefined if none has such
+   * a time.
+   */
   unreadSince(): number | undefined
-  /** Drops all reads that are still to be made. */
+  /** Drops all reads that are still to be made. Until the next `start`, `readNow` does nothing. */
   stop(): void
 }
 
@@ -63,8 +73,8 @@ export function createRecheck(
   return { start, readLater, readNow, recheckOpenReplies, unreadSince, stop: dropPendingReads }
 
   /**
-   * Begins the check of a new connection: adds these requests and all open replies, and for `checkMs` each session that
-   * changes.
+   * Begins the check of a new connection in place of an earlier one: adds these requests and all open replies, and for
+   * `checkMs` each session that changes.
    */
   function start(requests: readonly ReadRequest[], since: number | undefined): void {
     dropPendingReads()
@@ -75,15 +85,18 @@ export function createRecheck(
     recheckOpenReplies()
   }
 
-  /** Adds sessions to the next check, and sets its timer. */
+  /**
+   * Adds sessions to the next check, in place of earlier requests for them. Sets its timer unless it is set, or nothing
+   * is to be read.
+   */
   function readLater(requests: readonly ReadRequest[]): void {
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     if (due.size > 0) scheduleCheck(0)
   }
 
   /**
-   * Reads and applies a session at once, or with the next check if it is being read. Does nothing while the connection
-   * is down.
+   * Reads and applies a session at once. Leaves it to the next check if it is being read, or if the read fails, which
+   * is reported. Does nothing while the connection is down.
    */
   function readNow(sessionID: string): void {
     if (!isUp) return
@@ -92,7 +105,7 @@ export function createRecheck(
     void readNowOrLater(sessionID).finally(() => readingNow.delete(sessionID))
   }
 
-  /** Reads a session and applies the read. Reports a failure, and retries with the next check. */
+  /** Reads a session and applies the read. Never rejects: reports a failure, and retries with the next check. */
   async function readNowOrLater(sessionID: string): Promise<void> {
     try {
       engine.apply(await readSession(sessionID, newsSince))
@@ -102,13 +115,15 @@ export function createRecheck(
     }
   }
 
-  /** Returns the read of a session as events, without applying them. */
+  /** Resolves with the read of a session as events, without applying them. Rejects if it can't be read. */
   async function readSession(sessionID: string, since: number | undefined) {
     const reply = engine.newestReply(sessionID)
     return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
   }
 
-  /** Adds every session with an open reply to the next check, and sets its timer. */
+  /**
+   * Adds every session with an open reply to the next check, unless it is due already. Sets the timer unless it is set.
+   */
   function recheckOpenReplies(): void {
     for (const { sessionID } of engine.openReplies()) if (!due.has(sessionID)) due.set(sessionID, { tries: 0 })
     scheduleCheck(0)
@@ -120,7 +135,10 @@ export function createRecheck(
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Drops all reads that are still to be made, also those of a running check. */
+  /**
+   * Drops all reads that are still to be made, also those of a running check, and stops the timer. Until the next
+   * `start`, changed sessions are not added.
+   */
   function dropPendingReads(): void {
     isUp = false
     due.clear()
@@ -129,14 +147,14 @@ export function createRecheck(
     stopTimer = undefined
   }
 
-  /** Sets the timer of the next check, unless it is set. */
+  /** Sets the timer of the next check, `checkMs` from now, doubled `tries` times. Does nothing if it is set. */
   function scheduleCheck(tries: number): void {
     stopTimer ??= clock.after(checkMs * 2 ** tries, () => void readDue())
   }
 
   /**
-   * Reads and applies the sessions that are due, one after the other. A failed read is reported, and due again after
-   * twice the delay.
+   * Reads and applies the sessions that are due, one after the other, until the connection is down or a newer one makes
+   * its own check. A failed read is reported, and due again after twice the delay, up to `maxTries` times.
    */
   async function readDue(): Promise<void> {
     stopTimer = undefined
@@ -166,7 +184,9 @@ interface RecheckDirectories {
   setUnreadSince(since: number | undefined): void
   /** The time that was set. Undefined once all are listed. */
   unreadSince(): number | undefined
-  /** Lists unread directories again after `checkMs`. Called when the connection is up. */
+  /**
+   * Lists unread directories again after `checkMs`. Does nothing if all were listed. Called when the connection is up.
+   */
   start(): void
   /** Ends the retries. */
   stop(): void
@@ -183,7 +203,7 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
     unreadSince = since
   }
 
-  /** Lists unread directories again after `checkMs`. */
+  /** Lists unread directories again after `checkMs`. Does nothing if all were listed. */
   function start(): void {
     isUp = true
     if (unreadSince !== undefined) schedule(unreadSince, 0)
@@ -195,8 +215,9 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
   }
 
   /**
-   * Lists the sessions again that changed since then, and passes them to `recheck`. Retries while a directory can't be
-   * listed.
+   * Lists the sessions again that changed since then, and passes them to `recheck`. While a directory can't be listed,
+   * retries up to `maxTries` times. Ignores the list if the retries were stopped, or another time was set in the
+   * meantime.
    */
   async function listAgain(since: number, tries: number): Promise<void> {
     const { requests, isWhole } = await watching.readsAtWork(since)

@@ -31,7 +31,10 @@ export interface WatchOptions {
 }
 
 export interface Watching {
-  /** Gives observers to each reply of the target, open or new. Returns a function that removes them. */
+  /**
+   * Gives observers to each reply of the target, open or new. While the connection is up, also reads what runs there.
+   * Returns a function that removes the observers.
+   */
   watch(target: WatchTarget, options: WatchOptions): () => void
   /**
    * Replaces the watched directories by the server's spelling of them, and observes the replies that waited for it.
@@ -40,7 +43,7 @@ export interface Watching {
   spellDirectories(): Promise<void>
   /**
    * Reads once what exists in the watched directories and in those with an open reply, so that it isn't reported as
-   * new.
+   * new. Never rejects.
    */
   readBaseline(): Promise<void>
   /** Reads the running sessions of watches that began after `readsAtWork`. Called when the connection is up. */
@@ -96,14 +99,17 @@ export function createWatching(
 
   /**
    * Reads the newest time of each watched or open directory that wasn't read yet, so that its content isn't reported as
-   * new.
+   * new. Never rejects.
    */
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
     await Promise.all([...new Set([...openDirectories(), ...targets])].map(baseline))
   }
 
-  /** Reports a watched session that belongs to a sub-agent, which has no replies of its own. */
+  /**
+   * Reports a watched session that belongs to a sub-agent, once per watch, because it has no replies of its own. Does
+   * nothing for a root session.
+   */
   function reportSubAgent({ sessionID, session: { parentID } }: SnapshotEvent): void {
     if (parentID === undefined) return
     for (const watched of watches) {
@@ -114,7 +120,10 @@ export function createWatching(
     }
   }
 
-  /** Observes each reply of the target, open or new. Returns a function that removes the observers. */
+  /**
+   * Observes each reply of the target, open or new. While the connection is up, also reads and applies the target's
+   * running sessions. Returns a function that removes the observers.
+   */
   function watch(target: WatchTarget, { observe }: WatchOptions): () => void {
     let stops: { readonly live: LiveReply; readonly stop: () => void }[] = []
     /** The next sweep happens at this number of replies, because each one looks at all of them. */
@@ -140,8 +149,8 @@ export function createWatching(
     }
 
     /**
-     * Adds the watch's observers if the reply is in the target. Waits with it while the directory's spelling isn't
-     * known, and forgets old settled replies.
+     * Adds the watch's observers if the reply is in the target. While the directory's spelling isn't known, keeps a
+     * reply of another directory in `undecided`. Now and then forgets the oldest settled replies above `keepSettled`.
      */
     function observeIfTarget(live: LiveReply, reply: Reply): void {
       if (target.sessionID !== undefined && target.sessionID !== reply.sessionID) return
@@ -159,14 +168,20 @@ export function createWatching(
     }
   }
 
-  /** Replaces the watched directories by the server's spelling, and observes the replies that waited for it. */
+  /**
+   * Sets the server's spelling of the client's own and of all watched directories, and observes the replies that waited
+   * for it. Rejects if the server doesn't answer.
+   */
   async function spellDirectories(): Promise<void> {
     const { directory } = options
     if (directory !== undefined) ownDirectory = await source.spelled(directory)
     await Promise.all([...watches].map(spellDirectoryOf))
   }
 
-  /** Sets the server's spelling of the watch's directory, and observes the replies that waited for it. */
+  /**
+   * Sets the server's spelling of the watch's directory, and observes the replies that waited for it. Does nothing if
+   * it is known, or the watch has no directory. Rejects if the server doesn't answer.
+   */
   async function spellDirectoryOf(watched: Watch): Promise<void> {
     const { directory } = watched.target
     if (watched.isSpelled || directory === undefined) return
@@ -176,7 +191,10 @@ export function createWatching(
       if (watches.has(watched)) watched.observeIfTarget(live, live.reply())
   }
 
-  /** Reads and applies the sessions that were running before the watch began. Reports errors instead of rejecting. */
+  /**
+   * Reads and applies the watch's session, or the running ones of its directory, except those with an open reply.
+   * Reports errors instead of rejecting.
+   */
   async function readRunning(watched: Watch): Promise<void> {
     watched.isAttached = true
     try {
@@ -190,12 +208,15 @@ export function createWatching(
     }
   }
 
-  /** Reads the running sessions of all watches that were not read yet. */
+  /** Reads the running sessions of all watches that were not read yet, in the background. */
   function readNewWatches(): void {
     for (const watched of watches) if (!watched.isAttached) void readRunning(watched)
   }
 
-  /** Lists the reads to make for all watches, without making them, and marks the watches as read. */
+  /**
+   * Lists the reads to make for all watches, without making them, and marks the watches as read. `isWhole` is false if
+   * a directory could not be listed.
+   */
   async function readsAtWork(since?: number): Promise<AtWork> {
     const listed = [...watches]
     for (const watched of listed) watched.isAttached = true
@@ -204,8 +225,9 @@ export function createWatching(
   }
 
   /**
-   * Lists the reads to make for one watch, without making them. Reports a directory that can't be listed, and then
-   * `isWhole` is false.
+   * Lists the reads to make for one watch, without making them: its session, or the root sessions of its directories
+   * that are running or changed at `since` or later. None if the server shows no state of sessions. Reports a directory
+   * that can't be listed, and then `isWhole` is false.
    */
   async function readsOf({ target, directory }: Watch, since?: number): Promise<AtWork> {
     if (!info.current().canRead) return { requests: [], isWhole: true }
@@ -237,25 +259,31 @@ export function createWatching(
     return { requests, isWhole }
   }
 
-  /** Sessions of any directory that changed since then. Undefined if the server can't list them. */
+  /**
+   * The root sessions of any directory that changed at `since` or later. Undefined if the server can't list them, or
+   * the call fails.
+   */
   async function placesEverywhere(since: number): Promise<readonly SessionRef[] | undefined> {
     if (!info.current().listsEverywhere) return undefined
     const sessions = await source.sessions({ since, everywhere: true }).catch(() => undefined)
     return sessions && rootsChangedSince(sessions, since)
   }
 
-  /** Sessions that changed since then. */
+  /** The root sessions of a directory that changed at `since` or later. Rejects if they can't be listed. */
   async function placesSince(since: number, directory: string | undefined): Promise<readonly SessionRef[]> {
     return rootsChangedSince(await source.sessions({ since, directory }), since)
   }
 
-  /** The sessions of a directory that are running according to REST. */
+  /** The sessions of a directory that are running according to REST. Rejects if they can't be listed. */
   async function placesAtWork(directory: string | undefined): Promise<readonly SessionRef[]> {
     return [...(await source.working(directory)).keys()].map((sessionID) => ({ sessionID, directory }))
   }
 }
 
-/** The root sessions that changed at `since` or later. Sub-agents are read with their roots. */
+/**
+ * The root sessions that changed at `since` or later. One without a time counts as changed. Sub-agents are read with
+ * their roots.
+ */
 function rootsChangedSince(sessions: readonly SessionInfo[], since: number): readonly SessionRef[] {
   return sessions
     .filter(({ parentID, updatedAt = since }) => parentID === undefined && updatedAt >= since)
@@ -264,7 +292,8 @@ function rootsChangedSince(sessions: readonly SessionInfo[], since: number): rea
 
 /**
  * Returns a function that lists the directories to read after a gap: the connection's own (`home`, in the server's
- * spelling once that is known), and those with an open reply.
+ * spelling once that is known), and those with an open reply. While the connection is down, a directory stays when its
+ * replies end. A reply without a directory counts as in `home`.
  */
 export function createOpenDirectories(
   engine: Engine,
@@ -287,7 +316,11 @@ export function createOpenDirectories(
  */
 type Baseline = (directory: string | undefined) => Promise<void>
 
-/** Returns a `Baseline` that applies the directory's newest time as `listening`, and reads again after a failure. */
+/**
+ * Returns a `Baseline` that applies the directory's newest time as `listening`, if it has one. Does nothing for a
+ * directory that was read. Reports a `ReplyError` other than `unreachable`, and reads again at the next call after any
+ * failure.
+ */
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
   const readDirectories = new Set<string | undefined>()
   return async (directory) => {

@@ -5,7 +5,10 @@ import type { Reply } from '../../reply.ts'
 import { diff } from '../../track/diff.ts'
 
 export interface ChangeQueue {
-  /** Queues the step's changes, for the calls of `take` that wait and for later ones. */
+  /**
+   * Queues the step's changes, for the calls of `take` that wait and for later ones. Merges them into the queued ones
+   * where it can.
+   */
   push(step: Reduction): void
   /** Ends the queue. Queued changes can still be taken. */
   end(): void
@@ -37,7 +40,10 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   let wakes: (() => void)[] = []
   return { push, end, close, take }
 
-  /** Queues the step's changes. Once too many are queued, only remembers the newest reply for a diff. */
+  /**
+   * Queues the step's changes and wakes the waiting calls of `take`. Once too many are queued, only remembers the
+   * newest reply for a diff.
+   */
   function push(step: Reduction): void {
     newest = step.reply
     if (!isCollapsed) {
@@ -54,7 +60,10 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
     for (const one of woken) one()
   }
 
-  /** Queues a change, merged into the last one if possible. If too many are queued, the rest becomes one diff. */
+  /**
+   * Queues a change, merged into the last one if possible. If more than `maxQueued` are queued then, later changes
+   * become one diff.
+   */
   function addOrMerge(change: Change): void {
     const last = queued.length - 1
     const before = last >= next ? queued[last] : undefined
@@ -79,7 +88,10 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
     end()
   }
 
-  /** Waits for the next change and removes it from the queue. Resolves with undefined at the end. */
+  /**
+   * Waits for the next change and removes it from the queue. Behind the queued changes, gives those of the diff to the
+   * newest reply if there were too many. Resolves with undefined at the end.
+   */
   async function take(): Promise<Change | undefined> {
     for (;;) {
       const change = queued[next]
@@ -103,7 +115,10 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   }
 }
 
-/** Merges two consecutive changes, or returns undefined if both must be delivered. */
+/**
+ * Merges two consecutive changes of the same thing: deltas of a part, progress of a tool within one status, and newer
+ * states of a message, an ask, a sub-agent's part, the usage or the todos. Returns undefined if both must be delivered.
+ */
 function merge(before: Change, change: Change): Change | undefined {
   if (before.type === 'partChanged' && change.type === 'partChanged') {
     if (before.part.id !== change.part.id || before.part.messageID !== change.part.messageID) return undefined

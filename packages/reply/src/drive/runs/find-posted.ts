@@ -49,7 +49,11 @@ export async function findPosted(
   }
 }
 
-/** Reads the session once and resolves with the prompt if it is there, or waits in the inbox. */
+/**
+ * Reads the session once and resolves with the prompt if it is there, or waits in the inbox. Finds it by its id, or
+ * without one by its text. Undefined if it isn't there, and `unclear` if the source may no longer keep it. Rejects if
+ * the session can't be read.
+ */
 async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID, after } = posted
   if (server.info.current().keepsPromptIDs === false) return await lookByText(server, posted)
@@ -63,8 +67,9 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
 }
 
 /**
- * Looks once for the prompt on a server that has its own ids for it. Resolves with the newest prompt if it has the same
- * text and isn't older than the post, and with `unclear` if an earlier one has the text or ours is unknown.
+ * Looks once for the prompt on a server that has its own ids for it. Resolves with the prompt under the id that it was
+ * posted with, or with the newest one if it has the same text and isn't older than the post. `unclear` if an earlier
+ * one has the text, ours is unknown, or the source may no longer keep it. Otherwise undefined.
  */
 async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID, text } = posted
@@ -82,13 +87,19 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   return hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
 }
 
-/** Whether the source keeps only the last runs, and the prompt may belong to an earlier one. */
+/**
+ * Whether the source keeps only the last runs, and the prompt may belong to an earlier one: the oldest message that was
+ * read isn't older than the post, or has no time.
+ */
 function mayBeDropped({ partial, messages }: SnapshotEvent, { at }: PostedPrompt): boolean {
   const { createdAt = at } = messages[0]?.head ?? {}
   return partial === true && createdAt >= at - clockSkewMs
 }
 
-/** Looks for a prompt that is waiting or has begun since the read. */
+/**
+ * Resolves with the prompt if it is waiting, or has begun since the read, with a new read in that case. Undefined if it
+ * has no id, if the server has no queue, and if it isn't there.
+ */
 async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
   const { sessionID, directory, messageID } = posted
   if (messageID === undefined || !server.info.current().queuesPrompts) return undefined
@@ -100,8 +111,8 @@ async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<Fou
 }
 
 /**
- * Reads a session back to the run of a message, including the sub-agents since then. Doesn't apply the read. Rejects
- * with `invalid` for a sub-agent's session.
+ * Resolves with a session's read back to the run of a message, including the sub-agents since then. Doesn't apply the
+ * read. Rejects with `invalid` for a sub-agent's session, and if the session can't be read.
  */
 export async function readBackTo(
   { engine, reader }: RunServer,
@@ -121,7 +132,7 @@ function hasMessage({ messages }: SnapshotEvent, messageID: string): boolean {
 
 /**
  * The id of the first prompt after `after` with the same text, or else of the first that contains it, because servers
- * may add to it. Without a text, the first prompt's.
+ * may add to it. Without a text, the first prompt's. Undefined if there is none.
  */
 function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): string | undefined {
   const texts = promptsIn(messagesAfter(messages, after))
@@ -130,7 +141,10 @@ function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): s
   return (texts.find((each) => each.text.trim() === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
 }
 
-/** The prompts that people wrote, with their texts. */
+/**
+ * The prompts that people wrote, oldest first, with their texts. Leaves out user messages without parts, and those that
+ * the server inserted.
+ */
 function promptsIn(messages: SnapshotEvent['messages']) {
   return messages
     .filter(({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts))

@@ -53,7 +53,8 @@ export interface SentPrompt {
 
 /**
  * Creates the stream of one prompt. `abort` ends its run on the server, even a shared one. A signal or a timeout ends
- * only a run that this prompt began, and otherwise only leaves it.
+ * only a run that this prompt began, and otherwise only leaves it. If the connection is closed before the reply is
+ * found, the stream ends as failed. Throws `invalid` for a bad `timeoutMs`.
  */
 export function createFollowedRun(
   server: RunServer,
@@ -121,7 +122,8 @@ export function createFollowedRun(
 
   /**
    * Ends the run on the server, even a joined one. Before the post, ends the stream as aborted instead. Does nothing to
-   * a note that was posted, because it has no run.
+   * a note that was posted, because it has no run. If the reply isn't found yet, waits for the post and aborts
+   * `unwanted` if it still isn't.
    */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
@@ -135,7 +137,10 @@ export function createFollowedRun(
     else unwanted.abort()
   }
 
-  /** Aborts the reply's run on the server. Does nothing if it has ended, because the session may be running another. */
+  /**
+   * Aborts the reply's run on the server, and waits for the outcome. Does nothing if it has ended, because the session
+   * may be running another. A run that could not be stopped before counts as running.
+   */
   async function abortIfRunning(reply: LiveReply, how: AbortRequest = {}): Promise<void> {
     if (isCurrent(server, reply) || mayStillRun(reply)) await server.aborting.abort(reply.sessionID, how)
   }
@@ -146,8 +151,8 @@ export function createFollowedRun(
   }
 
   /**
-   * Handles the caller's signal: ends the stream as aborted before the post, leaves a note or a run that another prompt
-   * began, and otherwise aborts the run.
+   * Handles the caller's signal. Ends the stream as aborted before the post. Leaves a note, or a run that another
+   * prompt began, and otherwise aborts the run. Aborts `dropped` if the reply isn't found yet.
    */
   function dropAbortOrLeave(): void {
     stopRequest ??= 'leave'
@@ -160,7 +165,7 @@ export function createFollowedRun(
 
   /**
    * Waits until the run shows its first prompt, then aborts the run if that prompt is this one, and otherwise leaves
-   * it. Another client may have prompted the idle session at the same time.
+   * it. Another client may have prompted the idle session at the same time. Doesn't wait if the prompt's id is unknown.
    */
   async function abortUnlessShared(reply: LiveReply): Promise<void> {
     if (post?.messageID !== undefined) await whenFirstPromptShown(reply, clock, post.answered)
@@ -168,13 +173,13 @@ export function createFollowedRun(
     else await abort()
   }
 
-  /** Aborts the run as `timed-out`, or leaves a run that another prompt began. */
+  /** Aborts the run as `timed-out`, or leaves a run that another prompt began. Does nothing if the run has ended. */
   function abortAsTimedOut(reply: LiveReply): void {
     if (isShared()) source.stream.leave()
     else void abortIfRunning(reply, { reason: 'timed-out' })
   }
 
-  /** Whether another prompt began the run. */
+  /** Whether another prompt began the run. False while that isn't known. */
   function isShared(): boolean {
     return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), post?.messageID))
   }
@@ -194,7 +199,10 @@ export function createFollowedRun(
     if (!live && !hasEnded) endWithRun(standIn(sessionID, request.text, clock.now(), end), false)
   }
 
-  /** Ends the stream with a settled reply, and sends it to the observers. Does nothing once attached or ended. */
+  /**
+   * Ends the stream with a settled reply, and sends it to the observers. Errors of observers go to `onError`. Does
+   * nothing once attached or ended.
+   */
   function endWithRun(step: Reduction, joined: boolean): void {
     if (live || hasEnded) return
     hasEnded = true
@@ -203,7 +211,7 @@ export function createFollowedRun(
   }
 }
 
-/** Throws `invalid` for a time-out that isn't above 0. */
+/** Throws `invalid` for a time-out that isn't above 0. Accepts none. */
 export function checkTimeout({ timeoutMs }: Pick<RunOptions, 'timeoutMs'>): void {
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}. Pass a number above 0.`)

@@ -75,20 +75,24 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Makes the session's newest reply fail unless a run starts for it. After a broken connection, `postAgain` comes
-   * first.
+   * first. Replaces an earlier expectation of the session, and ends when the reply settles.
    */
   function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
     expected.set(sessionID, { postAgain, left: maxPosts, isDown: false, isCut })
   }
 
-  /** Restarts the wait for an expected run from its beginning. */
+  /** Restarts the wait for an expected run from its beginning. Does nothing if none is expected. */
   function restartWait(sessionID: string): void {
     if (!expected.has(sessionID)) return
     stopCheck(sessionID)
     startOrStopCheck(sessionID)
   }
 
-  /** Starts a check if the session's reply may have ended unnoticed, and otherwise stops a running one. */
+  /**
+   * Starts a check if the session's open reply has no events, doesn't show its expected prompt, or is idle. Otherwise
+   * stops a running check, also while an abort waits for the end itself. Changes nothing while a background sub-agent
+   * is running.
+   */
   function startOrStopCheck(sessionID: string): void {
     const reply = engine.openReply(sessionID)
     // The abort waits for the end itself.
@@ -112,14 +116,20 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     scheduleRead(sessionID, next)
   }
 
-  /** Sets the check's timer for its next read. */
+  /**
+   * Sets the timer of the check's next read. The delay is `graceMs`, or for a reply without events `waitMs`, doubled
+   * with each earlier read.
+   */
   function scheduleRead(sessionID: string, open: OpenCheck): void {
     const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
     const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
     open.stop = clock.after(delayMs, () => void readAndDecide(sessionID, open))
   }
 
-  /** Reads and applies the session, then settles the reply, schedules another read or stops the check. */
+  /**
+   * Reads and applies the session. Then settles its reply, schedules another read, or stops the check if the session is
+   * busy. A failed read is reported and retried. Does nothing if the check was stopped or replaced.
+   */
   async function readAndDecide(sessionID: string, open: OpenCheck): Promise<void> {
     if (checks.get(sessionID) !== open) return
     const reply = engine.openReply(sessionID)
@@ -144,8 +154,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * Reports a failed read and schedules another. After ten in a row, settles the reply as lost if its run has ended or
-   * was never seen.
+   * Reports a failed read and schedules another, after twice the delay each time. After more than ten failures of the
+   * check, settles the reply as lost instead if its run has ended or was never seen.
    */
   function retryOrGiveUp(sessionID: string, open: OpenCheck, error: unknown): void {
     onError(toReplyError(error))
@@ -163,8 +173,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * Settles an idle reply without a read, for a server that shows no state of sessions. A prompt without events is
-   * checked again, and in the end fails.
+   * Ends a check without a read, for a server that shows no state of sessions. Settles an idle reply. A prompt without
+   * events is checked up to `maxLooks` times, and then fails if a run was expected.
    */
   function decideWithoutRead(sessionID: string, open: OpenCheck): void {
     if (open.reason === 'waiting' && open.looks < maxLooks) return scheduleRead(sessionID, open)
@@ -173,12 +183,14 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     else if (expected.has(sessionID)) failAsNeverStarted(sessionID)
   }
 
-  /** Whether nothing has run for the reply's prompt yet. */
+  /**
+   * Whether nothing has run for the reply's prompt yet: it has no events, or a run is expected and it has no answer.
+   */
   function hasNothingRun(reply: Reply): boolean {
     return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun(reply))
   }
 
-  /** Settles the reply as failed, because no run started. */
+  /** Settles the reply as failed with `NeverStarted`, because no run started. */
   function failAsNeverStarted(sessionID: string): void {
     const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
     const error = { name: 'NeverStarted', message, raw: undefined }
@@ -189,8 +201,9 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * Settles the reply and its idle sub-agents, because REST showed the session idle. For a prompt that nothing ran for,
-   * posts it again or fails it. Schedules another read if it is too early for that.
+   * Settles the reply and its idle sub-agents, because REST showed the session idle. The reply stays open while a
+   * sub-agent is running. For a prompt that nothing ran for, posts it again or fails it. Schedules another read if it
+   * is too early for that.
    */
   function settlePostOrCheckAgain(reply: Reply, open: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
@@ -211,7 +224,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     engine.apply([{ type: 'settle', sessionID, at, by }])
   }
 
-  /** Calls `prompt.postAgain`. Then restarts the wait if it posted, and otherwise schedules another read. */
+  /**
+   * Calls `prompt.postAgain`. Then restarts the wait if it posted, and otherwise schedules another read. An error
+   * counts as a failed read.
+   */
   async function postAgainAndCheck(sessionID: string, open: OpenCheck, prompt: Expected): Promise<void> {
     prompt.isCut = false
     try {

@@ -71,7 +71,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
   return outcome === 'found' ? undefined : outcome
 
-  /** Posts the prompt. Rejects unless the server may have taken it. */
+  /** Posts the prompt. Rejects with the post's error, unless the server may have taken it. */
   async function post(): Promise<void> {
     try {
       await options.post()
@@ -82,8 +82,9 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 
   /**
-   * Reads and applies the session, with growing pauses, until the search ends or half a minute has passed. A waiting
-   * prompt has no limit.
+   * Reads and applies the session, with growing pauses, until the search ends or half a minute has passed. Ends the
+   * search as `withdrawn` if the server lost a prompt that it had taken, and as `parked` if two checks found it so. A
+   * waiting prompt has no limit.
    */
   async function refreshUntilEnded(): Promise<void> {
     let wasParked = false
@@ -102,14 +103,17 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     }
   }
 
-  /** Withdraws the prompt if it waits. `onLeft` then ends the search. */
+  /**
+   * Withdraws the prompt if it waits. `onLeft` then ends the search. Does nothing without an id, or once the search has
+   * ended.
+   */
   async function withdraw(): Promise<void> {
     if (messageID !== undefined && !hasEnded()) await inbox.withdraw(place, messageID)
   }
 
   /**
-   * Withdraws the prompt, or else attaches to the running reply, whether that already includes the prompt or the prompt
-   * follows it.
+   * Withdraws the prompt, or else attaches to the reply that was running, whether that already includes the prompt or
+   * the prompt follows it. Does nothing if that has settled or the search has ended.
    */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()
@@ -143,7 +147,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 }
 
-/** Whether the server may have taken a post that failed. */
+/** Whether the server may have taken a post that failed with this error: `unreachable`, but not before it was sent. */
 export function mayHaveReachedServer(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'unreachable' && !wasNeverSent(error)
 }

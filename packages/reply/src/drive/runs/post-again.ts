@@ -50,7 +50,8 @@ export async function postAgain(options: PromptToRepost): Promise<boolean> {
 }
 
 /**
- * The id and directory to post under. Undefined if the post could make the prompt run twice: a post only replaces a
+ * The id and directory to post under: as before if the server doesn't have the prompt, as found if it waits or is a
+ * message that the post replaces. Undefined if the post could make the prompt run twice: a post only replaces a
  * session's newest message, or a prompt that waits in the inbox of an idle session.
  */
 function slotFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Slot | undefined {

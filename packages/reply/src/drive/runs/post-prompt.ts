@@ -31,7 +31,7 @@ const maxPauseMs = 8000
  * Posts a prompt, and retries for up to a minute until the server has it exactly once. Resolves when the server has
  * responded, and rejects with the error of the last attempt. Retries a post that got no connection. After a connection
  * that was cut off, posts again only if the server doesn't have the prompt's id. Guards a guarded prompt before each
- * attempt.
+ * attempt. Stops retrying once the prompt is no longer wanted.
  */
 export async function postPrompt(options: PromptPost): Promise<void> {
   const { server, request, place, messageID, stored, over, isPointless } = options
@@ -56,7 +56,8 @@ export async function postPrompt(options: PromptPost): Promise<void> {
 
 /**
  * Guards the session of a guarded prompt again, because the server may have been restarted with another config, or
- * another client may have changed the session's rules. Rejects with `unguarded` if that fails.
+ * another client may have changed the session's rules. Rejects with `unguarded` if that fails. Does nothing for any
+ * other prompt.
  */
 async function guardAgain({ server, request: { input }, place }: PromptPost): Promise<void> {
   if (!input.guarded) return
@@ -66,7 +67,8 @@ async function guardAgain({ server, request: { input }, place }: PromptPost): Pr
 
 /**
  * Waits until the server would have stored the prompt, and looks for it. Resolves with false only if the server
- * certainly doesn't have it.
+ * certainly doesn't have it. True without a look for a command or a note, and if the server can't show the prompt by
+ * its id.
  */
 async function mayBeStored({ server, request, place, messageID, over }: PromptPost): Promise<boolean> {
   // The server uses its own id for a command until its run has begun.
@@ -81,9 +83,10 @@ async function mayBeStored({ server, request, place, messageID, over }: PromptPo
 }
 
 /**
- * Prepares a prompt's session and resolves with it, or with undefined if the prompt is no longer wanted after a
- * failure. Retries for up to a minute if the call never reached the server or the connection broke during a read,
- * because the server may be restarting.
+ * Prepares a prompt's session and resolves with it. Retries for up to a minute if the call never reached the server or
+ * the connection broke during a read, because the server may be restarting. After a failure, resolves with undefined if
+ * the prompt is no longer wanted. Rejects with any other error, the last one, or that of a connection that doesn't come
+ * up.
  */
 export async function prepareWithRetries(
   options: Pick<PromptPost, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },

@@ -40,12 +40,15 @@ export function recognizeByID({ server, place, found }: PromptSearch, messageID:
   if (current) followReply(current)
   return { whenCompared: async () => {}, stop: () => callAll(stops) }
 
-  /** Follows the reply if it belongs to the session, and compares its prompts with each step. */
+  /** Compares the reply's prompts with each of its steps from now on. Does nothing if it belongs to another session. */
   function followReply(live: LiveReply): void {
     if (live.sessionID === place.sessionID) stops.push(live.follow(({ reply }) => compareIDs(live, reply)))
   }
 
-  /** Calls `found` if the reply includes the prompt's id. */
+  /**
+   * Calls `found` if the reply includes the prompt's id. `joined` if the reply was running before, or began with
+   * another prompt.
+   */
   function compareIDs(live: LiveReply, reply: Reply): void {
     const at = reply.promptIDs.indexOf(messageID)
     if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
@@ -74,14 +77,20 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   if (current) stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
   return { whenCompared: async () => await comparing, stop: stopSearch }
 
-  /** Calls `found` with a reply that opened in the session, once the prompts seen so far have been compared. */
+  /**
+   * Calls `found` with a reply that opened in the session, once the prompts seen so far have been compared. Does
+   * nothing for another session.
+   */
   function foundUnlessJoined(opened: LiveReply, reply: Reply): void {
     if (opened.sessionID !== place.sessionID) return
     if (!comparing) return found(opened, { reply, joined: false })
     void comparing.then(() => found(opened, { reply: opened.reply(), joined: false }))
   }
 
-  /** Compares each prompt that the reply didn't have before. The comparison reads its text later. */
+  /**
+   * Compares each prompt that the reply didn't have before. The comparison reads its text later. Without a text to
+   * compare, calls `found` at once.
+   */
   function compareNewPrompts(live: LiveReply, reply: Reply): void {
     for (const id of reply.promptIDs) {
       if (known.has(id)) continue
@@ -103,8 +112,8 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   }
 
   /**
-   * Reads a prompt, up to five times until its text is stored. Resolves with whether it contains the text, and with
-   * true if it can't be read.
+   * Reads a prompt, up to five times until its text is stored. Resolves with whether it contains the text. True if it
+   * can't be read, or isn't stored after that.
    */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {

@@ -92,7 +92,10 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
   }
   return { stream, attach, emitWhole }
 
-  /** Emits the reply so far to all iterators as one diff, then each of its steps until it settles. */
+  /**
+   * Sets `reply` and `joined`. Emits the reply so far to all iterators as one diff, then each of its steps until it
+   * settles. A reply that has settled ends the stream.
+   */
   function attach(live: LiveReply, isJoined: boolean): void {
     joined = isJoined
     reply = live.reply()
@@ -108,7 +111,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     }
   }
 
-  /** Emits a step of a reply that isn't live. */
+  /** Emits a step of a reply that isn't live. Keeps a `joined` that is known. */
   function emitWhole(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
     emit(step)
@@ -128,7 +131,10 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     settle(reply)
   }
 
-  /** Ends all iterators after the changes that are queued. Later steps still update `reply` and `result`. */
+  /**
+   * Ends all iterators after the changes that are queued. Later steps still update `reply` and `result`, and `text`
+   * ends with the state of now.
+   */
   function leave(): void {
     hasLeft = true
     left = reply
@@ -139,7 +145,10 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     return iterateOver((change): change is Change => change !== undefined)
   }
 
-  /** Returns an iterator over `stream.text`. It ends with the reply, or when the stream is left. */
+  /**
+   * Returns an iterator over `stream.text`. It ends with the reply, or when the stream is left. `return` also ends a
+   * call of `next` that waits.
+   */
   function iterateText(): AsyncIterableIterator<string, undefined> {
     const pieceOf = createTextPieces()
     let isClosed = false
@@ -171,8 +180,9 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
   }
 
   /**
-   * Returns an iterator over the wanted changes. Its queue opens with the first call of `next`. Not a generator,
-   * because one that waits for its next value can't be closed until that arrives.
+   * Returns an iterator over the wanted changes. Its queue opens with the first call of `next`, with a diff of the
+   * reply so far. `return` also ends a call of `next` that waits. Not a generator, because one that waits for its next
+   * value can't be closed until that arrives.
    */
   function iterateOver<C extends Change>(
     isWanted: (change: Change) => change is C,
@@ -222,7 +232,8 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
 /**
  * Returns a function that gets newer and newer states of a reply and returns the text that each adds. A blank line
  * separates parts, and a part is emitted once the one before it is closed. White space at the end of an open part is
- * held back, because the server may trim it. Emitted text can't be taken back, so a replaced text is emitted anew.
+ * held back, because the server may trim it. Emitted text can't be taken back, so a replaced text is emitted anew, and
+ * one that only got shorter adds nothing.
  */
 export function createTextPieces(): (reply: Reply) => string {
   const emitted = new Map<string, string>()

@@ -48,13 +48,16 @@ export async function resumeRun(server: RunServer, posted: PostedPrompt, options
   }
 }
 
-/** The prompt, if a reply known here includes it. */
+/** The prompt, if a reply known here includes it. Undefined otherwise, and if its id is unknown. */
 function promptInKnownReply({ engine }: RunServer, { sessionID, messageID }: PostedPrompt): FoundPrompt | undefined {
   if (messageID === undefined || !engine.replies.withPrompt(sessionID, messageID)) return undefined
   return { sessionID, messageID }
 }
 
-/** Looks for the prompt on the server. `unknown` if the server can't show whether it has the prompt. */
+/**
+ * Looks for the prompt on the server. `absent` if the server doesn't have it. `unknown` if the server can't show
+ * whether it has the prompt, or several may be it. Rejects if the session can't be read.
+ */
 async function findPrompt(
   server: RunServer,
   posted: PostedPrompt,
@@ -105,6 +108,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   if (found.read && decideFate(found.read)) return stopSearch()
   void readUntilDecided().finally(stopSearch)
 
+  /** Ends the search and removes its listeners. The stream stays as it is. */
   function stopSearch(): void {
     recognizer.stop()
     stopInbox()
@@ -112,7 +116,11 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
     run.dropped.removeEventListener('abort', withdraw)
   }
 
-  /** Reads the session, with growing pauses, until the prompt's fate is known. Fails the run if reads keep failing. */
+  /**
+   * Reads the session, with growing pauses, until the prompt's fate is known. Ends the stream if the prompt was
+   * withdrawn, or two checks found it parked. Fails the stream if the session is gone, or more than `maxFailures` reads
+   * in a row fail.
+   */
   async function readUntilDecided(): Promise<void> {
     let failures = 0
     let wasParked = false
@@ -144,7 +152,8 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
 
   /**
    * Applies a read, then attaches the run to the prompt's reply, ends it with a settled one, or opens a reply if the
-   * session is idle. Returns false if the read doesn't show what becomes of the prompt.
+   * session is idle. Returns whether the run is attached or its stream has ended. False if the read doesn't show what
+   * becomes of the prompt.
    */
   function decideFate(read: SnapshotEvent): boolean {
     if (isOver()) return true
@@ -182,7 +191,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
     run.attach(live, start)
   }
 
-  /** Ends the stream as parked or aborted, because nothing runs for the prompt. */
+  /** Ends the stream as parked, or as aborted for a withdrawn prompt, because nothing runs for it. */
   function endWithoutRun(how: LeftPrompt['how']): void {
     const end = how === 'parked' ? ({ type: 'parked', messageID } as const) : ({ type: 'aborted' } as const)
     run.endWithStandIn(sessionID, end)
@@ -193,7 +202,10 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
     if (!isOver()) await inbox.withdraw(place, messageID)
   }
 
-  /** Withdraws the prompt if it waits, or else attaches to the running reply, because the run must end. */
+  /**
+   * Withdraws the prompt if it waits, or else attaches to the session's open reply, because the run must end. Does
+   * nothing if there is none.
+   */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()
     if (isOver()) return
@@ -208,7 +220,7 @@ function foundReplyOf(live: LiveReply, messageID: string): FoundReply {
   return { reply, joined: hasJoined(reply, messageID) }
 }
 
-/** Whether another prompt began the reply's run. */
+/** Whether another prompt began the reply's run. False if the reply doesn't show this one. */
 function hasJoined({ promptIDs }: Reply, messageID: string): boolean {
   return promptIDs.indexOf(messageID) > 0
 }

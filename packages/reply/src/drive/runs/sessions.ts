@@ -48,7 +48,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   const { engine, source, info, reader, clock, onError } = drive
   return { prepare, guard, refresh, textOf, find }
 
-  /** Finds or creates a prompt's session, guards it if asked, applies its state and resolves with it. */
+  /**
+   * Finds or creates a prompt's session, guards it if asked, applies its state and resolves with it. Rejects with
+   * `invalid` for a sub-agent's session, with `unguarded` if it can't be guarded, and if the server doesn't answer.
+   */
   async function prepare(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     if (input.sessionID === undefined) return await createGuarded(input)
     // First, because a run that the snapshot doesn't show yet began with the rules.
@@ -58,7 +61,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return { ...(await readAndApplyRoot(input.sessionID)), guarded }
   }
 
-  /** Creates a session, guarded if the prompt is, and applies its fields. */
+  /**
+   * Creates a session in the client's directory, guarded if the prompt is, and applies its fields. Rejects with
+   * `unguarded` if it can't be guarded.
+   */
   async function createGuarded(input: Parameters<Sessions['prepare']>[0]): Promise<PreparedPlace> {
     const { title, agent, model, variant, guarded } = input
     const home = directory === undefined ? undefined : await source.spelled(directory)
@@ -77,7 +83,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     )
   }
 
-  /** Reads a root session and applies the read. Rejects with `invalid` for a sub-agent's session. */
+  /**
+   * Reads a root session, applies the read and resolves with its place and newest message. Only looks the session up if
+   * the server shows no state of sessions. Rejects with `invalid` for a sub-agent's session.
+   */
   async function readAndApplyRoot(sessionID: string): Promise<PreparedPlace> {
     const place = engine.place(sessionID)
     if (!info.current().canRead) return await lookUpAndApplyRoot(place)
@@ -87,7 +96,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     return { ...engine.place(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
   }
 
-  /** Looks up a root session and applies its fields, for a server that shows no state of sessions. */
+  /**
+   * Looks up a root session and applies its fields, for a server that shows no state of sessions. Rejects with
+   * `invalid` for a sub-agent's session.
+   */
   async function lookUpAndApplyRoot(place: SessionRef): Promise<SessionRef> {
     const known = await source.session(place)
     requireRoot(place.sessionID, known.parentID)
@@ -118,7 +130,10 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
     }
   }
 
-  /** Resolves with the session and its directory, which is read over REST if it is unknown. */
+  /**
+   * Resolves with the session and its directory, which is read over REST if it is unknown. Rejects with `gone` if the
+   * session doesn't exist and has to be read.
+   */
   async function find(sessionID: string): Promise<SessionRef> {
     const place = engine.place(sessionID)
     return place.directory === undefined ? sessionRefOf(await source.session(place)) : place
@@ -136,7 +151,10 @@ export function requireRoot(sessionID: string, parentID: string | undefined): vo
   throw new ReplyError('invalid', message)
 }
 
-/** The text that a person typed, without the server's additions. */
+/**
+ * The text that a person typed, without the server's additions. Joins several parts with a blank line. Empty if there
+ * is none.
+ */
 export function writtenText(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

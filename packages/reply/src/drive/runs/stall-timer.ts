@@ -54,8 +54,9 @@ export function createStallTimer(
   return { noteStep, addLimit, stop: stopAllTimers }
 
   /**
-   * Restarts the reply's time without progress if the step is progress. Starts to measure a new reply, and drops a
-   * settled one.
+   * Restarts the reply's time without progress if the step is progress, or if an ask was open before it. Reports a
+   * stalled reply that makes progress. Starts to measure a new reply, and drops a settled one. Ignores a late step of
+   * an earlier reply.
    */
   function noteStep(step: TrackedStep): void {
     const { reply, changes } = step
@@ -93,7 +94,10 @@ export function createStallTimer(
     armTimer(watch)
   }
 
-  /** Sets the reply's only timer to its earliest limit. */
+  /**
+   * Sets the reply's only timer to its earliest limit. A limit that has passed already is looked at again after the
+   * same time.
+   */
   function armTimer(watch: Watch): void {
     const limitMs = shortestLimitMs(watch)
     const dueMs = limitMs - (clock.monotonic() - watch.lastAt)
@@ -101,7 +105,10 @@ export function createStallTimer(
     watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => reportDueAndRearm(watch))
   }
 
-  /** The time without progress at which to look next, in ms. */
+  /**
+   * The time without progress at which to look next, in ms: the earliest of the callers' limits and the time until the
+   * reply is stalled. `stalledAfterMs.later` if none of them is left.
+   */
   function shortestLimitMs(watch: Watch): number {
     const stalledMs = watch.reply.stalled ? Number.POSITIVE_INFINITY : stallLimitMs(watch)
     const limitMs = Math.min(stalledMs, ...watch.limits.map(({ timeoutMs }) => timeoutMs))
@@ -113,7 +120,11 @@ export function createStallTimer(
     return watch.hasBegun ? stalledAfterMs.later : stalledAfterMs.first
   }
 
-  /** Calls each limit that is due, reports a stalled reply, and sets the timer again. */
+  /**
+   * Calls each limit that is due once, reports a stalled reply, and sets the timer again. Time in which an ask waits
+   * for a person doesn't count, and a reply that waits to retry isn't stalled. Does nothing if the reply has settled or
+   * was replaced.
+   */
   function reportDueAndRearm(watch: Watch): void {
     const { sessionID } = watch.reply
     if (watches.get(sessionID) !== watch) return

@@ -16,8 +16,8 @@ export type StandInEnd =
   | { readonly type: 'failed'; readonly error: unknown }
 
 /**
- * Returns a settled reply for a prompt that nothing runs for on the server, with its changes from an empty reply. `text`
- * is the prompt's, and `at` the time of its beginning and end.
+ * Returns a settled reply for a prompt that nothing runs for on the server, with its changes from an empty reply. A
+ * parked prompt settles as aborted. `text` is the prompt's, and `at` the time of its beginning and end.
  */
 export function standIn(sessionID: string, text: string | undefined, at: number, end: StandInEnd): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]

@@ -39,7 +39,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   void prepareAndPost()
   return run.stream
 
-  /** Does steps 1 to 3. An error ends the stream as failed. */
+  /**
+   * Does steps 1 to 3. Never rejects: an error ends the stream as failed, and a stop before the post ends it as
+   * aborted.
+   */
   async function prepareAndPost(): Promise<void> {
     let sessionID = input.sessionID ?? ''
     try {
@@ -79,13 +82,16 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     return run.isStopped() || run.over.aborted
   }
 
-  /** Waits until a run settles, and until the connection is up. Returns at once when the stream ends. */
+  /**
+   * Waits until a run settles, and until the connection is up. Resolves at once when the stream ends. Rejects if the
+   * connection doesn't come up.
+   */
   async function waitUntilOver(running: LiveReply): Promise<void> {
     await whenSettled(running, run.over)
     if (!isPointless()) await whenLiveAndReopened()
   }
 
-  /** Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting`. Rejects if that fails. */
+  /** Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting`. Rejects with its error. */
   async function callOnPosting({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
@@ -93,7 +99,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     await options.onPosting?.(posted)
   }
 
-  /** Waits for the connection, then lets the session's asks be answered again after a stop. */
+  /**
+   * Waits for the connection, then lets the asks of a session that exists be answered again after a stop. Rejects if
+   * the connection doesn't come up.
+   */
   async function whenLiveAndReopened(): Promise<void> {
     await server.readiness.whenLive()
     if (request.input.sessionID !== undefined) await server.stopping.reopen(request.input.sessionID)
@@ -101,7 +110,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /**
    * The run that must end before the prompt can be posted: a busy session that takes no prompts, or a run that may have
-   * begun without the guard that this prompt needs.
+   * begun without the guard that this prompt needs. Undefined if there is none.
    */
   function blockingRun({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
     const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
@@ -112,7 +121,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /**
    * Opens the session's next reply, attaches the stream to it and posts the prompt. If the server refuses the post, the
-   * reply fails. If nothing runs for it, the prompt may be posted again.
+   * reply fails. If the post was never sent and the prompt is stopped, the reply settles as aborted. If nothing runs
+   * for the prompt, it may be posted again. Never rejects for a failed post.
    */
   async function postToOwnReply(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
@@ -136,7 +146,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /**
    * Posts the prompt again if the server doesn't run it, after the connection broke. Resolves with whether it was
-   * posted.
+   * posted. False if the prompt is no longer wanted or its reply has events. Rejects if the server can't be read.
    */
   async function postAgainIfUnrun(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,
@@ -150,7 +160,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     return await postAgain({ server, posted, request: () => request, over: run.over, isPointless: isOver })
   }
 
-  /** Posts into a busy session and attaches the stream to the reply that includes the prompt. */
+  /**
+   * Posts into a busy session and attaches the stream to the reply that includes the prompt. Ends the stream as parked
+   * or aborted if none does. Rejects if the post fails.
+   */
   async function postIntoRun(place: PreparedPlace): Promise<void> {
     const left = await postAndFind(place, attach)
     const { sessionID } = place
@@ -161,7 +174,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /**
    * Posts a note and ends its stream as noted once the server has the message, even while a run continues. In an idle
-   * session, the note opens the next reply, which settles then.
+   * session, the note opens the next reply, which settles then. If the post fails, that reply fails and the call
+   * rejects.
    */
   async function postNote(place: PreparedPlace): Promise<void> {
     const { sessionID } = place
@@ -214,7 +228,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     await answered
   }
 
-  /** Settles the session's open reply as aborted, without a call to the server. */
+  /** Settles the session's open reply as aborted, without a call to the server. Does nothing without an open reply. */
   function settleAsAborted(sessionID: string): void {
     const at = clock.now()
     engine.apply([
@@ -229,7 +243,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 }
 
-/** Resolves when the reply settles, or when the signal aborts. */
+/** Resolves when the reply settles, or when the signal aborts. Never resolves for a reply that has settled before. */
 function whenSettled(live: LiveReply, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -11,7 +11,7 @@ export function isBegunByOther({ promptIDs }: Reply, messageID: string | undefin
   return messageID !== undefined && first !== undefined && first !== messageID
 }
 
-/** Whether nothing runs in the reply: it has one prompt without an answer. */
+/** Whether the reply has one prompt and no other event, so nothing runs in it. */
 export function holdsOnlyANote({ phase, promptIDs }: Reply): boolean {
   return phase === 'waiting' && promptIDs.length === 1
 }

@@ -69,7 +69,8 @@ export function createAborting(
   return { abort }
 
   /**
-   * Ends all work in the session and settles its reply. Joins a running abort of the session, then ignoring `request`.
+   * Ends all work in the session and its sub-agents, and settles its reply. Joins a running abort of the session, and
+   * then ignores `request`. Never rejects.
    */
   function abort(sessionID: string, request: AbortRequest = {}): Promise<Aborted> {
     const before = runningAborts.get(sessionID)
@@ -80,8 +81,9 @@ export function createAborting(
   }
 
   /**
-   * Blocks answers to the session's asks, stops its work on the server and settles its reply. Answers stay blocked if
-   * the stop could not be confirmed.
+   * Blocks answers to the asks of the session's tree, rejects the known ones, stops its work on the server and settles
+   * its reply. Gives up after `wholeMs`. Answers stay blocked if the stop could not be confirmed. If the server itself
+   * ends asks with an abort, they aren't rejected.
    */
   async function runAbort(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
     const stop = stopping.begin([sessionID, ...sessionIDsOf(openReply())])
@@ -101,8 +103,9 @@ export function createAborting(
     return aborted
 
     /**
-     * Withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries` times until the tree is
-     * idle. Doesn't change the reply.
+     * Waits for `after`. Then withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries`
+     * times until the tree is idle. Resolves with `gone` if the server doesn't know the session, and with `not-stopped`
+     * if it stays busy, the client is closed or the abort is over. Reports errors, and doesn't settle the reply.
      */
     async function stopOnServer(): Promise<Aborted> {
       let busy: readonly string[] = []
@@ -140,7 +143,9 @@ export function createAborting(
       return { type: 'not-stopped', error: lastError }
     }
 
-    /** Aborts a sub-agent's run on the server. Does nothing if its session was deleted. */
+    /**
+     * Aborts a sub-agent's run on the server. Does nothing if its session was deleted. Rejects with any other error.
+     */
     async function abortUnlessGone(place: SessionRef): Promise<void> {
       await source.abort(place).catch((error: unknown) => {
         if (!(error instanceof ReplyError && error.type === 'gone')) throw error
@@ -148,8 +153,9 @@ export function createAborting(
     }
 
     /**
-     * Rejects all asks of the tree that the server lists as pending, and adds newly found sub-agents to the tree.
-     * Resolves with whether all were rejected.
+     * Rejects all asks of the tree that the server lists as pending, and adds newly found sub-agents to the tree. If
+     * the server can't list all, also rejects the pending ones that the stream reported. Resolves with whether all were
+     * rejected. Rejects if the asks or the tree can't be listed.
      */
     async function rejectListedAsks({ directory }: SessionRef, tree: Tree): Promise<boolean> {
       tree.add(sessionIDsOf(openReply()))
@@ -166,8 +172,8 @@ export function createAborting(
     }
 
     /**
-     * Rejects an ask on the server, and blocks answers to it for good. Resolves with whether it is no longer pending.
-     * Reports errors instead of rejecting.
+     * Rejects an ask on the server, and blocks answers to it for good. Resolves with whether it is no longer pending,
+     * which includes one that the server doesn't know. Reports errors instead of rejecting.
      */
     async function rejectAsk(ask: Ask): Promise<boolean> {
       stop.closeAsk(ask.requestID)
@@ -182,7 +188,7 @@ export function createAborting(
       }
     }
 
-    /** The ids of the tree's sessions that are running according to REST. */
+    /** The ids of the tree's sessions that are running according to REST. Adds those that are new to the tree. */
     async function runningSessionIDs({ directory }: SessionRef, tree: Tree): Promise<readonly string[]> {
       const ids = [...(await source.working(directory)).keys()]
       const isBelow = await Promise.all(ids.map((id) => tree.addIfBelow(id)))
@@ -190,8 +196,8 @@ export function createAborting(
     }
 
     /**
-     * Resolves when the run is idle or after `graceMs`. Goes by the stream if the session has a reply, otherwise polls
-     * the server.
+     * Resolves when the run is idle, after `graceMs`, or soon after the abort is over. Goes by the stream if the
+     * session has an open reply, otherwise polls the server.
      */
     async function waitUntilIdle(place: SessionRef, tree: Tree): Promise<void> {
       if (openReply()) return await pauseUntil(isIdleOnStream)
@@ -210,13 +216,16 @@ export function createAborting(
       return isIdle && !isAnyChildRunning(reply)
     }
 
-    /** Whether the run shows any event or prompt. A server that was just started may take seconds. */
+    /**
+     * Whether the run shows any event or prompt. True without an open reply. A server that was just started may take
+     * seconds.
+     */
     function hasPromptStarted(): boolean {
       const reply = openReply()
       return reply?.phase !== 'waiting' || reply.promptIDs.length > 0
     }
 
-    /** Resolves when the condition holds after a change of the session, or after `delayMs`. */
+    /** Resolves when the condition holds, now or after a change of the session, and after `delayMs` at the latest. */
     function pauseUntil(isEnough: () => boolean, delayMs = graceMs): Promise<void> {
       return new Promise((resolve) => {
         if (isEnough()) return resolve()
@@ -233,7 +242,7 @@ export function createAborting(
       })
     }
 
-    /** Shows the open reply as aborting, unless it is already. */
+    /** Shows the open reply as aborting. Does nothing if it is already, or if there is none. */
     function markAborting(): void {
       const reply = openReply()
       if (!reply || reply.aborting) return
@@ -242,7 +251,7 @@ export function createAborting(
 
     /**
      * Settles the open reply by the outcome: as aborted with its open sub-agents, as lost if the stop was not
-     * confirmed, or as removed. Also reports the prompts that could not be withdrawn as parked.
+     * confirmed, or as removed. Reports the prompts that could not be withdrawn as parked, even without an open reply.
      */
     function settleReply(aborted: Aborted): void {
       const { type } = aborted
@@ -267,7 +276,10 @@ export function createAborting(
       return reply?.phase === 'settled' ? undefined : reply
     }
 
-    /** Makes the error the abort's last one, and reports it unless it is `gone`. Returns it as a `ReplyError`. */
+    /**
+     * Makes the error the abort's last one, and reports it unless it is `gone`. Returns it as a `ReplyError`, which is
+     * `unreachable` for any other error.
+     */
     function recordError(error: unknown): ReplyError {
       lastError =
         error instanceof ReplyError
@@ -278,13 +290,13 @@ export function createAborting(
     }
   }
 
-  /** The open reply that contains the session, as its root or as a sub-agent. */
+  /** The open reply that contains the session, as its root or as a sub-agent. Undefined if there is none. */
   function openRootReply(sessionID: string): Reply | undefined {
     return engine.openReplies().find((reply) => findReply(reply, sessionID) !== undefined)
   }
 }
 
-/** The ids of the reply's session and of all sub-agents below it. */
+/** The ids of the reply's session and of all sub-agents below it. Empty without a reply. */
 function sessionIDsOf(reply: Reply | undefined): readonly string[] {
   return reply ? [reply.sessionID, ...reply.children.flatMap((child) => sessionIDsOf(child.reply))] : []
 }

@@ -5,7 +5,7 @@ import { maxSessionDepth } from '../../track/state.ts'
 
 /** A session and the sub-agents below it that are known so far. Sessions are only added, never removed. */
 export interface Tree {
-  /** Adds sessions, which must belong to the tree. */
+  /** Adds sessions, which must belong to the tree. Ignores those that it has. */
   add(sessionIDs: Iterable<string>): void
   /** The ids of the sessions found so far, the top one first. */
   sessionIDs(): readonly string[]
@@ -21,7 +21,7 @@ export interface Tree {
   addIfBelow(sessionID: string): Promise<boolean>
 }
 
-/** Creates a tree of one session, the top one. Calls `onFound` with each batch of sessions that are added later. */
+/** Creates a tree of one session, the top one. Calls `onFound` with each batch of new sessions that are added later. */
 export function createTree(
   source: Pick<Source, 'children'>,
   place: SessionRef,
@@ -32,13 +32,18 @@ export function createTree(
   const sessionIDs = new Set([topID])
   return { add, sessionIDs: () => [...sessionIDs], addDescendants, addIfBelow }
 
+  /** Adds sessions, and calls `onFound` with those that are new. Does nothing if none is. */
   function add(found: Iterable<string>): void {
     const ids = [...found].filter((id) => !sessionIDs.has(id))
     for (const id of ids) sessionIDs.add(id)
     if (ids.length > 0) onFound(ids)
   }
 
-  /** Adds all sub-agents below the tree's sessions, level by level, by listing children over REST. */
+  /**
+   * Adds all sub-agents below the tree's sessions by listing children over REST, level by level down to
+   * `maxSessionDepth`. A sub-agent that is gone has no children. Rejects with `gone` if the top session is, and if a
+   * list can't be read.
+   */
   async function addDescendants(): Promise<void> {
     const seen = new Set<string>()
     let level: readonly string[] = [...sessionIDs]
@@ -50,7 +55,9 @@ export function createTree(
     }
   }
 
-  /** The ids of a session's children over REST. Empty for a sub-agent that was deleted. */
+  /**
+   * The ids of a session's children over REST. Empty for a sub-agent that was deleted. Rejects with any other error.
+   */
   async function childrenOf(id: string): Promise<readonly string[]> {
     const list = await source.children({ ...place, sessionID: id }).catch((error: unknown) => {
       if (id !== topID && error instanceof ReplyError && error.type === 'gone') return []
@@ -59,7 +66,10 @@ export function createTree(
     return list.map((child) => child.sessionID)
   }
 
-  /** Adds the session and the ancestors in between if one of these is in the tree. Resolves with whether it is. */
+  /**
+   * Adds the session and the ancestors in between if one of these is in the tree. Resolves with whether it is. False
+   * for a cycle, and for a chain of more than `maxSessionDepth` parents. Rejects if a parent can't be read.
+   */
   async function addIfBelow(id: string): Promise<boolean> {
     const path: string[] = []
     for (let next: string | undefined = id; next !== undefined; next = await parentOf({ ...place, sessionID: next })) {
@@ -76,7 +86,8 @@ export function createTree(
 
 /**
  * Returns a function that resolves with the id of a session's parent, or with undefined for a root and for a session
- * that is gone. Reads each parent once, because it never changes.
+ * that is gone. Reads each parent once, because it never changes, and keeps the newest 10,000. Rejects with any other
+ * error of the source, and the next call reads again.
  */
 export function createParentLookup(
   source: Pick<Source, 'session'>,

@@ -4,7 +4,7 @@ import type { SessionRef } from '../../session-ref.ts'
 export interface Stop {
   /** Adds sub-agents that were found later, and cancels answers to their asks that are in flight. */
   cover(sessionIDs: Iterable<string>): void
-  /** Blocks answers to an ask that this stop rejects, also after the stop has ended. */
+  /** Blocks answers to an ask that this stop rejects, also after the stop has ended. Keeps the newest 1,000. */
   closeAsk(requestID: string): void
   /**
    * Ends the stop. If it was confirmed, the sessions' asks can be answered again, because they belong to a new run.
@@ -27,8 +27,9 @@ export interface Permit {
   /** Aborts as soon as a stop covers the ask. An unsent answer must not be sent then. */
   readonly signal: AbortSignal
   /**
-   * Adds the unknown ancestors of the asking session while a stop is running, so that a stop that covers one of them
-   * aborts the signal. Rejects if the server doesn't answer.
+   * Adds the unknown ancestors of the asking session, so that a stop that covers one of them aborts the signal. Does
+   * nothing without `unplaced` or any stop, and ends early once the signal is aborted. Rejects if the server doesn't
+   * answer.
    */
   findAncestors(): Promise<void>
   /** Ends the permit, once the answer was sent or has failed. */
@@ -41,9 +42,15 @@ export interface Stopping {
    * being sent are aborted.
    */
   begin(sessionIDs: readonly [string, ...string[]]): Stop
-  /** Returns a permit to send an answer. Its signal is already aborted if a stop covers the ask. */
+  /**
+   * Returns a permit to send an answer. Its signal is already aborted if a stop covers one of the sessions or has
+   * rejected the ask.
+   */
   permit(addressee: AskToAnswer): Permit
-  /** Waits until no stop covers the session, then lets its asks be answered again, for a new prompt. */
+  /**
+   * Waits until no running stop covers the session. Then lets its asks be answered again after stops of it that were
+   * not confirmed, for a new prompt.
+   */
   reopen(sessionID: string): Promise<void>
 }
 
@@ -75,7 +82,7 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
 
   /**
    * Blocks answers to the asks of these sessions, and aborts those that are being sent. The first session is the
-   * stopped one.
+   * stopped one. Replaces an ended stop of it that was not confirmed.
    */
   function begin(sessionIDs: readonly [string, ...string[]]): Stop {
     const [sessionID] = sessionIDs
@@ -104,7 +111,9 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
     }
   }
 
-  /** Registers an answer that is about to be sent, so that a stop aborts its signal. */
+  /**
+   * Registers an answer that is about to be sent, so that a stop aborts its signal, at once if one already covers it.
+   */
   function permit({ requestID, sessionIDs, unplaced }: AskToAnswer): Permit {
     const inFlight: AnswerInFlight = { requestID, sessionIDs: new Set(sessionIDs), abort: new AbortController() }
     sending.add(inFlight)
@@ -132,13 +141,15 @@ export function createStopping(parentOf: (place: SessionRef) => Promise<string |
     }
   }
 
-  /** Waits until no stop covers the session, then unblocks answers after one of it that was not confirmed. */
+  /**
+   * Waits until no running stop covers the session, then unblocks answers after stops of it that were not confirmed.
+   */
   async function reopen(sessionID: string): Promise<void> {
     for (const entry of [...entries]) if (entry.isUnderWay && entry.covered.has(sessionID)) await entry.over
     removeEndedStops(sessionID)
   }
 
-  /** Unblocks the session's asks after a stop of it that was not confirmed. */
+  /** Unblocks the session's asks after ended stops of it that were not confirmed. Stops that are under way stay. */
   function removeEndedStops(sessionID: string): void {
     for (const entry of entries) if (!entry.isUnderWay && entry.sessionID === sessionID) entries.delete(entry)
   }

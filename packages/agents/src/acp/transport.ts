@@ -10,7 +10,7 @@ export interface Transport {
   send(message: unknown): Promise<void>
   /** Resolves when the agent has ended, for example with `exited with code 1`. */
   readonly ended: Promise<string>
-  /** Ends the agent and all processes that it started. */
+  /** Ends the agent and all processes that it started. It may exit by itself first, when its input has ended. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export async function startTransport(options: AgentCommand): Promise<Transport> 
       await child.write(`${json}\n`)
     },
     ended: child.ended.then(({ code, signal }) => (signal ? `was ended by ${signal}` : `exited with code ${code}`)),
-    close: child.close,
+    close: child.closeGently,
   }
 
   async function* messages(): AsyncIterable<unknown> {

@@ -13,10 +13,7 @@ export interface JsonProgram {
   send(value: unknown): Promise<void>
   /** Ends its input, so that the program can exit. */
   finish(): void
-  /**
-   * Ends its input, and its process group if it has not exited after half a second. Programs write their files before they
-   * exit: a Claude Code 2.1.197 that gets a signal loses the end of its transcript.
-   */
+  /** Ends its input, and its process group if it has not exited after half a second. */
   close(): Promise<void>
 }
 
@@ -29,9 +26,6 @@ export interface JsonProgramOptions extends ProcessOptions {
   readonly onError: (error: ReplyError) => void
 }
 
-/** How long a program may take to exit after its input has ended, in ms. */
-const exitMs = 500
-
 /** Starts a program. Rejects as `startProcess` does. */
 export async function startJsonProgram(options: JsonProgramOptions): Promise<JsonProgram> {
   const { command, onLine, onEnd } = options
@@ -42,18 +36,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
   return {
     send,
     finish: () => void child.stdin.end(),
-    close,
-  }
-
-  async function close(): Promise<void> {
-    child.stdin.end()
-    let timer: NodeJS.Timeout | undefined
-    const waited = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, exitMs)
-    })
-    await Promise.race([child.ended, waited])
-    clearTimeout(timer)
-    await child.close()
+    close: child.closeGently,
   }
 
   async function send(value: unknown): Promise<void> {

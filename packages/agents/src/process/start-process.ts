@@ -2,6 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ReplyError } from '@reply/core'
 import { startFailure } from './command-failure.ts'
 import { endGroup, isGone, startWatchdog } from './process-group.ts'
@@ -24,6 +25,9 @@ export interface ProcessOptions {
   /** Ends the whole process group when it aborts. Default: none. */
   readonly signal?: AbortSignal | undefined
 }
+
+/** How long a program may take to exit after its input has ended, in ms. */
+const exitMs = 500
 
 /** How a program ended: with a code or by a signal. */
 export interface Exit {
@@ -52,6 +56,12 @@ export interface StartedProcess {
   write(data: string | Uint8Array): Promise<void>
   /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. Idempotent. */
   close(): Promise<void>
+  /**
+   * Ends its input, and the group like `close` if the program has not exited after half a second. For agents, which write
+   * their files before they exit: Claude Code 2.1.197 and Kimi Code 2.1.0 lose the end of a session if they get a signal
+   * right after its last turn.
+   */
+  closeGently(): Promise<void>
 }
 
 /**
@@ -81,11 +91,27 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     if (!hasEnded) await end()
     await ended
   }
+  const closeGently = async (): Promise<void> => {
+    child.stdin.end()
+    const waiting = new AbortController()
+    await Promise.race([ended, sleep(exitMs, undefined, { signal: waiting.signal })])
+    waiting.abort()
+    await close()
+  }
   const onAbort = (): void => void close()
   signal?.addEventListener('abort', onAbort, { once: true })
   const ended = untilEnded()
   if (signal?.aborted) onAbort()
-  return { pid: group, stdin: child.stdin, stdout: stdout.stream, stderr: stderr.stream, ended, write, close }
+  return {
+    pid: group,
+    stdin: child.stdin,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    ended,
+    write,
+    close,
+    closeGently,
+  }
 
   async function spawned(): Promise<Spawned> {
     try {

@@ -60,6 +60,21 @@ describe('a child', () => {
     expect((await textOfStream(child.stdout)).trim()).toBe('2000002')
   })
 
+  test('that is closed gently can write its files after the end of its input', async () => {
+    const child = await sh('trap "exit 9" TERM; cat; echo kept')
+    await child.closeGently()
+    expect({ out: await textOfStream(child.stdout), exit: await child.ended }).toEqual({
+      out: 'kept\n',
+      exit: { code: 0 },
+    })
+  })
+
+  test('that is closed gently and goes on is ended', async () => {
+    const child = await sh('while :; do sleep 100; done')
+    await child.closeGently()
+    expect(await child.ended).toEqual({ signal: 'SIGTERM' })
+  })
+
   test('holds a writer back until it reads', async () => {
     const child = await sh('sleep 100')
     let isTaken = false

@@ -22,7 +22,7 @@ import { ledgersOf } from './chats/ledgers.ts'
 import { type LoadChannel, loadChannel } from './chats/load-channel.ts'
 import { createRoutes } from './chats/routes.ts'
 import { createSeenMessages } from './chats/seen-messages.ts'
-import { createCommands } from './commands/commands.ts'
+import { createCommands } from './commands/dispatch.ts'
 import { secretsOf } from './config/load.ts'
 import { createMirrors } from './config/mirrors.ts'
 import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
@@ -36,8 +36,8 @@ import { createPeople } from './people/people.ts'
 import type { ChatPlace } from './place.ts'
 import { createActiveRuns } from './runs/active-runs.ts'
 import { createBacklog } from './runs/backlog.ts'
-import type { BridgeContext } from './runs/context.ts'
 import { createRunner } from './runs/runner.ts'
+import type { BridgeServices } from './runs/services.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
 import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
 import { createBridgeLease } from './state/bridge-lease.ts'
@@ -105,7 +105,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const people = createPeople(config.people)
   const runs = createActiveRuns(mirrors)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
-  const context: BridgeContext = {
+  const context: BridgeServices = {
     config,
     state,
     lease,

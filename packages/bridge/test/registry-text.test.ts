@@ -1,6 +1,8 @@
 import { emptyReply } from '@reply/core'
 import { expect, test } from 'vitest'
-import { listText, logText, statusText, unknownText } from '../src/commands/run-commands.ts'
+import { listText } from '../src/commands/list.ts'
+import { logText } from '../src/commands/logs.ts'
+import { notFoundText, statusText } from '../src/commands/status.ts'
 import type { Execution } from '../src/state/execution.ts'
 import { statusOf } from '../src/state/execution.ts'
 
@@ -51,7 +53,7 @@ test('a stopped execution is not called an error', () => {
 test('the list has a line each, and an unknown id is named', () => {
   const complete = execution({ status: 'complete', finishedAt: startedAt })
   expect(listText([complete])).toBe('Recent executions (this chat):\n• abc123 ✅ Complete 08:00:01Z')
-  expect(unknownText('abc123')).toBe('Unknown execution ID: abc123')
+  expect(notFoundText('abc123')).toBe('Unknown execution ID: abc123')
 })
 
 test('logs name where each line is from', () => {

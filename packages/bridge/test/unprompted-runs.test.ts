@@ -2,8 +2,8 @@ import { observerOf, type Reply, type ReplyObserver, replay } from '@reply/core'
 import { createHandClock, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
-import type { BridgeContext } from '../src/runs/context.ts'
 import { createEndedRuns } from '../src/runs/ended-runs.ts'
+import type { BridgeServices } from '../src/runs/services.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { createUnpromptedRuns, isUnprompted } from '../src/runs/unprompted-runs.ts'
 import type { Execution } from '../src/state/execution.ts'
@@ -42,7 +42,7 @@ test('a store that fails for good is asked less and less often, and at last it i
       },
     },
     ...{ clock, mirrors, onError: (error: Error) => errors.push(error) },
-  } as unknown as BridgeContext
+  } as unknown as BridgeServices
   const wakes = createUnpromptedRuns({
     context,
     endedRuns: createEndedRuns(1),

@@ -5,8 +5,8 @@ import { createHandClock, readRecording } from '@reply/testing'
 import { expect, test, vi } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
 import type { ActiveRun } from '../src/runs/active-runs.ts'
-import type { BridgeContext } from '../src/runs/context.ts'
 import { createEndedRuns } from '../src/runs/ended-runs.ts'
+import type { BridgeServices } from '../src/runs/services.ts'
 import { passOn } from '../src/runs/show-run.ts'
 import { beginUnpromptedRun, isUnprompted, type UnpromptedRunOptions } from '../src/runs/unprompted-runs.ts'
 import { createTimers } from '../src/timers.ts'
@@ -51,7 +51,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
       asks: { observerFor: () => ({}) },
       onError: (error: Error) => errors.push(error),
     },
-  } as unknown as BridgeContext
+  } as unknown as BridgeServices
   const prompt = { channel: 'tg', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, messageRef: { id: '1' } }
   const observer = await beginUnpromptedRun(reply, {
     ...{ context, runObservers: createEndedRuns(1).createRunObservers(), client: {}, timers: createTimers(clock) },

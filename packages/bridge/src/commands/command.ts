@@ -1,11 +1,13 @@
 import type { Client } from '@reply/core'
-import type { ChatMessage } from '../chats/channels.ts'
+import type { Channels, ChatMessage } from '../chats/channels.ts'
+import { errorTypeOf, toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { BridgeServices } from '../runs/services.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
 
 /** One of the bridge's own commands. */
 export interface Command {
@@ -15,17 +17,19 @@ export interface Command {
   readonly description: string
   /** The arguments, as `/help` shows them. Default: none. */
   readonly usage?: string | undefined
+  /** Anyone on the list of people may send it. Default: it requires a right. */
+  readonly isForAll?: true | undefined
   /** Not idempotent, so it is never retried after a crash. */
   readonly isOnce?: true | undefined
-  /** Starts the agent. Requires the right `prompt`. */
+  /** Starts the agent. Requires the right `prompt`. Otherwise, `admin` is enough. */
   readonly isPrompting?: true | undefined
-  /** Requires the right `approve`. */
+  /** Requires the right `approve`, and no other. */
   readonly isApproving?: true | undefined
-  /** Runs the command. Resolves with the reply, or with undefined for no reply. */
+  /** Runs the command. Resolves with the reply, or with undefined for no reply. A `CommandRefusal` becomes the reply. */
   readonly run: (call: CommandCall) => Promise<CommandReply | undefined>
 }
 
-/** The reply to a command, and the session that an answer to it continues. */
+/** The reply to a command, and the session that an answer to it continues. Default: the session of the chat. */
 export type CommandReply = ChatMessage & { readonly session?: SessionRef | undefined }
 
 /** A command that a person sent. */
@@ -33,7 +37,7 @@ export interface CommandCall {
   readonly entry: QueuedPrompt
   readonly place: ChatPlace
   readonly person: Person
-  /** The arguments, trimmed. */
+  /** The arguments, trimmed. Empty without arguments. */
   readonly rest: string
   /** The route of the chat and its server. Throws a `CommandRefusal` if the chat has none. */
   readonly target: () => Promise<Target>
@@ -46,14 +50,53 @@ export interface Target {
 }
 
 /** The services of the bridge, and the runner for commands that start or stop runs. */
-export interface CommandContext extends BridgeContext {
+export interface CommandServices extends BridgeServices {
   readonly runner: Runner
 }
 
-/** An error shown to the user. */
+/** An error shown to the person who sent the command. Its message is Markdown. */
 export class CommandRefusal extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'CommandRefusal'
   }
+}
+
+/** Returns the route and the client of a place. Throws a `CommandRefusal` if the place has no route or server. */
+export async function targetOf(
+  { routes, servers }: Pick<BridgeServices, 'routes' | 'servers'>,
+  place: ChatPlace,
+): Promise<Target> {
+  const route = await routes.routeOf(place)
+  const client = route && servers.get(route.server)
+  if (route && client) return { route, client }
+  throw new CommandRefusal(texts.noRoute(`${place.channel}:${place.chat.id}`))
+}
+
+/**
+ * Resolves as the work does. Never rejects: an error becomes a reply, and one that is not a `CommandRefusal` also goes to
+ * `onError`.
+ */
+export async function replyOrErrorText<Reply extends CommandReply | undefined>(
+  work: () => Promise<Reply>,
+  onError: (error: Error) => void,
+): Promise<Reply | CommandReply> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof CommandRefusal) return { text: error.message }
+    onError(toError(error))
+    const isMissing = errorTypeOf(error) === 'unsupported'
+    const why = plain(chatMessageOf(error))
+    return { text: isMissing ? texts.unsupported(why) : texts.failed(why) }
+  }
+}
+
+/** Posts a reply, and remembers its session. Never rejects: failures go to the bridge's `onError`. */
+export async function postReply(
+  channels: Pick<Channels, 'tryPost'>,
+  place: ChatPlace,
+  { session, ...message }: CommandReply,
+): Promise<void> {
+  await channels.tryPost(place, message, session)
 }

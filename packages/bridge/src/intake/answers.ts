@@ -3,8 +3,8 @@ import { answerWith, type Inbound } from '@reply/sink'
 import type { ActorRef } from '../asks/answered-by.ts'
 import type { GrantRequest, SavedGrants } from '../asks/saved-grants.ts'
 import { BridgeError, errorTypeOf } from '../error.ts'
-import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { BridgeServices } from '../runs/services.ts'
 import { chatMessageOf, texts } from '../texts.ts'
 
 /**
@@ -19,7 +19,7 @@ export type AnswerAsk = (
 
 /** Returns a function that sends an input of a chat as the answer to one of its pending asks, if it is one. */
 export function createAnswerAsk(
-  context: Pick<BridgeContext, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
+  context: Pick<BridgeServices, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
   runner: Pick<Runner, 'serverOfSession'>,
   allowed: SavedGrants,
 ): AnswerAsk {

@@ -1,7 +1,7 @@
 import type { Inbound } from '@reply/sink'
 import { isTakenOver, toError } from '../error.ts'
 import { placeKey } from '../place.ts'
-import type { BridgeContext } from '../runs/context.ts'
+import type { BridgeServices } from '../runs/services.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
@@ -33,7 +33,7 @@ const urgentMs = 500
  * inbox.
  */
 export function createInbox(
-  { state, channels, clock, onError }: Pick<BridgeContext, 'state' | 'channels' | 'clock' | 'onError'>,
+  { state, channels, clock, onError }: Pick<BridgeServices, 'state' | 'channels' | 'clock' | 'onError'>,
   handle: (entry: QueuedPrompt, text: Text) => Promise<void>,
 ): Inbox {
   /** By place: resolves when its last entry is handled. */

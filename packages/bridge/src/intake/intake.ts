@@ -3,7 +3,7 @@ import { NotTakenError } from '@reply/sink/channel'
 import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
-import type { Commands } from '../commands/commands.ts'
+import type { Commands } from '../commands/dispatch.ts'
 import type { Busy, RouterConfig } from '../config/schema.ts'
 import { isTakenOver, toError } from '../error.ts'
 import { eventPlace } from '../events/emit.ts'
@@ -13,8 +13,8 @@ import { createRate } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-runs.ts'
 import type { Backlog } from '../runs/backlog.ts'
-import type { BridgeContext } from '../runs/context.ts'
 import type { Runner } from '../runs/runner.ts'
+import type { BridgeServices } from '../runs/services.ts'
 import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -45,7 +45,7 @@ const holdMs = 3000
 const mostRefused = 1000
 
 export function createIntake(options: {
-  readonly context: BridgeContext
+  readonly context: BridgeServices
   readonly runner: Runner
   readonly commands: Commands
   readonly grants: SavedGrants

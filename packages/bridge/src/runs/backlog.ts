@@ -8,8 +8,8 @@ import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
-import type { BridgeContext } from './context.ts'
 import type { Runner } from './runner.ts'
+import type { BridgeServices } from './services.ts'
 
 /** Messages that were sent while the bridge was down. */
 export interface Backlog {
@@ -46,7 +46,7 @@ const mostListed = 10
 /** How long an entry that was not run can be chosen, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
-export function createBacklog(context: BridgeContext, runner: Runner): Backlog {
+export function createBacklog(context: BridgeServices, runner: Runner): Backlog {
   const { state, channels, clock, onError } = context
   const { router } = context.config
   /** Timers by place, from the first message until the policy is applied. */

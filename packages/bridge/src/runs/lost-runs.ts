@@ -5,7 +5,7 @@ import { BridgeError } from '../error.ts'
 import type { Execution } from '../state/execution.ts'
 import { plain, texts } from '../texts.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
-import type { BridgeContext } from './context.ts'
+import type { BridgeServices } from './services.ts'
 import { isCutShort, notFollowed, passOn, shownInMirrors, sinksFor } from './show-run.ts'
 
 /** A run whose messages were closed. */
@@ -21,7 +21,7 @@ export interface ClosedRun {
  * such as "Writing", below the text that had arrived. Resolves with undefined if its own place shows no message of the run.
  */
 export async function closeShown(
-  { state, clock }: Pick<BridgeContext, 'state' | 'clock'>,
+  { state, clock }: Pick<BridgeServices, 'state' | 'clock'>,
   execution: Execution,
   sinks: ActiveRun['sinks'],
 ): Promise<ClosedRun | undefined> {
@@ -49,7 +49,7 @@ export async function closeShown(
 
 /** Finds the id of the prompt under which a place shows the run. Undefined if the place shows no message of it. */
 async function promptShownIn(
-  state: BridgeContext['state'],
+  state: BridgeServices['state'],
   { posted, sessionID, isSteer, startedBy }: Execution,
   { channel, chat }: ChatSink,
 ): Promise<string | undefined> {
@@ -86,7 +86,7 @@ function failedReply(
  * there are none. If this process stops first, the next one does this.
  */
 export async function endUnfollowed(
-  context: BridgeContext,
+  context: BridgeServices,
   execution: Execution,
   isStopped: () => boolean,
 ): Promise<void> {

@@ -24,10 +24,10 @@ import { type Execution, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import type { ActiveRun } from './active-runs.ts'
-import type { BridgeContext } from './context.ts'
 import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
+import type { BridgeServices } from './services.ts'
 import { isCutShort, observersOf, shownInMirrors } from './show-run.ts'
 
 /** A run that is planned, or that an earlier process started. */
@@ -45,7 +45,7 @@ export interface PlannedRun {
 /** Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered. */
 export function beginRun(
   options: PlannedRun & {
-    readonly context: BridgeContext
+    readonly context: BridgeServices
     readonly sinks: ActiveRun['sinks']
     readonly runObservers: RunObservers
     /** Whether the chat already shows a reply as an unprompted run. */

@@ -12,10 +12,10 @@ import type { QueuedValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
-import type { BridgeContext } from './context.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
 import { beginRun, type PlannedRun } from './run.ts'
+import type { BridgeServices } from './services.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
 import { createUnpromptedRuns } from './unprompted-runs.ts'
 
@@ -59,7 +59,7 @@ const retryMs = 1000
 /** How long a restart waits for the servers before it receives messages, in ms. */
 const restoreMs = 10_000
 
-export function createRunner(context: BridgeContext): Runner {
+export function createRunner(context: BridgeServices): Runner {
   const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = context
   const { router } = context.config
   const endedRuns = createEndedRuns(mostEnded)

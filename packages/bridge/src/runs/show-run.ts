@@ -8,9 +8,9 @@ import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
 import { atMost } from '../timers.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
-import type { BridgeContext } from './context.ts'
+import type { BridgeServices } from './services.ts'
 
-type SinkContext = Pick<BridgeContext, 'channels' | 'people' | 'config' | 'mirrors'>
+type SinkContext = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors'>
 
 /**
  * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors. A mirror's sink
@@ -76,7 +76,7 @@ const promptPostMs = 5000
  * `promptPostMs`. Failures are reported.
  */
 export function postToMirrors(
-  { mirrors, channels, clock }: Pick<BridgeContext, 'mirrors' | 'channels' | 'clock'>,
+  { mirrors, channels, clock }: Pick<BridgeServices, 'mirrors' | 'channels' | 'clock'>,
   prompt: QueuedPrompt,
   { server, sessionID }: Route,
 ): MirrorPosts {

@@ -8,10 +8,10 @@ import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
 import type { ActiveRun, ActiveRuns } from './active-runs.ts'
-import type { BridgeContext } from './context.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
+import type { BridgeServices } from './services.ts'
 import { isCutShort, observersOf, passOn, shownInMirrors, sinksFor } from './show-run.ts'
 
 /**
@@ -45,7 +45,7 @@ export function createUnpromptedRuns({
   isOfPromptedRun,
   add,
 }: {
-  readonly context: BridgeContext
+  readonly context: BridgeServices
   readonly endedRuns: EndedRuns
   readonly isOfPromptedRun: ActiveRuns['isOfPromptedRun']
   readonly add: (run: ActiveRun) => void
@@ -221,7 +221,7 @@ export function createUnpromptedRuns({
 }
 
 export interface UnpromptedRunOptions {
-  readonly context: BridgeContext
+  readonly context: BridgeServices
   readonly runObservers: RunObservers
   readonly client: Client
   /** The newest run of the session. Its chat shows the reply. */

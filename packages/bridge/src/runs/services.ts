@@ -16,7 +16,7 @@ import type { State } from '../state/state.ts'
 import type { ActiveRuns } from './active-runs.ts'
 
 /** The services of a bridge, shared by everything that handles messages and runs. */
-export interface BridgeContext {
+export interface BridgeServices {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly state: State
   readonly lease: Pick<BridgeLease, 'whenHeld' | 'isHeld'>

@@ -1,0 +1,120 @@
+import { oneLine } from '@reply/sink/internal'
+import { inRows } from '../chats/channels.ts'
+import type { Person } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
+import { plain, texts } from '../texts.ts'
+import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
+
+const perPage = 8
+const labelLength = 60
+
+/** A session to choose from. */
+interface SessionChoice {
+  readonly sessionID: string
+  readonly title: string
+}
+
+/** A request of a person in a place about the sessions there. */
+export interface SessionRequest extends Target {
+  readonly place: ChatPlace
+  readonly person: Person
+}
+
+/** Lists the sessions of the chat, or in a private chat of an admin all of the project. */
+export function sessionsCommand(services: CommandServices): Command {
+  return {
+    name: 'sessions',
+    description: 'the sessions of this chat',
+    run: async ({ place, person, target }) => await sessionPage(services, { place, person, ...(await target()) }, 1),
+  }
+}
+
+/** Makes the chat use another session of the list. */
+export function switchCommand(services: CommandServices): Command {
+  return {
+    name: 'switch',
+    usage: '<number or id>',
+    description: 'continue another session',
+    isOnce: true,
+    run: async ({ place, person, rest, target }) =>
+      await switchToSession(services, { place, person, ...(await target()) }, rest),
+  }
+}
+/**
+ * Returns the sessions used in the place, or all of the project for an admin in a private chat without mirrors. Only those of
+ * the place if the config has no directory for the server. Leaves out sessions that the server does not list.
+ */
+async function sessionChoices(
+  { config, routes, mirrors }: CommandServices,
+  { place, person, route, client }: SessionRequest,
+): Promise<readonly SessionChoice[]> {
+  const used = (await routes.usedSessions(place)).filter(({ server }) => server === route.server)
+  const directory = config.servers[route.server]?.directory
+  const sessions = await client.sessions({ directory })
+  // Only in a private chat, because the others in a shared chat may not see all of the project.
+  const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
+  const isAll = person.may.has('admin') && isPrivate && directory !== undefined
+  const titles = new Map(sessions.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
+  const ids = isAll ? sessions.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
+  // Omits sessions of other directories and deleted ones, which the server doesn't list.
+  return ids.flatMap((sessionID) => {
+    const title = titles.get(sessionID)
+    return title === undefined ? [] : [{ sessionID, title }]
+  })
+}
+
+/**
+ * Returns a page of the sessions, with buttons to switch to each and to turn the page. A page that does not exist becomes the
+ * nearest one that does. Without sessions, says that there are none.
+ */
+export async function sessionPage(
+  services: CommandServices,
+  request: SessionRequest,
+  wantedPage: number,
+): Promise<CommandReply> {
+  const all = await sessionChoices(services, request)
+  if (all.length === 0) return { text: texts.noSessions }
+  const pages = Math.ceil(all.length / perPage)
+  const number = Math.min(Math.max(1, wantedPage), pages)
+  const first = (number - 1) * perPage
+  const shown = all.slice(first, first + perPage)
+  const name = ({ title }: SessionChoice): string => oneLine(title, labelLength)
+  const lines = shown.map((choice, index) => {
+    const mark = choice.sessionID === request.route.sessionID ? ' ✓' : ''
+    return `${first + index + 1}. ${plain(name(choice))}${mark}`
+  })
+  const turns = [
+    ...(number > 1 ? [{ label: texts.newer, data: `b/page/${number - 1}` }] : []),
+    ...(number < pages ? [{ label: texts.older, data: `b/page/${number + 1}` }] : []),
+  ]
+  return {
+    text: [texts.sessions(number, pages), '', ...lines].join('\n'),
+    buttons: [
+      ...inRows(
+        shown.map(({ sessionID }, index) => ({ label: String(first + index + 1), data: `b/switch/${sessionID}` })),
+      ),
+      ...(turns.length > 0 ? [turns] : []),
+    ],
+  }
+}
+
+/**
+ * Switches the place to a session, by its number in the list or by the start of its id with at least five characters, and
+ * returns the reply. Throws a `CommandRefusal` if none or several match.
+ */
+export async function switchToSession(
+  services: CommandServices,
+  request: SessionRequest,
+  numberOrID: string,
+): Promise<CommandReply> {
+  const { state, routes } = services
+  const { place, route } = request
+  const all = await sessionChoices(services, request)
+  const byID = all.filter(({ sessionID }) => numberOrID.length > 4 && sessionID.startsWith(numberOrID))
+  const chosen =
+    (/^\d+$/.test(numberOrID) ? all[Number(numberOrID) - 1] : undefined) ?? (byID.length === 1 ? byID[0] : undefined)
+  if (!chosen) throw new CommandRefusal(texts.notSwitched(plain(oneLine(numberOrID, labelLength))))
+  const { sessionID, title } = chosen
+  await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
+  return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
+}

@@ -1,0 +1,80 @@
+import type { Actor } from '@reply/sink'
+import { toError } from '../error.ts'
+import type { Person } from '../people/people.ts'
+import type { ChatPlace } from '../place.ts'
+import { cancelFor, mayActOn } from '../runs/active-runs.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { chatMessageOf, plain, texts } from '../texts.ts'
+import type { Command, CommandReply, CommandServices } from './command.ts'
+
+/** `/stop` and `/cancel` do the same. */
+export function stopCommand(name: 'stop' | 'cancel', services: CommandServices): Command {
+  return {
+    name,
+    description: 'stop what runs here',
+    run: async ({ place, person, entry }) => await stopRuns(services, { place, person, ...entry, command: `/${name}` }),
+  }
+}
+
+/** Like `/stop`, but refuses while an active run compacts its context. */
+export function interruptCommand(services: CommandServices): Command {
+  return {
+    name: 'interrupt',
+    description: 'stop what runs here, unless it compacts the context',
+    run: async ({ place, person, entry }) => {
+      const active = services.runs.active(place)
+      const isCompacting = active.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
+      if (isCompacting) return { text: texts.compacting }
+      const reply = await stopRuns(services, { place, person, ...entry, command: '/interrupt' })
+      return reply.text === texts.canceled ? { ...reply, text: texts.interrupted } : reply
+    },
+  }
+}
+
+/** A person's request to stop the runs of a place. */
+export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'receivedAt'>> {
+  /** The command that the person sent. Default: `/stop`. */
+  readonly command?: string | undefined
+  readonly place: ChatPlace
+  readonly person: Person
+  readonly actor: Actor
+}
+
+/**
+ * Stops the active runs of a place that the person may act on, and resolves with the reply. Leaves those of others, and names
+ * one of them if there is nothing else to stop. If the place has no run, an admin aborts one that was started elsewhere in its
+ * session. A request that was tried before a restart only stops runs that were canceled, or that started before it was
+ * received. If a run can't be stopped, the error goes to `onError` and into the reply.
+ */
+export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
+  const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
+  const { runner, runs, routes, people, servers, onError } = services
+  await runner.whenRestored(place)
+  // Before a crash it may have stopped the run of that time. It must not stop the next one.
+  const running = runs
+    .active(place)
+    .map((run) => ({ run, ...run.execution() }))
+    .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= receivedAt)
+    .map(({ run }) => run)
+  if (isTried && running.length === 0) return { text: texts.restartedCommand(command) }
+  const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
+  const [others] = running.filter((run) => !mine.includes(run))
+  if (mine.length === 0 && others) return { text: texts.othersRun(plain(others.execution().prompt.actor.name)) }
+  try {
+    const stops = await Promise.allSettled(mine.map(async (run) => await cancelFor(run, actor)))
+    const failed = stops.find((stop) => stop.status === 'rejected')
+    if (failed) throw failed.reason
+    if (mine.length > 0) return { text: texts.canceled }
+    const route = await routes.routeOf(place)
+    const client = route && servers.get(route.server)
+    // The session may have a run that was started elsewhere.
+    if (!client || route.sessionID === undefined || !person.may.has('admin')) return { text: texts.nothingRuns }
+    const reply = await client.reply(route.sessionID)
+    if (!reply || reply.phase === 'settled') return { text: texts.nothingRuns }
+    await client.abort(route.sessionID)
+    return { text: texts.canceled }
+  } catch (error) {
+    onError(toError(error))
+    return { text: texts.notStopped(plain(chatMessageOf(error))) }
+  }
+}

@@ -68,7 +68,10 @@ export interface ConsoleReport {
 export type ConsoleSink = ReplyObserver & {
   /** Resolves when the reply has settled and all of it was written, or after `stop`. Never rejects. */
   settled(): Promise<ConsoleReport>
-  /** Ends early: removes the tail, and releases the keyboard and the cursor. Finished rows stay. */
+  /**
+   * Ends early: removes the tail, and releases the keyboard and the cursor. Finished rows stay. Resolves when the stream has
+   * taken everything. Does nothing more once the reply has settled.
+   */
   stop(): Promise<void>
 }
 
@@ -127,6 +130,7 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     finish = resolve
   })
 
+  /** Writes a dimmed note above all replies, with invisible characters made visible. */
   function showNote(text: string): void {
     surface.note(wrap(line(visibleLine(text), 'dim'), surface.size().columns - 1))
   }

@@ -58,12 +58,12 @@ function outage(isShowing = false) {
   const said: string[] = []
   const state = { isShowing }
   const missed = (): string => ', nothing missed'
-  const notice = createConnectionNotice({
+  const notice = createConnectionNotice(
     clock,
-    note: (text) => said.push(text),
-    isShowing: () => state.isShowing,
+    (text) => said.push(text),
+    () => state.isShowing,
     missed,
-  })
+  )
   const fail = (type: ReplyErrorType) => notice.onFailure(new ReplyError(type, 'It failed.'), () => said.push(type))
   return { ...notice, clock, said, fail, state }
 }

@@ -58,6 +58,7 @@ async function createDiscordRest({ token, apiUrl }: DiscordConfig, host: Pick<Ch
   return new REST(restOptions(apiUrl)).setToken(host.secret(token))
 }
 
+/** Returns the options of the client, with the address of the API, without trailing slashes, if it is another. */
 function restOptions(apiUrl: string | undefined) {
   return { ...discordRestOptions, ...(apiUrl !== undefined && { api: apiUrl.replace(/\/+$/, '') }) }
 }

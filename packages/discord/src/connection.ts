@@ -145,7 +145,7 @@ function trustedUrl({ ref, name }: InboundFile, apiUrl: string | undefined): str
   throw new PortError('refused', `file ${name}: its address is not one of Discord's.`)
 }
 
-/** Returns the bot's own account. Rejects with a `DiscordError` if Discord refuses its token. */
+/** Resolves with the bot's own account. Rejects with a `DiscordError` if Discord refuses its token, or else a `PortError`. */
 export async function readAccount(rest: Pick<DiscordBridgeRest, 'get'>, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform((signal) => rest.get('/users/@me', { signal }), { what: 'users/@me', clock, toPortError })
@@ -174,7 +174,10 @@ export function createCatchUp(
 ): (signal: AbortSignal) => Promise<void> {
   return catchUp
 
-  /** Reports chats that can't be read, and goes on with the next one. Rejects if the chats can't be listed. */
+  /**
+   * Reports chats that can't be read, unless they are gone or refuse the bot, and goes on with the next one. Stops when the
+   * signal aborts. Rejects if the chats can't be listed.
+   */
   async function catchUp(signal: AbortSignal): Promise<void> {
     for (const { chat, since } of await chats()) {
       if (signal.aborted) return

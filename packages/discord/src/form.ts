@@ -144,6 +144,7 @@ function optionValues({ options }: FormQuestion): readonly string[] {
   })
 }
 
+/** Returns an option of a select. Its label is the number if the option's own is blank. */
 function selectOption(
   { label, description }: FormQuestion['options'][number],
   value: string,

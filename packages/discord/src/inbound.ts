@@ -278,11 +278,14 @@ export function botNameIn(account: unknown): string {
   return `@${data?.username ?? 'unknown'}`
 }
 
-/** Returns the posted message's id. Throws `ambiguous` without one, because the message may or may not have been posted. */
+/**
+ * Returns the `id` in a response. Throws `ambiguous` without one, because the call may have taken effect. `call` names it in
+ * the error.
+ */
 export function idIn(posted: unknown, call: string): string {
   const { data } = schema.safeParse(posted)
   if (data) return data.id
-  throw new PortError('ambiguous', `${call}: the response contains no message id.`)
+  throw new PortError('ambiguous', `${call}: the response contains no id.`)
 }
 
 /** Whether Discord began a new session. It replays no earlier events, unlike a resumed session (`RESUMED`). */

@@ -175,6 +175,7 @@ export function noticeBody(text: string, opener?: Button): Body {
 
 const buttonStyle = { primary: 1, secondary: 2 } as const
 
+/** Returns an action row with these buttons in one style. */
 function buttonRow(row: readonly Button[], style: number): Body {
   const components = row.map(({ label, data }) => ({ type: 2, style, label, custom_id: customIdOf(data) }))
   return { type: 1, components }

@@ -212,7 +212,7 @@ test.each([
 ])('simple spans %s are what marked reads', (_, links) => {
   fc.assert(
     fc.property(spans, fc.boolean(), (line, isInLink) => {
-      const simple = readSimpleSpans(line, { definitions: links, isInLink })
+      const simple = readSimpleSpans(line, links, isInLink)
       if (simple === undefined) return
       const lexer = new Lexer({ gfm: true })
       Object.assign(lexer.tokens.links, links)
@@ -246,16 +246,16 @@ test.each([
   ['a\nb', true],
   ['a  \nb', false],
 ])('%j has simple spans: %s', (line, expected) => {
-  expect(readSimpleSpans(line, { definitions, isInLink: false }) !== undefined).toBe(expected)
+  expect(readSimpleSpans(line, definitions, false) !== undefined).toBe(expected)
 })
 
 test('brackets are text without definitions', () => {
-  const tokens = readSimpleSpans('[c][d] [e', { definitions: noDefinitions, isInLink: false })
+  const tokens = readSimpleSpans('[c][d] [e', noDefinitions, false)
   expect(tokens).toMatchObject([{ type: 'text', raw: '[c][d] [e' }])
 })
 
 test('brackets are not read before all definitions are', () => {
-  expect(readSimpleSpans('[c]', { definitions: undefined, isInLink: false })).toBeUndefined()
+  expect(readSimpleSpans('[c]', undefined, false)).toBeUndefined()
 })
 
 test.each([

@@ -145,7 +145,7 @@ export function slackChannel(options: SlackChannelOptions): SlackChannel {
   }
 }
 
-/** Throws `invalid` unless the secret can be used. */
+/** Throws `invalid` unless the secret is usable and has at least 8 characters. */
 function requireSecret(signingSecret: string | undefined): void {
   const fault = secretFault(signingSecret, { minLength: 8 })
   if (fault === undefined) return
@@ -202,7 +202,8 @@ function slackWebhook(
 
   /**
    * Checks the signature. Then answers a challenge or a certificate check, or passes the body on. Resolves with 401 for a
-   * wrong signature, and 503 if the host did not take the body.
+   * wrong signature, 400 for an unreadable body, and 503 if the host did not take the body. Without a signature, only a
+   * certificate check gets 200.
    */
   async function answerRequest({ headers, body }: WebhookRequest): Promise<WebhookAnswer> {
     if (isUnsignedForm(headers)) {

@@ -70,7 +70,10 @@ async function createApi({ token, apiUrl }: SlackConfig, host: Pick<ChannelHost,
   })
 }
 
-/** Checks the app's token by requesting a socket's address, without opening it. Rejects with a `SlackError`. */
+/**
+ * Checks the app's token by requesting a socket's address, without opening it. Rejects with a `SlackError`. Does nothing
+ * without an `appToken`.
+ */
 async function checkSocket({ appToken, apiUrl }: SlackConfig, host: Pick<ChannelHost, 'secret'>): Promise<void> {
   if (!appToken) return
   const api = await createApi({ type: 'slack', token: appToken, apiUrl }, host)

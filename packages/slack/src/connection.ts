@@ -73,7 +73,10 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
   }
 }
 
-/** Returns the app's own account. Rejects with a `SlackError` if Slack refuses its token. */
+/**
+ * Resolves with the response of `auth.test`, which names the app's own account. Rejects with a `SlackError` if Slack refuses
+ * its token, or else with a `PortError`.
+ */
 export async function fetchAccount(api: SlackApi, clock: Clock): Promise<unknown> {
   try {
     return await callPlatform(() => api.apiCall('auth.test'), {
@@ -100,7 +103,8 @@ interface SlackDownload extends DownloadLimits {
 const cure = "Does the app have the scope files:read, and is it in the file's channel?"
 
 /**
- * Reads a file with the bot's token. Throws `too-long` above `maxBytes`, and `refused` for a file elsewhere.
+ * Downloads a file with the bot's token. A `ref` that is an id is looked up first. Throws `too-long` above `maxBytes`, and
+ * `refused` for a file that another service stores.
  * https://docs.slack.dev/reference/objects/file-object
  */
 async function download(file: InboundFile, options: SlackDownload): Promise<Uint8Array> {
@@ -122,7 +126,7 @@ async function download(file: InboundFile, options: SlackDownload): Promise<Uint
   }
 }
 
-/** Whether a URL may receive the token. */
+/** Whether a URL may receive the token: it is at one of Slack's own hosts, with https, or at the origin of `apiUrl`. */
 function isTrusted(url: string, apiUrl: string | undefined): boolean {
   const { protocol, hostname, origin } = new URL(url)
   if (apiUrl !== undefined && new URL(apiUrl).origin === origin) return true

@@ -141,7 +141,10 @@ const personalSubtypes: ReadonlySet<string | undefined> = new Set([
   'me_message',
 ])
 
-/** Reads an event callback. Returns undefined if it isn't one. */
+/**
+ * Reads an event callback. Returns undefined if it isn't one or lacks required fields. Event types that a channel ignores
+ * have nothing received.
+ */
 function readEvent(value: unknown): ParsedBody | undefined {
   const { data } = envelope.safeParse(value)
   if (!data) return undefined
@@ -201,6 +204,7 @@ function receivedIn(
   }
 }
 
+/** Returns a file as the host gets it. Its `ref` is its address, or its id if the event has no address. */
 function inboundFileOf({
   id,
   name,
@@ -217,6 +221,7 @@ function inboundFileOf({
   }
 }
 
+/** Returns a person with the display name, or else the real name or the id. */
 function actorOf(
   id: string,
   profile: { display_name?: string | undefined; real_name?: string | undefined } | undefined,
@@ -289,7 +294,7 @@ export function downloadUrlOf(response: unknown): string | undefined {
 
 const named = z.object({ user: z.string() })
 
-/** Returns the bot's name in a response of `auth.test`. */
+/** Returns the bot's name in a response of `auth.test`, with an `@`. `@unknown` if the response has none. */
 export function accountNameOf(response: unknown): string {
   const { data } = named.safeParse(response)
   return `@${data?.user ?? 'unknown'}`
@@ -338,7 +343,10 @@ const submitted = z.object({
   }),
 })
 
-/** Reads a control's action or a dialog's submission. Returns undefined if unreadable. */
+/**
+ * Reads a control's action or a dialog's submission. Returns undefined without a `type`, and for a submission that can't be
+ * read. Other interactions, and actions outside of a message, have nothing received.
+ */
 function readAction(value: unknown): ParsedBody | undefined {
   const { type } = typed.safeParse(value).data ?? {}
   if (type === 'view_submission') return readSubmission(value)

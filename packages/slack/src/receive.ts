@@ -9,7 +9,7 @@ import { fallbackLength, slackLimits } from './limits.ts'
 import { escapeAndClip } from './render.ts'
 import type { SlackRecipient } from './stream.ts'
 
-interface ReceiverSetup extends InboundOptions {
+interface ReceiverOptions extends InboundOptions {
   readonly api: SlackApi
   readonly texts: Texts
   readonly threads: Threads
@@ -25,6 +25,7 @@ export interface Receiver {
    * did not take it. Never rejects.
    */
   readonly receive: (body: unknown) => Promise<boolean>
+  /** Resolves when everything received so far is handled, at most `handleMs` each. */
   readonly settled: () => Promise<void>
 }
 
@@ -40,7 +41,7 @@ const toPortError = toPortErrors.chat
 type Opening = Extract<Received, { type: 'open' }>
 
 /** Passes each event to the host once, with a function that answers it. Opens the dialogs of forms itself. */
-export function createReceiver(options: ReceiverSetup): Receiver {
+export function createReceiver(options: ReceiverOptions): Receiver {
   const { api, onError, clock, timeoutMs, texts, threads, receivesAll, isOwnCommand } = options
   const { forms } = featuresOf(api)
   /** The hint for a form that was too long for its button and was lost with a restart. */
@@ -149,17 +150,20 @@ function threadFields({ id, thread }: Chat, messageId: string | undefined): Slac
   return { channel: id, ...(at !== undefined && { thread_ts: at }) }
 }
 
+/** Returns the text escaped for Slack's markup, cut to `fallbackLength`. */
 function toMessageText(text: string): string {
   return escapeAndClip(text, fallbackLength)
 }
 
 /** The threads in which the bot listens without a mention, and the last author in each. */
 interface Threads {
-  /** Call when the bot was mentioned in the thread, or posts there. */
+  /** Adds the thread, and keeps its author if it has one. Call it when the bot was mentioned in the thread, or posts there. */
   join(chat: Chat): void
+  /** Whether the thread was added, and is not among the oldest that were dropped. */
   has(chat: Chat): boolean
-  /** Records the last author in the thread. */
+  /** Records the last author in the thread, and adds the thread. */
   recordAuthor(chat: Chat, recipient: SlackRecipient): void
+  /** Returns the last author in the thread. Undefined if none is known. */
   recipientIn(chat: Chat): SlackRecipient | undefined
 }
 

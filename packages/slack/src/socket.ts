@@ -3,7 +3,7 @@ import { type InboundMonitor, networkCodeOf } from '@reply/sink/internal'
 import type { SlackEnvelope, SlackSocket } from './api.ts'
 import { responseOf, SlackError } from './error.ts'
 
-interface SocketSetup {
+interface SocketListenerOptions {
   readonly socket: SlackSocket
   /** Handles an envelope's body. Resolves with false if it must not be acknowledged. */
   readonly receiveBody: (body: unknown) => Promise<boolean>
@@ -13,7 +13,9 @@ interface SocketSetup {
 }
 
 export interface SocketListener {
+  /** Begins to listen and connects. Does nothing if it has started. */
   start(): void
+  /** Stops listening, and disconnects. A failure is reported. Does nothing if it has not started. */
   stop(): Promise<void>
 }
 
@@ -32,13 +34,18 @@ export const unauthorizedCodes: ReadonlySet<string> = new Set([
 ])
 
 /** Receives events over Socket Mode and acknowledges them. Reconnects, because the client is configured not to. */
-export function createSocketListener({ socket, receiveBody, onError, monitor, clock }: SocketSetup): SocketListener {
+export function createSocketListener({
+  socket,
+  receiveBody,
+  onError,
+  monitor,
+  clock,
+}: SocketListenerOptions): SocketListener {
   let isStarted = false
   let isWaiting = false
   let stopTimer = (): void => {}
   return { start, stop }
 
-  /** Begins to listen and connects. Does nothing if it has started. */
   function start(): void {
     if (isStarted) return
     isStarted = true
@@ -47,7 +54,6 @@ export function createSocketListener({ socket, receiveBody, onError, monitor, cl
     connect()
   }
 
-  /** Stops listening, and disconnects. Connects no more. */
   async function stop(): Promise<void> {
     if (!isStarted) return
     isStarted = false

@@ -176,7 +176,12 @@ type Activity = Pick<TypingOptions, 'doing' | 'signal'>
 
 /** The status that a thread shows while the agent works. */
 interface Status {
+  /**
+   * Sends the session status if `on` has changed, and then the status text, after all earlier calls. Skips the text if a newer
+   * call follows. Ignores failures.
+   */
   set(on: boolean, options: Activity): Promise<void>
+  /** What `set` was called with last. */
   readonly isOn: boolean
 }
 
@@ -199,7 +204,6 @@ export function createStatus(options: StatusTarget): Status {
     },
   }
 
-  /** Sends the status after earlier ones. Skips the text if a newer call follows. */
   async function set(on: boolean, { doing, signal }: Activity): Promise<void> {
     const isNew = on !== isOn
     isOn = on

@@ -80,7 +80,7 @@ export function telegramConnection(
   }
 }
 
-/** Returns the bot itself. Rejects with a `TelegramError` if Telegram refuses its token. */
+/** Resolves with the bot's own account. Rejects with a `TelegramError` if Telegram refuses its token, or else a `PortError`. */
 export async function fetchBot(
   api: Pick<TelegramBridgeApi, 'getMe'>,
   clock: Clock,
@@ -116,7 +116,7 @@ async function downloadPathOf(api: TelegramBridgeApi, { ref, name }: InboundFile
   )
 }
 
-/** Returns the Bot API's address, without a trailing slash. */
+/** Returns the Bot API's address, without trailing slashes. Default: Telegram's own. */
 export function apiRootOf(apiRoot: string = publicRoot): string {
   return apiRoot.replace(/\/+$/, '')
 }

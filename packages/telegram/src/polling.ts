@@ -7,7 +7,7 @@ import { rejectedTokenError, responseOf, TelegramError, toPortError, unreadableU
 import { updateIdOf, updateTypes } from './inbound.ts'
 import type { Receiver } from './receive.ts'
 
-interface PollingSetup {
+interface PollingOptions {
   readonly api: TelegramInboundApi
   readonly receiver: Pick<Receiver, 'read' | 'receive'>
   readonly onError: (error: TelegramError) => void
@@ -16,8 +16,9 @@ interface PollingSetup {
 }
 
 export interface Polling {
+  /** Begins to poll. Does nothing if it has begun. */
   start(): void
-  /** Resolves when the last update is handled and confirmed. */
+  /** Ends the current poll. Resolves when the last update is handled and confirmed. */
   stop(): Promise<void>
 }
 
@@ -37,7 +38,7 @@ const busyPollMs = 500
  * Fetches updates in batches. Starts them in order and handles them concurrently. Each poll confirms the updates before
  * the oldest one that is still being handled. Telegram resends the others, and does not wait for new ones then.
  */
-export function createPolling({ api, receiver, onError, monitor, clock }: PollingSetup): Polling {
+export function createPolling({ api, receiver, onError, monitor, clock }: PollingOptions): Polling {
   /** The updates that are not confirmed yet, by id. Telegram resends those that the host did not take. */
   const open = new Map<number, 'handling' | 'handled' | 'not-taken'>()
   const tasks = createOpenTasks()

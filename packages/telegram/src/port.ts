@@ -65,7 +65,7 @@ interface Senders<T> {
 
 const asHtml: TelegramFields = { parse_mode: 'HTML' }
 
-/** Platform adapter for one Telegram chat or topic. Never retries a call: the sink does. */
+/** Creates the platform adapter for one Telegram chat or topic. It never retries a call: the sink does. */
 export function createTelegramPort(
   options: TelegramPortOptions,
 ): ChannelPort & { readonly stream?: PreviewStream | undefined } {
@@ -87,6 +87,7 @@ export function createTelegramPort(
     },
   }
 
+  /** Whether messages are rich: neither the options nor the server's refusals speak against it. */
   function usesRich(): boolean {
     return rich && features.rich.isKnown()
   }
@@ -186,6 +187,7 @@ export function createTelegramPort(
     )
   }
 
+  /** Whether the server and the chat have drafts, as far as is known. */
   function canDraft(): boolean {
     return features.drafts.isKnown() && !features.draftless.has(String(chatId))
   }
@@ -216,8 +218,8 @@ export function createTelegramPort(
   }
 
   /**
-   * Sends in the best format that the server supports, and records a refusal of rich messages. `renderFor` measures in that
-   * same format.
+   * Sends in the best format that the server supports: rich, or else HTML. A plain bubble is sent without markup. If the
+   * server doesn't know rich messages, records that and sends HTML at once. `renderFor` measures in that same format.
    */
   async function sendInBestFormat<T>(
     verb: string,
@@ -295,7 +297,8 @@ const noMentions: MentionLine = { rich: '', html: '', plain: '', marks: {} }
 
 /**
  * Returns a line that mentions people by id, in each format, so that people without a username are notified too. Empty
- * without mentions. Telegram notifies only members of the group and people who wrote to the bot.
+ * without mentions. Leaves out ids that are not a person's. Telegram notifies only members of the group and people who wrote
+ * to the bot.
  * https://core.telegram.org/bots/api#formatting-options
  */
 function mentionLineOf({ mentions = [] }: Bubble): MentionLine {
@@ -381,6 +384,7 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
     return await attempt()
   }
 
+  /** Returns the supergroup's id if the group has moved, and otherwise the id from the options. */
   function currentChatId(): number | string {
     return moved.get(String(chatId)) ?? chatId
   }
@@ -391,6 +395,7 @@ function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingCha
     return ref
   }
 
+  /** Whether the message is in the chat as it is now. Always true until the group has moved. */
   function isInCurrentChat(id: string): boolean {
     return currentChatId() === chatId || newIds.has(id)
   }

@@ -7,7 +7,7 @@ import { type NameInText, type Received, toUpdate, type Update, withoutNames } f
 import { kindOf, noticeLength, telegramLimits, textLength } from './limits.ts'
 import { disableMentions } from './render.ts'
 
-export interface ReceiverSetup extends InboundOptions {
+export interface ReceiverOptions extends InboundOptions {
   readonly api: TelegramInboundApi
   readonly texts: Texts
   /** Called for a group that became a supergroup, before the first message there. */
@@ -22,6 +22,7 @@ export interface Receiver {
    * not take it. Never rejects.
    */
   readonly receive: (update: Update) => Promise<boolean>
+  /** Resolves when everything received so far is handled, at most `handleMs` each. */
   readonly settled: () => Promise<void>
 }
 
@@ -31,7 +32,7 @@ type ReceivedText = Extract<Received, { type: 'text' }>
 const pressMs = 10_000
 
 /** Passes each update to the host once, with a function that answers it. */
-export function createReceiver(options: ReceiverSetup): Receiver {
+export function createReceiver(options: ReceiverOptions): Receiver {
   const { api, texts } = options
   const { receive, answerFor, settled } = createInboundReceiver({
     ...options,
@@ -138,7 +139,7 @@ function botIdOf(api: object): string {
   return 'token' in api && typeof api.token === 'string' ? (api.token.split(':')[0] ?? '') : ''
 }
 
-type UsernameLookup = Pick<ReceiverSetup, 'api' | 'onError' | 'timeoutMs' | 'clock'>
+type UsernameLookup = Pick<ReceiverOptions, 'api' | 'onError' | 'timeoutMs' | 'clock'>
 
 /** Returns a function that resolves with the bot's name, without its `@`. Fetched once. Undefined while fetching fails. */
 function createUsernameLookup({ api, onError, timeoutMs, clock }: UsernameLookup): () => Promise<string | undefined> {

@@ -117,7 +117,7 @@ function lazyRich(source: string, length: number): Rendered {
   }
 }
 
-/** Returns the rich message's HTML. Flattened if it is nested too deeply. Empty if nothing in it would be visible. */
+/** Returns the rich message's HTML. Lists become lines if it is nested too deeply. Empty if nothing in it would be visible. */
 function visibleRichHtml(source: string): string {
   const written = renderMarkdown(source, richDialect).trim()
   const made = nestingDepth(written) <= richDepth ? written : renderMarkdown(source, flatDialect).trim()
@@ -129,7 +129,10 @@ function scaledToLength(blocks: number): number {
   return Math.ceil((blocks / richBlocks) * richLength)
 }
 
-/** Estimates the blocks of a source by its lines: items with their paragraphs, rows, headings and quotes. */
+/**
+ * Estimates the blocks of a source by its lines: two for each item, and one for each row and heading. Lines in a fence don't
+ * count.
+ */
 function estimateBlocks(source: string): number {
   let blocks = 0
   let fence: string | undefined
@@ -169,7 +172,8 @@ const richDialect: Dialect = {
   },
   blockquote: (content) => taggedContent('blockquote', content),
   richTable(table) {
-    if (table.header.length > richColumns) return taggedContent('pre', tableText({ ...table, ...bareCells(table) }))
+    if (table.header.length > richColumns)
+      return taggedContent('pre', tableText({ ...table, ...cellsWithoutTags(table) }))
     const rowOf = (tag: 'th' | 'td', cells: readonly string[]): string =>
       `<tr>${cells.map((cell, at) => `<${tag}${alignAttribute(table.align[at])}>${cell}</${tag}>`).join('')}</tr>`
     return `<table>${rowOf('th', table.header)}${table.rows.map((row) => rowOf('td', row)).join('')}</table>`
@@ -178,13 +182,14 @@ const richDialect: Dialect = {
   br: () => '<br>',
 }
 
-/** Returns the cells without their formats, still escaped. */
-function bareCells({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
-  const bare = (cells: readonly string[]): readonly string[] =>
+/** Returns the cells without tags, each in one line. A line break becomes a space, and the text stays escaped. */
+function cellsWithoutTags({ header, rows }: Table): Pick<Table, 'header' | 'rows'> {
+  const withoutTags = (cells: readonly string[]): readonly string[] =>
     cells.map((cell) => cell.replaceAll('<br>', ' ').replace(/<[^>]*>/g, ''))
-  return { header: bare(header), rows: rows.map(bare) }
+  return { header: withoutTags(header), rows: rows.map(withoutTags) }
 }
 
+/** Returns the attribute that aligns a cell, with a space before it. Empty without an alignment. */
 function alignAttribute(align: 'left' | 'right' | 'center' | null | undefined): string {
   return align ? ` align="${align}"` : ''
 }
@@ -257,6 +262,7 @@ function taggedContent(tag: string, content: string): string {
   return content === '' ? '' : `<${tag}>${content}</${tag}>`
 }
 
+/** Returns a link. The content must already be HTML, and the address is escaped. */
 function anchor(content: string, href: string): string {
   return `<a href="${escaped(href).replaceAll('"', '&quot;')}">${content}</a>`
 }
@@ -289,8 +295,8 @@ function countFormats(text: string): number {
 }
 
 /**
- * Returns the text with no more formats than Telegram takes. Further code blocks become text, and further links their text
- * and address.
+ * Returns the text with no more formats than Telegram takes. Further formats and code blocks become text. A further link
+ * becomes its text, followed by what `addressOf` returns for its address unless the text is the address.
  */
 function dropExcessFormats(text: string, addressOf: (href: string) => string): string {
   if (countFormats(text) <= mostEntities) return text

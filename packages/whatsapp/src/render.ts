@@ -106,12 +106,13 @@ function percentEncoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
-/** Changes each line outside of code blocks, except empty ones at the edges of a block or the content. */
+/** Returns the content with its lines changed, except those in code blocks, and empty ones beside a block or at an edge. */
 function changeLines(content: string, change: (line: string) => string): string {
   const chunks = content.split(codeBlocks)
   return chunks.map((chunk) => (chunk.startsWith(blockStart) ? chunk : changeChunk(chunk, change))).join('')
 }
 
+/** Changes each line of a text without code blocks, except an empty first or last one. */
 function changeChunk(chunk: string, change: (line: string) => string): string {
   const lines = chunk.split('\n')
   const isEdge = (at: number): boolean => at === 0 || at === lines.length - 1
@@ -224,6 +225,10 @@ function disableMarks(text: string, before = '', after = ''): string {
   })
 }
 
+/**
+ * Whether WhatsApp could read the sign as a mark, by the texts around it: `>` at the start of a line, `*` also as a bullet,
+ * and each sign that may open or close a mark.
+ */
 function couldBeMark(sign: string, before: string, after: string): boolean {
   const startsLine = before === '' || before.endsWith('\n')
   if (sign === '>') return startsLine

@@ -21,6 +21,7 @@ export interface Entry {
   readonly sent: boolean
 }
 
+/** Returns the entry for an ask that a person has not begun to answer. */
 export function emptyEntry(ask: Ask): Entry {
   return { requestID: ask.requestID, answers: [], input: '', sent: false }
 }
@@ -43,7 +44,11 @@ interface Pressed {
   readonly answer?: Answer
 }
 
-/** Handles one key. Returns the new entry and, when the ask is decided, the answer to send. */
+/**
+ * Handles one key. Returns the new entry and, when the ask is decided, the answer to send. Enter submits the input, or leaves
+ * a note if that isn't an answer. A second Escape rejects. Returns the same entry for keys that end or suspend the program,
+ * and once the answer was sent.
+ */
 export function press(entry: Entry, key: Key, asked: AskToAnswer): Pressed {
   const { ask, allowUnseen } = asked
   if (entry.sent) return { entry }
@@ -74,7 +79,7 @@ export function press(entry: Entry, key: Key, asked: AskToAnswer): Pressed {
   return { entry }
 }
 
-/** Lets the person try again after sending failed. */
+/** Returns the entry as not sent, with the note, so that the person can try again. */
 export function withSendFailure(entry: Entry, note: string): Entry {
   return { ...entry, sent: false, note }
 }
@@ -94,7 +99,7 @@ export function pickedOptions(ask: Ask, entry: Entry): readonly string[] {
   return read.type === 'answer' ? read.answers : []
 }
 
-/** Also clears the note. */
+/** Returns the entry with this input and without a note. */
 function withInput(entry: Entry, input: string): { entry: Entry } {
   return { entry: { ...entry, input, note: undefined } }
 }

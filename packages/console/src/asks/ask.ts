@@ -113,13 +113,13 @@ export function contentOf(ask: Ask): string {
   return content
 }
 
-/** Returns the first option of every question, or `once`, for a demo without a person. */
+/** Returns `once`, or the first option of every question ("yes" for one without options), for a demo without a person. */
 export function firstAnswer(ask: Ask): Answer {
   if (ask.type === 'permission') return { type: 'permission', reply: 'once' }
   return { type: 'answers', answers: ask.questions.map(({ options }) => [options[0]?.label ?? 'yes']) }
 }
 
-/** An ask in one line. */
+/** Returns an ask in one line: its questions, or what a permission would run. */
 export function summaryOf(ask: Ask): string {
   return ask.type === 'question' ? questionTitle(ask) : permissionTitle(ask)
 }
@@ -140,6 +140,7 @@ export function earlierTwinOf(ask: Ask, reply: Reply): Ask | undefined {
   return earlier.find((other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isEqualAsk(other, ask))
 }
 
+/** Returns the questions in one line. A blank one is replaced by its header. */
 function questionTitle(ask: QuestionAsk): string {
   return ask.questions.map(({ question, header }) => visibleLine(question) || visibleLine(header)).join(' · ')
 }

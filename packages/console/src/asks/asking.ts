@@ -22,12 +22,21 @@ export interface AskRows {
   readonly input: readonly Line[]
 }
 
+/** The asks of one reply, which are shown and answered one after another. */
 export interface Asking {
-  /** Switches to the oldest pending ask, and drops a closed one. */
+  /**
+   * Switches to the oldest pending ask whose answer isn't being sent, and drops a closed one. Queues for the keys while there
+   * is an ask to answer. New content of the ask empties the entry, except for a typed rejection.
+   */
   update(reply: Reply): void
+  /**
+   * Returns the rows of the current ask. Undefined without one. Without a keyboard or a client, they have no input. While
+   * another ask has the keys, one row says that this ask is next.
+   */
   lines(reply: Reply, width: number): AskRows | undefined
   /** Reports that the whole question with this key is on the screen or in its scrollback, so it can be answered. */
   offer(key: string): void
+  /** Forgets the current ask, and gives the keys back. */
   stop(): void
 }
 
@@ -91,7 +100,6 @@ export function createAsking(options: {
     return client?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
   }
 
-  /** Switches to the oldest pending ask whose answer isn't being sent. New content restarts the entry. */
   function update(reply: Reply): void {
     newest = reply
     const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
@@ -110,7 +118,7 @@ export function createAsking(options: {
     if (next !== undefined && client !== undefined) focus ??= keyboard?.focus({ onKey, onFocus: redraw })
   }
 
-  /** Changes with the current question and with the ask's content. */
+  /** Returns a key that changes with the current question and with the ask's content. */
   function screenKeyOf(ask: Ask, { answers }: Entry): string {
     return `ask:${ask.requestID}:full:${answers.length}:${changes}`
   }
@@ -146,6 +154,7 @@ export function createAsking(options: {
   }
 }
 
+/** Whether `other` is pending and not the same ask. */
 function isOtherPending(other: Ask, ask: Ask): boolean {
   return other.status === 'pending' && other.requestID !== ask.requestID
 }

@@ -26,7 +26,7 @@ export interface PanelView {
   readonly allowUnseen: boolean
 }
 
-/** The full ask, without the input row. */
+/** Returns the rows of the full ask, without the input. */
 export function askLines(ask: Ask, options: PanelView): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
@@ -88,6 +88,10 @@ function questionLines(ask: QuestionAsk, { width, reply, entry }: PanelView): re
   })
 }
 
+/**
+ * Returns the rows of a permission: its title, all details, why "always" is not offered, and the numbered answers. Marks the
+ * typed number. While the details are unknown, shows what the server sent.
+ */
 function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen }: PanelView): readonly Line[] {
   const title: Line = [
     span('! ', 'yellow', 'bold'),
@@ -114,6 +118,7 @@ function permissionLines(ask: PermissionAsk, { width, reply, entry, allowUnseen 
   ]
 }
 
+/** Returns what "always" would allow, in words: this command, an option by its name, or calls that fit patterns. */
 function alwaysScopeText(ask: PermissionAsk): string {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return 'this command again'
@@ -141,6 +146,7 @@ function unknownInputLines(ask: PermissionAsk, width: number): readonly Line[] {
   return [...asked, ...wrap(line(note, 'yellow'), width, line('  '))]
 }
 
+/** Returns the rows of a numbered option with its description, highlighted if it is marked. */
 function optionLines(
   option: { number: number; label: string; description: string; marked: boolean },
   width: number,
@@ -167,11 +173,12 @@ function askedByLine(ask: Ask, reply: Reply): Line {
   return name === '' ? [] : line(` · asked by ${name}`, 'dim')
 }
 
+/** Returns the rows indented by two columns, without the blank ones. */
 function indentRows(rows: readonly Line[]): readonly Line[] {
   return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
 }
 
-/** Shows only the last rows of a long input, where people type. */
+/** Returns the last three rows of the input, where people type. */
 function lastInputRows(input: Line, width: number): readonly Line[] {
   return wrap(input, width, [], line('    ')).slice(-3)
 }

@@ -8,7 +8,10 @@ export type Unattended = 'wait' | 'reject' | 'first'
 const FIRST_AFTER_MS = 1_000
 const UNANSWERABLE = 'This cannot be answered at the moment. Continue without it, or stop and say what you need.'
 
-/** Returns an observer that handles asks without a person, and notes it. `first` takes the first option after a second. */
+/**
+ * Returns an observer that handles asks without a person, once each, and notes it. `reject` rejects them, `first` takes the
+ * first option after a second, and `wait` does neither. Asks of another client's run are only noted.
+ */
 export function unattendedAskObserver(
   mode: Unattended,
   options: {
@@ -51,6 +54,7 @@ export function unattendedAskObserver(
     }
   }
 
+  /** Sends the first option of each question, or allows a permission once. */
   function sendFirstOption(ask: Ask): Promise<unknown> {
     const answer = firstAnswer(ask)
     if (answer.type === 'reject') return client.reject(ask, answer.message)

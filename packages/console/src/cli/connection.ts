@@ -21,7 +21,8 @@ export interface OpenHandlers extends Pick<ConnectOptions, 'onFrame'> {
 
 /**
  * Connects with the credentials of the URL or the environment, or starts an agent, and waits until the server has
- * answered. Calls `note` once for each failure that does not end the command.
+ * answered. Calls `note` once for each failure that does not end the command. Rejects with a `ReplyError` if connecting
+ * fails, and with `missing` for `via` without the package of the agents.
  */
 export async function openServer(
   options: ServerOptions,
@@ -32,7 +33,7 @@ export async function openServer(
   const reported = new Set<string>()
   // Failures are thrown while this is false, and dropped after `close`.
   let open = false
-  const notice = createConnectionNotice({ clock: io.clock, note, isShowing, missed })
+  const notice = createConnectionNotice(io.clock, note, isShowing, missed)
 
   /**
    * Passes a failure on to be noted. Drops failures before the connection is open, after `close`, and those that `onFailure`
@@ -104,15 +105,6 @@ async function loadAgents(): Promise<typeof import('@reply/agents')> {
   }
 }
 
-interface ConnectionNoticeSetup {
-  readonly clock: Clock
-  readonly note: (text: string) => void
-  /** Whether replies are shown. Each reports the outage itself. */
-  readonly isShowing: () => boolean
-  /** Describes the missed events, for the line about the reconnect. */
-  readonly missed: () => string
-}
-
 /** Reports a lost connection and its return if no shown reply does. */
 interface ConnectionNotice {
   /** For `onConnection` of `connect`. */
@@ -126,8 +118,16 @@ interface ConnectionNotice {
 /** How long a failed call waits for the stream to fail as well before it is reported, in ms. */
 const graceMs = 1000
 
-/** Reports outages, and holds back failed calls that an outage may explain. */
-export function createConnectionNotice({ clock, note, isShowing, missed }: ConnectionNoticeSetup): ConnectionNotice {
+/**
+ * Reports outages through `note`, and holds back failed calls that an outage may explain. While `isShowing()`, the shown
+ * replies report outages themselves. `missed` describes the missed events, for the line about the reconnect.
+ */
+export function createConnectionNotice(
+  clock: Clock,
+  note: (text: string) => void,
+  isShowing: () => boolean,
+  missed: () => string,
+): ConnectionNotice {
   /** Cancels the reports of failures that an outage may explain. */
   const waiting = new Set<() => void>()
   let outage: { readonly at: number; readonly isMine: boolean } | undefined
@@ -152,6 +152,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     if (!isShowing()) note(restored)
   }
 
+  /** Whether the failure is of type `unreachable` and the connection is lost. */
   function isExplainedByOutage({ type }: ReplyError): boolean {
     return outage !== undefined && type === 'unreachable'
   }
@@ -167,6 +168,7 @@ export function createConnectionNotice({ clock, note, isShowing, missed }: Conne
     waiting.add(cancel)
   }
 
+  /** Cancels the reports of failures that wait for `graceMs`. */
   function dropWaitingReports(): void {
     for (const cancel of waiting) cancel()
     waiting.clear()

@@ -14,6 +14,7 @@ export interface ExitHandlers {
 export interface EarlyExit {
   /** Resolves with the exit code when the command should end. */
   readonly code: Promise<number>
+  /** Stops listening. */
   stop(): void
 }
 

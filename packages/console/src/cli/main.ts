@@ -22,7 +22,9 @@ export async function main(args: readonly string[], terminal: Terminal & { reado
 async function runCommand(args: readonly string[], io: Terminal, clock: () => Promise<Clock>): Promise<number> {
   let code = 0
   const loadIO = async (): Promise<ProcessIO> => ({ ...io, clock: await clock() })
-  const program = createProgram({ io, loadIO, version: packageVersion(), exit: (value) => (code = value) })
+  const program = createProgram(io, loadIO, packageVersion(), (value) => {
+    code = value
+  })
   try {
     await program.parseAsync(args, { from: 'user' })
     return code

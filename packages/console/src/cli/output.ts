@@ -22,19 +22,27 @@ import type { ProcessIO } from './process-io.ts'
 
 /** Options of every command that shows replies. */
 export interface OutputOptions {
+  /** Writes only JSON lines to standard output, one for each settled reply. */
   readonly json?: boolean | undefined
+  /** Writes only JSON lines to standard output, one for each change. */
   readonly changes?: boolean | undefined
+  /** Shows the model's reasoning. */
   readonly reasoning?: boolean | undefined
+  /** Repaints nothing and uses no colour. */
   readonly plain?: boolean | undefined
   /** Offers to allow a permission even if the server doesn't send its input. */
   readonly allowUnseen?: boolean | undefined
 }
 
-export interface ShowOptions {
-  /** Show the prompt above the reply. */
+/** How a command shows its replies, besides what the user chose. */
+export interface CommandDisplay {
+  /** Whether to show the prompt above the reply. */
   readonly prompt: boolean
+  /** Where answers typed by a person go. Default: asks can't be answered here. */
   readonly client?: AskPort | undefined
+  /** The text at the end of the status line, until `setHint` is called. Default: none. */
   readonly hint?: string | undefined
+  /** Default: the command's clock. */
   readonly clock?: Clock | undefined
   /** Fields that each line of `--json` begins with. */
   readonly more?: Readonly<Record<string, unknown>> | undefined
@@ -50,15 +58,17 @@ export interface ReplyOutput {
   setHint(text: string): void
   /** Shows a note beside the replies, or on standard error if standard output carries JSON. */
   note(text: string): void
+  /** Returns the observers of a reply, which show it: a sink of its own, or with `--changes` a JSON line for each change. */
   observe(reply: Reply): readonly ReplyObserver[]
   /** Whether a reply is shown that has not settled. */
   isShowing(): boolean
-  /** Describes the text that open replies lack after an outage. */
+  /** Describes what open replies lack after an outage: nothing, or text that follows. Begins with a comma. */
   missedText(): string
-  /** Writes the line of `--json`. Called when the reply is complete. */
+  /** Writes the line of `--json`. Does nothing without that option. Call it when the reply is complete. */
   printJson(reply: Reply): void
   /** Resolves when everything that settled is written. */
   settled(): Promise<void>
+  /** Stops showing the replies, and gives the terminal back. */
   stop(): Promise<void>
 }
 
@@ -73,17 +83,18 @@ export function noteWriter(io: ProcessIO, options: OutputOptions): (text: string
 }
 
 /**
- * Creates the output of a command: a sink for each reply, or JSON lines. `options` are the user's, and `show` the command's.
+ * Creates the output of a command: a sink for each reply, or JSON lines. `options` are the user's, and `display` is the
+ * command's.
  */
-export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOptions): ReplyOutput {
+export function createOutput(io: ProcessIO, options: OutputOptions, display: CommandDisplay): ReplyOutput {
   const { stdin, stdout, env } = io
   const sinks = new Set<ConsoleSink>()
   const label = createLabels()
   const openReplies = new Map<string, Reply>()
-  let hint = show.hint ?? ''
+  let hint = display.hint ?? ''
   const isJson = isJsonOutput(options)
   const live = isRepainted(io, options)
-  const interactive = live && stdin.isTTY === true && show.client !== undefined
+  const interactive = live && stdin.isTTY === true && display.client !== undefined
 
   /** Creates a sink for one reply. It is kept until it has written everything. */
   function addSink(): ConsoleSink {
@@ -93,12 +104,12 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
       env,
       live,
       interactive,
-      clock: show.clock ?? io.clock,
+      clock: display.clock ?? io.clock,
       reasoning: options.reasoning === true,
-      prompt: show.prompt,
+      prompt: display.prompt,
       label,
       // Without a person here, the command handles asks.
-      ...(interactive && show.client !== undefined ? { client: show.client } : {}),
+      ...(interactive && display.client !== undefined ? { client: display.client } : {}),
       allowUnseen: options.allowUnseen === true,
       hint: () => hint,
     })
@@ -108,6 +119,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
     return sink
   }
 
+  /** Returns an observer that writes each change as a JSON line. */
   function changeLineWriter(): ReplyObserver {
     return observeAll(({ reply, ...change }) => void stdout.write(changeLine(change, reply)))
   }
@@ -128,7 +140,7 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
     isShowing: () => sinks.size > 0,
     missedText: () => ([...openReplies.values()].some(hasHole) ? TEXT_FOLLOWS : NOTHING_MISSED),
     printJson(reply) {
-      if (options.json === true) stdout.write(replyLine(reply, show.more))
+      if (options.json === true) stdout.write(replyLine(reply, display.more))
     },
     async settled() {
       await Promise.all([...sinks].map((sink) => sink.settled()))
@@ -139,27 +151,30 @@ export function createOutput(io: ProcessIO, options: OutputOptions, show: ShowOp
   }
 }
 
+/** Whether standard output carries JSON lines only. */
 function isJsonOutput({ json, changes }: OutputOptions): boolean {
   return json === true || changes === true
 }
 
+/** Whether standard output is a terminal that is repainted. False with `--plain` and for JSON lines. */
 function isRepainted({ stdout, env }: ProcessIO, options: OutputOptions): boolean {
   return !isJsonOutput(options) && options.plain !== true && isLive(stdout, env)
 }
 
-/** One line: the whole reply as JSON, with the fields of `more` first and its `text`, `answer` and `reasoning` last. */
+/** Returns the whole reply as a JSON line, with the fields of `more` first and its `text`, `answer` and `reasoning` last. */
 function replyLine(reply: Reply, more: Readonly<Record<string, unknown>> = {}): string {
   return jsonLine({ ...more, ...reply, text: textOf(reply), answer: answerOf(reply), reasoning: reasoningOf(reply) })
 }
 
 /**
- * One line per change, with its session. Kept small: without wire events, parts of messages and replies of children.
- * A text that only grew is its `delta`.
+ * Returns a change as a JSON line, with its session. Kept small: without wire events, parts of messages and replies of
+ * children. A text that only grew is its `delta`.
  */
 function changeLine(change: Change, reply: Reply): string {
   return jsonLine({ type: change.type, sessionID: reply.sessionID, ...shortChange(change) })
 }
 
+/** Returns the value as JSON in one line, without characters that a terminal may obey. */
 function jsonLine(value: unknown): string {
   return `${cleanJson(JSON.stringify(value))}\n`
 }
@@ -179,17 +194,17 @@ function shortChange(change: Change): Record<string, unknown> {
   return own
 }
 
-/** Without the wire event, and without a text that the change has as a delta. */
+/** Returns a part without the wire event, and without its text if the change has a delta. */
 function shortPart(part: Part, hasDelta: boolean): Record<string, unknown> {
   return { ...part, raw: undefined, ...(hasDelta ? { text: undefined } : {}) }
 }
 
-/** Without the parts and the wire events. */
+/** Returns a message without its parts and wire events. */
 function shortMessage({ parts: _, raw: __, error, ...message }: Message): Record<string, unknown> {
   return { ...message, error: error && { ...error, raw: undefined } }
 }
 
-/** With the session, phase and outcome instead of the reply. */
+/** Returns a child with its session, phase and outcome instead of its reply. */
 function shortChild({ reply, ...child }: Child): Record<string, unknown> {
   return { sessionID: reply.sessionID, ...child, phase: reply.phase, outcome: reply.outcome }
 }

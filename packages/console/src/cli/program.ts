@@ -9,14 +9,6 @@ import { ConsoleError } from './error.ts'
 import type { ProcessIO, Terminal } from './process-io.ts'
 import { DEFAULT_URL } from './server-url.ts'
 
-export interface ProgramSetup {
-  readonly io: Terminal
-  /** Loads the process's IO for a command. */
-  readonly loadIO: () => Promise<ProcessIO>
-  readonly version: string
-  readonly exit: (code: number) => void
-}
-
 const EXITS = `
 Examples:
   $ reply demo
@@ -35,8 +27,16 @@ Environment:
   OPENCODE_SERVER_PASSWORD, OPENCODE_SERVER_USERNAME   the credentials of OpenCode 1 (user: opencode), also with --url
   NO_COLOR, CI, TERM=dumb                              plain text, nothing repainted`
 
-/** Returns every command with its options and help. Throws a `CommanderError` instead of ending the process. */
-export function createProgram({ io, loadIO, version, exit }: ProgramSetup): Command {
+/**
+ * Returns every command with its options and help. `loadIO` is called by the chosen command, and `exit` with its exit code.
+ * Parsing throws a `CommanderError` instead of ending the process.
+ */
+export function createProgram(
+  io: Terminal,
+  loadIO: () => Promise<ProcessIO>,
+  version: string,
+  exit: (code: number) => void,
+): Command {
   const program = new Command('reply')
     .description('Show agents at work in your terminal: watch sessions, send prompts, record and replay.')
     .version(version)
@@ -206,6 +206,7 @@ export function createProgram({ io, loadIO, version, exit }: ProgramSetup): Comm
 
   return program
 
+  /** Adds a command with that name to the program, and returns it. */
   function addCommand(name: string): Command {
     const added = throwOnExit(new Command(name))
     throwOnExit(program).addCommand(added)
@@ -256,6 +257,7 @@ function withJsonOptions(command: Command): Command {
     .option('--changes', 'write only JSON lines to standard output, one for each change, without wire events')
 }
 
+/** Returns the help text with these command lines as examples. */
 function examplesText(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 }
@@ -271,6 +273,7 @@ function usageErrors<T>(parse: (text: string) => T): (text: string) => T {
   }
 }
 
+/** Parses `wait` or `reject`. Throws an error for the usage for anything else. */
 function parseAsks(text: string): 'wait' | 'reject' {
   if (text === 'wait' || text === 'reject') return text
   throw new InvalidArgumentError('Use wait or reject.')
@@ -278,7 +281,7 @@ function parseAsks(text: string): 'wait' | 'reject' {
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
 
-/** Parses `90s`, `5m`, `1h`, `500ms` or `90`. A bare number is seconds. Returns ms. */
+/** Parses `90s`, `5m`, `1h`, `500ms` or `90`. A bare number is seconds. Returns ms. Throws `usage` for 0 and anything else. */
 export function parseDuration(text: string): number {
   const [, value = '', unit = 's'] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? []
   const ms = value === '' ? 0 : Number(value) * (isUnit(unit) ? UNITS[unit] : 0)
@@ -286,7 +289,7 @@ export function parseDuration(text: string): number {
   throw new ConsoleError('usage', `"${text}" is not a duration. Use for example 90s, 5m or 1h.`)
 }
 
-/** Parses a factor above 0. */
+/** Parses a factor above 0, for example `10` or `10x`. Throws `usage` for anything else. */
 export function parseSpeed(text: string): number {
   const factor = Number(text.trim().replace(/x$/, ''))
   if (Number.isFinite(factor) && factor > 0) return factor
@@ -296,7 +299,7 @@ export function parseSpeed(text: string): number {
   )
 }
 
-/** Parses `provider/model`. The model's name may contain slashes. */
+/** Parses `provider/model`. The model's name may contain slashes. Throws `usage` for anything else. */
 export function parseModel(text: string): { providerID: string; modelID: string } {
   const slash = text.indexOf('/')
   if (slash > 0 && slash < text.length - 1) return { providerID: text.slice(0, slash), modelID: text.slice(slash + 1) }
@@ -313,7 +316,7 @@ function parseName(text: string): string {
   throw new ConsoleError('usage', `"${text}" is not a name. Use letters, digits, ".", "-" and "_".`)
 }
 
-/** Parses `9464`, which listens on this computer only, `0.0.0.0:9464` or `[::]:9464`. */
+/** Parses `9464`, which listens on this computer only, `0.0.0.0:9464` or `[::]:9464`. Throws `usage` for anything else. */
 export function parseListen(text: string): { host: string; port: number } {
   const [, host = '127.0.0.1', digits = ''] = /^(?:(\[[\da-f:.]+\]|[\w.-]+):)?(\d{1,5})$/i.exec(text.trim()) ?? []
   const port = Number(digits)

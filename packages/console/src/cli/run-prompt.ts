@@ -5,6 +5,7 @@ import { listenForExit } from './exit-signals.ts'
 import type { ReplyOutput } from './output.ts'
 import type { ProcessIO } from './process-io.ts'
 
+/** A prompt to send, and how to show its reply. */
 export interface PromptRun {
   readonly client: Pick<Client, 'prompt' | 'answer' | 'reject'>
   readonly output: ReplyOutput
@@ -25,7 +26,7 @@ const LEAVE_MS = 5_000
 /**
  * Sends one prompt and shows its reply to the end. The first Control-C aborts the reply on the server and still shows
  * how it ended. The second exits at once. SIGTERM, SIGHUP and a closed pipe abort it, then exit. A run that another
- * client started continues.
+ * client started continues. Resolves with the exit code of the outcome or the signal.
  */
 export async function runPrompt(run: PromptRun, io: ProcessIO): Promise<number> {
   const { client, output, request, timeoutMs, asks } = run

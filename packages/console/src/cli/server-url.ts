@@ -21,8 +21,9 @@ export interface ServerAddress {
 }
 
 /**
- * Returns the server's address. Credentials in the URL take precedence. The service's password is only sent to the service,
- * and the environment's to any other server.
+ * Returns the server's address: that of the option, else of `OPENCODE_URL`, else of OpenCode 2's service if it runs, else the
+ * default. Credentials in the URL take precedence. The service's password is only sent to the service, and the environment's
+ * to any other server.
  */
 export function addressOf({ url: option }: ServerOptions, env: Environment): ServerAddress {
   const service = managedService(env)
@@ -34,17 +35,18 @@ export function addressOf({ url: option }: ServerOptions, env: Environment): Ser
   return { url, ...(password && { password }), ...(username && { username }) }
 }
 
-/** The URL without its credentials. */
+/** Returns the server's URL without credentials. */
 export function shownUrl(options: ServerOptions, env: Environment): string {
   return addressOf(options, env).url.replace(/\/\/[^/\s@]+@/, '//')
 }
 
-/** Returns the passwords that no message may contain. */
+/** Returns the passwords that no message may contain. Those with fewer than three characters would remove ordinary text. */
 export function passwordsOf(env: Environment): readonly string[] {
   const all = [env.OPENCODE_PASSWORD, env.OPENCODE_SERVER_PASSWORD, managedService(env)?.password]
   return all.flatMap((password) => (password !== undefined && password.length >= 3 ? [password] : []))
 }
 
+/** Whether both URLs have the same origin. False if `a` isn't a URL. */
 function isSameServer(a: string, b: string): boolean {
   return URL.canParse(a) && new URL(a).origin === new URL(b).origin
 }

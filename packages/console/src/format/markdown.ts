@@ -48,7 +48,7 @@ function rawsOf(token: Token): readonly string[] {
   return [...raws, raw]
 }
 
-/** Markdown as terminal rows. Code is indented, never boxed, so that it can be copied. */
+/** Returns Markdown as terminal rows. Code is indented, never boxed, so that it can be copied. */
 export function markdown(source: string, width: number): readonly Line[] {
   return blockLines(lex(source), width, [])
 }
@@ -70,6 +70,7 @@ function endOfToken(source: string, start: number, raw: string): number {
   return end
 }
 
+/** Whether the UTF-16 unit there is white space. */
 function isSpaceAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(at))
@@ -93,6 +94,7 @@ function blockLines(tokens: NestedTokens, width: number, tones: readonly Tone[])
   return rows
 }
 
+/** Returns the rows of one block. Empty for white space. HTML and link definitions are shown as they are, dimmed. */
 function blockTokenLines(token: Token, width: number, tones: readonly Tone[]): readonly Line[] {
   switch (token.type) {
     case 'heading':
@@ -145,11 +147,13 @@ function headingTones(depth: number): readonly Tone[] {
   return ['bold']
 }
 
+/** Returns the rows of a block of code, below a row with its language if it has one. */
 function codeLines(token: TokenOf<'code'>, width: number): readonly Line[] {
   const label = token.lang === undefined || token.lang === '' ? [] : [clip(line(`  ${token.lang}`, 'dim'), width)]
   return [...label, ...wrap(line(token.text, 'cyan'), width, line('  '))]
 }
 
+/** Returns the rows of a list: each item after its number, its box or a bullet, and further rows indented. */
 function listLines(token: TokenOf<'list'>, width: number, tones: readonly Tone[]): readonly Line[] {
   const first = token.start === '' ? 1 : token.start
   const digits = String(first + token.items.length - 1).length
@@ -176,16 +180,19 @@ function withoutCheckbox(tokens: NestedTokens): NestedTokens {
   return knownTokens(tokens).filter((token) => token.type !== 'checkbox')
 }
 
+/** Returns each cell as one line, in bold for a header. */
 function cellLines(cells: TokenOf<'table'>['header'], header: boolean): readonly Line[] {
   return cells.map((cell) => inlineSpans(cell.tokens, header ? ['bold'] : []))
 }
 
+/** Returns the spans of a line's tokens. Each has the tones around it and those of its own format. */
 function inlineSpans(tokens: NestedTokens, tones: readonly Tone[]): Span[] {
   const known = knownTokens(tokens)
   const only = known.length === 1 ? known[0] : undefined
   return only ? inlineTokenSpans(only, tones) : known.flatMap((token) => inlineTokenSpans(token, tones))
 }
 
+/** Returns the spans of one token. `<br>` is a line feed, and other tags are shown dimmed. Empty for a checkbox. */
 function inlineTokenSpans(token: Token, tones: readonly Tone[]): Span[] {
   switch (token.type) {
     case 'strong':
@@ -227,7 +234,7 @@ function linkSpans(token: TokenOf<'link'>, tones: readonly Tone[]): Span[] {
   return [...text, span(` (${token.href})`, ...tones, 'dim')]
 }
 
-/** The address of a picture, unless it takes the place of its text. */
+/** Returns the address of a picture, dimmed. Empty if the address takes the place of its text. */
 function imageAddress({ text, href }: TokenOf<'image'>, tones: readonly Tone[]): Span[] {
   return text === '' || text === href ? [] : [span(` (${href})`, ...tones, 'dim')]
 }
@@ -241,6 +248,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&nbsp;': ' ',
 }
 
+/** Returns the text with the characters of the references in `ENTITIES`. Others stay as they are. */
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text
   return text.replace(/&(?:amp|lt|gt|quot|#39|nbsp);/g, (entity) => ENTITIES[entity] ?? entity)
@@ -275,6 +283,7 @@ function tableLines(table: Table, width: number): readonly Line[] {
   ]
 }
 
+/** Returns the width of the longest row of a cell that is only broken at its line feeds. */
 function longestRowWidth(cell: Line): number {
   return Math.max(0, ...wrap(cell, Number.POSITIVE_INFINITY).map(widthOf))
 }
@@ -304,6 +313,7 @@ function shareWidth(wanted: readonly number[], room: number): readonly number[] 
   return widths
 }
 
+/** Returns the rows of one table row. Each cell is wrapped to the width of its column. */
 function tableRowLines(cells: readonly Line[], table: Table, widths: readonly number[]): readonly Line[] {
   const columns = widths.map((width, column) => wrap(cells[column] ?? [], width))
   const height = Math.max(1, ...columns.map((rows) => rows.length))
@@ -315,6 +325,7 @@ function tableRowLines(cells: readonly Line[], table: Table, widths: readonly nu
   )
 }
 
+/** Returns the cell filled with spaces to the width, on the side that the alignment says. Default: on the right. */
 function padCell(cell: Line, width: number, align: Table['align'][number]): Line {
   const spare = Math.max(0, width - widthOf(cell))
   if (spare === 0) return cell

@@ -7,7 +7,7 @@ const MOST_LABELS = 500
 // OpenCode's placeholder until a model has found a title: "New session - 2026-01-31T12:00:00.000Z".
 const PLACEHOLDER = /^(?:New|Child) session - \d{4}-\d\d-\d\d/
 
-/** The label of a reply: its session's title, else the beginning of its prompt, else the session's id. */
+/** Returns the label of a reply: its session's title, else the beginning of its prompt, else the session's id. */
 export function labelOf({ title, prompt, sessionID }: Pick<Reply, 'title' | 'prompt' | 'sessionID'>): string {
   return givenTitle(title) ?? shortenedLine(prompt?.text ?? '') ?? cleanLine(sessionID)
 }
@@ -19,8 +19,8 @@ export function givenTitle(title: string | undefined): string | undefined {
 }
 
 /**
- * Returns a function that labels replies as `labelOf` does, with the end of the id added if several sessions have the same
- * label.
+ * Returns a function that labels replies as `labelOf` does, with the end of the id added if another of the newest 500 sessions
+ * has the same label.
  */
 export function createLabels(): (reply: Reply) => string {
   const labels = new Map<string, string>()

@@ -28,17 +28,17 @@ export function clean(text: string): string {
   return text.replace(BREAK, '\n').replace(SEQUENCE, '').replace(CONTROL, '')
 }
 
-/** `clean`, in one line: white space, breaks and tabs included, collapses to one space, and the ends are trimmed. */
+/** As `clean`, in one line: white space, breaks and tabs included, collapses to one space, and the ends are trimmed. */
 export function cleanLine(text: string): string {
   return clean(text).replace(/\s+/g, ' ').trim()
 }
 
-/** One line with control and invisible characters written out. Breaks and tabs become spaces. */
+/** Returns one line with control and invisible characters written out. Breaks and tabs become spaces. */
 export function visibleLine(text: string): string {
   return escapeInvisible(text).replace(/\s+/g, ' ').trim()
 }
 
-/** `visibleLine` for text that a person approves. See `escapeDeceptive`. */
+/** As `visibleLine`, for text that a person approves. See `escapeDeceptive`. */
 export function legibleLine(text: string): string {
   return escapeDeceptive(text).replace(/\s+/g, ' ').trim()
 }

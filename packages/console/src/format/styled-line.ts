@@ -31,7 +31,7 @@ export function span(text: string, ...tones: readonly Tone[]): Span {
   return { text: cleaned.includes('\t') ? cleaned.replaceAll('\t', '    ') : cleaned, tones }
 }
 
-/** A line of one span. */
+/** Returns a line of one span. */
 export function line(text: string, ...tones: readonly Tone[]): Line {
   return [span(text, ...tones)]
 }
@@ -43,7 +43,7 @@ export function widthOf(spans: Line): number {
   return width
 }
 
-/** The text without style. */
+/** Returns the text without style. Line feeds and tabs become spaces. */
 export function plain(spans: Line): string {
   return spans.map(({ text }) => cleanRow(text)).join('')
 }
@@ -65,6 +65,7 @@ export function ansi(spans: Line): string {
 /** The escapes before and after a text in these tones. */
 const escapes = new Map<string, readonly [string, string]>()
 
+/** Returns the text between the escapes of its tones. */
 function withEscapes(text: string, tones: readonly Tone[]): string {
   const key = tones.join()
   let around = escapes.get(key)
@@ -77,7 +78,7 @@ function withEscapes(text: string, tones: readonly Tone[]): string {
   return around[0] + text + around[1]
 }
 
-/** Cuts to the width, with an ellipsis in the last column. Never splits a character. */
+/** Cuts to the width, with an ellipsis in the last column. Never splits a character. Empty for a width below 1. */
 export function clip(spans: Line, width: number): Line {
   if (widthOf(spans) <= width) return spans
   const cells: Cell[] = []
@@ -90,7 +91,7 @@ export function clip(spans: Line, width: number): Line {
   return width < 1 ? [] : [...trimmedSpans(cells), { text: '…', tones: ['dim'] }]
 }
 
-/** Returns the row, cut to make room for an end that must be visible. If there is hardly any room, the end is dropped. */
+/** Returns the row, cut to make room for an end that must be visible. Drops the end if that leaves fewer than 10 columns. */
 export function fit(row: Line, end: Line, width: number): Line {
   const room = width - widthOf(end)
   return room < 10 ? clip(row, width) : [...clip(row, room), ...end]
@@ -167,6 +168,7 @@ interface Cell {
   readonly tones: readonly Tone[]
 }
 
+/** Returns the characters of a line with their widths and tones. */
 function cellsOf(spans: Line): Cell[] {
   const cells: Cell[] = []
   for (const { text, tones } of spans) {
@@ -177,6 +179,7 @@ function cellsOf(spans: Line): Cell[] {
   return cells
 }
 
+/** Returns the cells of each line, without the line feeds. */
 function splitAtLineFeeds(cells: readonly Cell[]): Cell[][] {
   const lines: Cell[][] = [[]]
   for (const cell of cells) {
@@ -224,6 +227,7 @@ function mergedSpans(cells: readonly Cell[]): Span[] {
   return spans
 }
 
+/** Returns the text without escape sequences, with spaces for line feeds and tabs. */
 function cleanRow(text: string): string {
   return clean(text).replace(/[\n\t]/g, ' ')
 }

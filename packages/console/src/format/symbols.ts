@@ -12,7 +12,7 @@ export const SYMBOLS = {
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const SPINNER_FRAME_MS = 80
 
-/** The mark of something that is running. */
+/** Returns the mark of something that is running, which changes with the time. */
 export function spinner(now: number): Span {
   return span(`${FRAMES[Math.floor(now / SPINNER_FRAME_MS) % FRAMES.length] ?? '⠋'} `, 'cyan')
 }

@@ -13,15 +13,19 @@ export interface Input extends Readable {
 /** Shares the keys. The first to request them has them until it leaves. */
 export interface Keyboard {
   /**
-   * Stops the terminal from echoing keys. Control-C calls `interrupt`. Returns a function that releases the keyboard.
+   * Stops the terminal from echoing keys. Control-C calls `interrupt`. Returns a function that releases the keyboard, which
+   * echoes again once all have.
    */
   enterRawMode(interrupt: () => void): () => void
   /** Queues for the keys. `onFocus` is called when it gets them. */
   focus(listener: { onKey: (key: Key) => void; onFocus: () => void }): Focus
 }
 
+/** A place in the queue for the keys. */
 export interface Focus {
+  /** Whether it is the first in the queue, which gets the keys. */
   hasKeys(): boolean
+  /** Leaves the queue. If it had the keys, the next one gets them and its `onFocus` is called. */
   leave(): void
 }
 
@@ -41,13 +45,13 @@ interface KeyListener {
   readonly onFocus: () => void
 }
 
-/** Creates the keyboard of a stream, which it reads only while someone is in raw mode. */
+/** Creates the keyboard of a stream, which it reads only in raw mode. */
 function createKeyboard(stdin: Input): Keyboard {
   const queue: KeyListener[] = []
   const holders = new Set<{ interrupt: () => void }>()
   let decoder = new StringDecoder('utf8')
 
-  /** Gives keys to the first listener in the queue, and Control-C to everyone in raw mode. */
+  /** Gives keys to the first listener in the queue, and calls every `interrupt` on Control-C. Drops keys without a listener. */
   function dispatchKeys(chunk: Buffer | string): void {
     const text = typeof chunk === 'string' ? chunk : decoder.write(chunk)
     for (const key of keysOf(text)) {

@@ -106,6 +106,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
   }
 }
 
+/** Returns the escape that moves the cursor up by this many rows. Empty for 0. */
 function cursorUp(rows: number): string {
   return rows > 0 ? `\u001b[${rows}A` : ''
 }
@@ -129,6 +130,7 @@ function tailOf(slots: readonly Slot[], rows: number): readonly Line[] {
   return tail
 }
 
+/** Returns the last `count` rows. Empty for 0 and less. */
 function lastRows<T>(rows: readonly T[], count: number): readonly T[] {
   return count <= 0 ? [] : rows.slice(-count)
 }

@@ -57,7 +57,7 @@ export interface Region {
 const screens = new WeakMap<Output, Surface>()
 const logs = new WeakMap<Output, Surface>()
 
-/** Returns one surface per stream: two would overwrite each other's tail. */
+/** Returns the stream's screen if `live`, or else its log. Two screens on one stream would overwrite each other's tail. */
 export function surfaceOf(stdout: Output, options: { live: boolean; env: Environment }): Surface {
   const known = (options.live ? screens : logs).get(stdout)
   if (known) return known
@@ -102,6 +102,7 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     failure ??= error.message
   })
 
+  /** Writes rows as text without style. Writes nothing for no rows. */
   function writePlain(rows: readonly Line[]): void {
     if (rows.length > 0) stdout.write(rows.map((row) => `${plain(row)}\n`).join(''))
   }

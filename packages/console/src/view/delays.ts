@@ -24,7 +24,9 @@ export interface Delay {
  * with the time at which it was seen.
  */
 export interface Delays {
+  /** Adds each new delay of this state, once: retries, a stalled model, a lost and a restored connection. */
   record(reply: Reply, now: number): void
+  /** Returns the delays so far. A reconnect is added once it is certain what was missed. */
   list(now: number): readonly Delay[]
   /** How long until the list changes without a new event, in ms. Absent if it won't. */
   msUntilChange(now: number): number | undefined
@@ -41,11 +43,11 @@ export function createDelays(): Delays {
   /** The connection is back, but it is not yet certain whether something was missed. */
   let reconnect: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
 
+  /** Adds the delay. Does nothing if its key is known. */
   function addOnce(delay: Delay): void {
     if (!delays.has(delay.key)) delays.set(delay.key, delay)
   }
 
-  /** Adds each delay once: retries, a stalled model, a lost and a restored connection. */
   function record(reply: Reply, now: number): void {
     const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
     const added = { tone: 'yellow', ahead: false, after } as const
@@ -70,7 +72,10 @@ export function createDelays(): Delays {
     if (reply.phase === 'settled') addRestored(reply.outcome === 'lost' ? '' : NOTHING_MISSED)
   }
 
-  /** Adds the pending note about the reconnect. With `ahead`, it doesn't wait for the text above it. */
+  /**
+   * Adds the pending note about the reconnect, with what was missed. Does nothing without one. With `ahead`, it doesn't wait
+   * for the text above it.
+   */
   function addRestored(missed: string, ahead = false): void {
     if (reconnect === undefined) return
     const text = `✓ connection restored after ${reconnect.lasted}${missed}`
@@ -78,7 +83,6 @@ export function createDelays(): Delays {
     reconnect = undefined
   }
 
-  /** Undefined if only an event can change the list. */
   function msUntilChange(now: number): number | undefined {
     return reconnect === undefined ? undefined : Math.max(0, reconnect.at + SURE_MS - now)
   }
@@ -102,7 +106,10 @@ export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Bl
   return live && !ahead ? note : { ...note, urgent: true }
 }
 
-/** These outcomes come from the server, so the connection was back even if the reply never saw `live`. */
+/**
+ * Whether the connection is back: it is `live`, or the outcome comes from the server, so that it was back even if the reply
+ * never saw `live`.
+ */
 function isReconnected({ connection, outcome }: Reply): boolean {
   return connection === 'live' || outcome === 'completed' || outcome === 'stopped'
 }

@@ -55,6 +55,7 @@ function statusLine(
   return fit(row, withSeparators(shown), width)
 }
 
+/** Returns the mark before the status: of a lost connection, of a pending ask, or else a spinner. */
 function statusMark(reply: Reply, now: number): Span {
   if (reply.connection === 'lost') return span('! ', 'red')
   return reply.phase === 'blocked' ? span('? ', 'yellow') : spinner(now)
@@ -68,16 +69,19 @@ function activityLine(reply: Reply, activity: string): Line {
   return line(count > 1 ? `Waiting for ${count} answers` : 'Waiting for an answer', 'yellow')
 }
 
+/** Returns the tone for how full the context is: red from 80 percent on, yellow from 60 on, dim below. */
 function contextTone(reply: Reply): 'red' | 'yellow' | 'dim' {
   const percent = contextPercent(reply) ?? 0
   if (percent >= 80) return 'red'
   return percent >= 60 ? 'yellow' : 'dim'
 }
 
+/** Returns the text dimmed. Empty for an undefined one. */
 function dimLine(text: string | undefined): Line {
   return text === undefined ? [] : line(text, 'dim')
 }
 
+/** Returns the facts in one line, with a ` · ` before each. */
 function withSeparators(facts: readonly Line[]): Line {
   return facts.flatMap((fact) => [span(' · ', 'dim'), ...fact])
 }

@@ -29,6 +29,7 @@ const marks: Readonly<Record<Ending['type'], readonly [Line[number], 'green' | '
   lost: [SYMBOLS.failed, 'red'],
 }
 
+/** Returns how the reply ended, with the reason or the time if there is one. */
 function endingText(ending: Ending, error: ReplyFailure | undefined): string {
   switch (ending.type) {
     case 'completed':
@@ -47,9 +48,9 @@ function endingText(ending: Ending, error: ReplyFailure | undefined): string {
   }
 }
 
-/** Returns why a reply failed, in one line. */
+/** Returns why a reply failed, in one line. Names the session if the server doesn't know it. */
 export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, error: ReplyFailure | undefined): string {
-  const unknown = unknownSessionID(error)
+  const unknown = unknownSessionOf(error)
   if (unknown !== undefined) return `no session ${unknown} on this server`
   return reason === undefined ? 'no reason given' : cleanLine(reason)
 }
@@ -63,7 +64,7 @@ function endingNotes(ending: Ending, error: ReplyFailure | undefined): readonly 
     case 'stopped':
       return ['Send another prompt to continue.']
     case 'failed':
-      if (unknownSessionID(error) !== undefined) return [sessionsCure]
+      if (unknownSessionOf(error) !== undefined) return [sessionsCure]
       return ending.cure ? [texts.cures[ending.cure]] : []
     case 'timed-out':
       return ['The run was aborted after too long without progress.']
@@ -78,13 +79,14 @@ function endingNotes(ending: Ending, error: ReplyFailure | undefined): readonly 
 
 export const sessionsCure = 'Run `opencode session list` in the project to see its sessions.'
 
-/** The id in a server's message about an unknown session. */
-export function sessionNotFound(message: string): string | undefined {
+/** Returns the session's id in a server's message that it doesn't know the session. Undefined for other messages. */
+export function unknownSessionIn(message: string): string | undefined {
   return /Session not found: (ses_\w+|\S+)/.exec(cleanLine(message))?.[1]
 }
 
-function unknownSessionID(error: ReplyFailure | undefined): string | undefined {
-  return error?.name === 'gone' ? sessionNotFound(error.message) : undefined
+/** Returns the session's id if a reply failed because the server doesn't know its session. Undefined for other failures. */
+function unknownSessionOf(error: ReplyFailure | undefined): string | undefined {
+  return error?.name === 'gone' ? unknownSessionIn(error.message) : undefined
 }
 
 /** Returns duration, steps, tokens, cost and context, each after a ` · `. Empty if none is known. */

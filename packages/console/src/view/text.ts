@@ -80,7 +80,7 @@ function textRows(type: 'text' | 'reasoning', source: string, { live, width }: T
     .map((row) => line(row))
 }
 
-/** Removes blank rows around the text, but keeps its indentation. */
+/** Returns the text without blank rows around it, but with its indentation. */
 function trimBlank(text: string): string {
   return text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
 }
@@ -140,11 +140,12 @@ function closedCells(row: string): string {
   return bars.length < 2 ? '' : row.slice(0, (bars.at(-1) ?? 0) + 1)
 }
 
+/** Returns the number of cells between the row's bars. */
 function cellCount(row: string): number {
   return Math.max(0, barsOf(row).length - 1)
 }
 
-/** The bars between cells. A bar after a backslash belongs to the text. */
+/** Returns the positions of the bars between cells. A bar after a backslash belongs to the text. */
 function barsOf(row: string): readonly number[] {
   return [...row.matchAll(/\\.|\|/g)].filter(([found]) => found === '|').map(({ index }) => index)
 }

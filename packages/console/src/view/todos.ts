@@ -2,7 +2,7 @@ import type { Todo } from '@reply/core'
 import { cleanLine } from '../format/sanitize.ts'
 import { clip, type Line, line, type Span, span } from '../format/styled-line.ts'
 
-/** The whole checklist, one row each. */
+/** Returns the whole checklist, one row for each item, cut to the width. */
 export function todoLines(todos: readonly Todo[], width: number): readonly Line[] {
   return todos.map((todo) => clip([checkbox(todo), todoSpan(todo)], width))
 }

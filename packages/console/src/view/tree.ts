@@ -59,7 +59,8 @@ export function strayAsks(reply: Reply, options: TreeView): readonly Block[] {
 }
 
 /**
- * Servers up to 1.2 report a child or an ask before the call that it belongs to, so its place is not known at first.
+ * Returns a function that makes a block not final until the reply has settled. Servers up to 1.2 report a child or an ask
+ * before the call that it belongs to, so its place is not known at first.
  */
 function unfinishedUntilSettled(reply: Reply): (block: Block) => Block {
   return (block) => (reply.phase === 'settled' ? block : { ...block, final: false })
@@ -167,20 +168,26 @@ function childTime(reply: Reply, now: number | undefined): readonly string[] {
   return reply.settledAt === undefined ? [] : [duration(reply.settledAt - reply.startedAt)]
 }
 
-/** Asking a sub-agent again starts another child in the same session. */
+/**
+ * Returns the key of a child: that of its call, or else of its session and prompt. Asking a sub-agent again starts another
+ * child in the same session.
+ */
 function childKey({ callID, reply }: Child): string {
   return `child:${callID ?? `${reply.sessionID}:${reply.promptIDs[0] ?? ''}`}`
 }
 
+/** Returns a sub-agent's name and its title, without the suffix that OpenCode adds to the title. */
 function childName(child: Child): Line {
   const title = (givenTitle(child.title) ?? '').replace(/ \(@\S+ subagent\)$/, '')
   return [span(visibleLine(child.agent ?? 'sub-agent'), 'bold'), ...(title === '' ? [] : [span(` ${title}`)])]
 }
 
+/** Returns a block of one row. */
 function rowBlock(key: string, final: boolean, line: Line): Block {
   return { key, final, gap: 'between', kind: 'row', lines: [line] }
 }
 
+/** Returns the block with its rows indented by two columns. */
 function indentedBlock(block: Block): Block {
   return { ...block, lines: block.lines.map((own) => [span('  '), ...own]) }
 }
@@ -199,6 +206,7 @@ function toolLine(part: ToolPart, options: { reply: Reply; now: number; width: n
   return Number.isFinite(width) ? fit(row, time, width) : [...row, ...time]
 }
 
+/** Returns the mark of a call's end. Undefined means that it succeeded. */
 function toolMark(end: ToolEnd | undefined): Span {
   switch (end?.type) {
     case undefined:
@@ -218,6 +226,7 @@ function toolMark(end: ToolEnd | undefined): Span {
 
 const longestReason = 300
 
+/** Returns how a call ended, with a ` · ` before it. The error of a failed call is cut to `longestReason`. */
 function toolEndText(end: ToolEnd): Line {
   switch (end.type) {
     case 'interrupted':

@@ -44,6 +44,7 @@ export function view(reply: Reply, options: ReplyView): readonly Block[] {
   return blocks.filter((block) => block.slice !== undefined || !shown.keys.has(block.key))
 }
 
+/** Returns the prompt and the names of its files. Empty unless `prompt` is set, and for a prompt with neither. */
 function promptBlocks(reply: Reply, { prompt, width }: ReplyView): readonly Block[] {
   const text = reply.prompt?.text.trim() ?? ''
   const files = reply.prompt?.files.map(visibleLine) ?? []
@@ -80,7 +81,10 @@ function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
   ]
 }
 
-/** Returns the blocks of a part. Empty for a hidden part, unless it was shown before. */
+/**
+ * Returns the blocks of a part: of a call, of a file's name, or of a text. Empty for reasoning unless `reasoning` is set, for
+ * other types, and for a hidden text unless it was shown before.
+ */
 function partBlocks(part: Part, reply: Reply, options: ReplyView): readonly Block[] {
   if (part.type === 'tool') return toolBlocks(part, reply, { ...options, root: reply })
   if (part.type === 'reasoning') return options.reasoning ? textBlocks(part, options) : []
@@ -102,6 +106,7 @@ function removedTextNotes(reply: Reply, shown: Committed): readonly Block[] {
     .map(([partID], index) => ({ ...retraction(partID, 'removed'), ...(index > 0 ? { lines: [] } : {}) }))
 }
 
+/** Returns a note about the compaction, with its size and duration if known. Empty unless it is done. */
 function compactionBlocks({ compaction }: Reply, { width }: ReplyView): readonly Block[] {
   if (compaction?.state !== 'done') return []
   const size = compaction.tokensBefore === undefined ? '' : ` · ${amount(compaction.tokensBefore)} tokens`
@@ -123,6 +128,7 @@ function todoBlocks(reply: Reply, { live, width, shown }: ReplyView): readonly B
   return [{ key, final: true, gap: 'always', kind: 'note', lines: todoLines(todos, width) }]
 }
 
+/** Returns the end of the reply. Empty until it has settled. */
 function outcomeBlocks(reply: Reply, { width }: ReplyView): readonly Block[] {
   const lines: readonly Line[] = outcomeLines(reply, width)
   if (lines.length === 0) return []

@@ -48,7 +48,7 @@ export interface AskMatch {
 }
 
 /** The chat and the reply whose asks are answered. */
-export interface AskContext {
+export interface AskFinderOptions {
   readonly texts: Texts
   readonly policy: Policy
   readonly chat: Chat
@@ -65,7 +65,11 @@ export interface AskContext {
   readonly onError: (error: SinkError) => void
 }
 
-/** Applies the input to the best match. If a text fits several asks, the result is an error. Undefined without a match. */
+/**
+ * Applies the input to the first ask that it is meant for, or else to the one that it fits, or else to the first that it
+ * doesn't fit. If it fits one ask and also fits or may fit another, applies it to none and returns an error. Undefined if
+ * there is no match, or none but `maybe`.
+ */
 export function takeBestMatch(found: readonly AskMatch[], texts: Texts): AskResult | undefined {
   const meant = found.find(({ type }) => type === 'meant')
   const first = found.find(({ type }) => type === 'fits')
@@ -76,26 +80,31 @@ export function takeBestMatch(found: readonly AskMatch[], texts: Texts): AskResu
 
 /** Finds the asks of one reply that an input may answer. */
 export interface AskFinder {
-  /** Resolves with the asks that the input may answer if the actor may. Empty for a token that is not one of the reply's. */
+  /**
+   * Waits for the ledger, then resolves with the asks that the input may answer, oldest first. A press, or a text that
+   * replies to an ask, from a person who may not answer it gives a match whose `take` returns an error. Empty for a token
+   * that is not one of the reply's, and for text that is conversation.
+   */
   findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]>
-  /** Records who is stopping the run, which closes the pending asks. The returned function undoes it. */
+  /**
+   * Shows who is stopping the run on the asks that are pending and not answered here, because the stop closes them. The
+   * returned function removes the name.
+   */
   stoppedBy(actor: Actor): () => void
 }
 
 /** Creates the finder of one reply. `options.reply` and `options.ledger` return their current states. */
-export function createAskFinder(options: AskContext): AskFinder {
+export function createAskFinder(options: AskFinderOptions): AskFinder {
   const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
   return { findAsks, stoppedBy }
 
-  /** Finds the asks that an input may answer, once the ledger is loaded. */
   async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     await loaded()
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
-  /** Shows the name on the asks that are pending now. The returned function removes it again. */
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
@@ -112,8 +121,9 @@ export function createAskFinder(options: AskContext): AskFinder {
   }
 
   /**
-   * Finds the ask whose token was pressed, at most one. Waits up to `confirmMs` for its message to be confirmed. A
-   * press in the wrong chat, on the wrong message or by the wrong person gets an error.
+   * Finds the ask whose token was pressed, at most one. Empty for an unknown token. Waits up to `confirmMs` for its message
+   * to be confirmed. A press in the wrong chat, on the wrong message, or of a pending ask by the wrong person, gets an
+   * error.
    */
   async function asksForPress(input: AskPress, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     const hash = secretHash(input.token)
@@ -157,7 +167,12 @@ export function createAskFinder(options: AskContext): AskFinder {
     return found.flatMap((one) => one ?? [])
   }
 
-  /** Returns how well a text fits an ask. Undefined if the text is conversation rather than an answer to it. */
+  /**
+   * Returns how well a text fits an ask. A reply to the ask is always `meant`, and gets an error if the ask is outdated or
+   * not shown yet, or if the actor may not answer. A reply to an unknown message gets an error if it would answer. Any other
+   * text is `fits`, `maybe` or `unfit`. In a group that is only for questions with known answerers, and a permission there
+   * refuses such an answer and says how to give it. Undefined if the text is conversation.
+   */
   async function matchOf(
     { type, ask }: Target,
     input: AskText,
@@ -198,6 +213,7 @@ export function createAskFinder(options: AskContext): AskFinder {
     return read.state.guard ? found : undefined
   }
 
+  /** Returns the error for an actor who may not answer. */
   function refusalTextFor(actor: Actor | undefined): string {
     return actor?.isAnonymous ? texts.anonymous : texts.notForYou
   }
@@ -209,8 +225,8 @@ export function createAskFinder(options: AskContext): AskFinder {
   }
 
   /**
-   * Reads the input for the ask as it is now. Undefined if the ask no longer exists, or if the button's message shows
-   * older content.
+   * Reads the input for the ask as it is now. An answer that is not offered here becomes an error. Undefined if the ask no
+   * longer exists, or if the button's message shows older content.
    */
   function readAsk({ requestID }: Ask, input: AskInput): ReadInput | undefined {
     const ask = reply()?.asks.find((one) => one.requestID === requestID)
@@ -242,8 +258,8 @@ export function createAskFinder(options: AskContext): AskFinder {
   }
 
   /**
-   * Whether the actor may answer the ask, or reject it where nothing can be allowed. A `mayAnswer` that fails is
-   * reported, and counts as no.
+   * Whether the actor may answer the ask, or reject it where nothing can be allowed. Never for an anonymous actor. Always for
+   * others if the ledger has no guard for the ask. A `mayAnswer` that fails is reported, and counts as no.
    */
   async function mayAnswerAsk(ask: Ask, actor: Actor | undefined): Promise<boolean> {
     const state = ledger().asks[ask.requestID]
@@ -276,8 +292,9 @@ export function createAskFinder(options: AskContext): AskFinder {
   }
 
   /**
-   * Records an answer or a pick, and reports the change. Only the first answer to the same content counts, so this must
-   * stay synchronous. Anything else is returned unchanged.
+   * Records an answer or a pick, reports the change, and returns the reading. Only the first answer to the same content
+   * counts, so this must stay synchronous. Later ones, and an ask that can't be read, give an error. Errors, forms and
+   * conversation are returned and change nothing.
    */
   function recordAnswer(read: ReadInput | undefined, before: Ask, actor: Actor | undefined): AskResult {
     if (!read) return errorResult(before, texts.alreadyResolved)
@@ -293,7 +310,10 @@ export function createAskFinder(options: AskContext): AskFinder {
     return { ...reading, ask, undo: () => undoAnswer(ask, state) }
   }
 
-  /** Makes the ask pending again. Restores the former name, because another person may have answered elsewhere. */
+  /**
+   * Makes the ask pending again and restores the former name, because another person may have answered elsewhere. Does
+   * nothing the second time.
+   */
   function undoAnswer({ requestID }: Ask, before: AskState): void {
     const state = ledger().asks[requestID]
     if (answered.delete(contentKey(requestID, before)) && state) onChange(requestID, { ...state, by: before.by })

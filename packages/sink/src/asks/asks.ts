@@ -97,7 +97,7 @@ function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskS
   return { answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
-/** Reads an input as an answer to an ask. A token must belong to one of the ask's messages. Pure. */
+/** Reads an input as an answer to an ask. An error if the ask is closed. A token must be of one of the ask's messages. Pure. */
 export function readAskInput(
   ask: Ask,
   input: AskInput,
@@ -108,7 +108,10 @@ export function readAskInput(
   return readQuestionInput(ask, input, { state, texts })
 }
 
-/** Whether the reading is one of the answers that the ask offers. False for a person's own text. */
+/**
+ * Whether the reading is an answer that the ask offers: any answer to a permission, or only listed options of the current
+ * question. False for a person's own text, forms and errors.
+ */
 export function isOffered(ask: Ask, reading: AskReading, { answers }: AskState): boolean {
   if (ask.type === 'permission') return reading.type === 'answer' || reading.type === 'reject'
   if (reading.type !== 'answer' && reading.type !== 'more') return false
@@ -117,7 +120,10 @@ export function isOffered(ask: Ask, reading: AskReading, { answers }: AskState):
   return (all[answers.length] ?? []).every((one) => options.some(({ label }) => label === one))
 }
 
-/** Reads a press or a text as an answer to a permission. An unknown button or an unclear text gives an error. */
+/**
+ * Reads a press or a text as an answer to a permission. An unknown button, an unclear text, and an "always" that is not
+ * offered give an error.
+ */
 function readPermissionInput(
   ask: PermissionAsk,
   input: AskInput,
@@ -149,7 +155,10 @@ function readPermissionInput(
   }
 }
 
-/** Reads a press, a form or a text as an answer to the current question. A button of an earlier question gives an error. */
+/**
+ * Reads a press, a form or a text as an answer to the current question. If several options may be picked, a press toggles one
+ * and the result is `more`. A press of "done" without a pick, and a button of an earlier question, give an error.
+ */
 function readQuestionInput(
   ask: QuestionAsk,
   input: AskInput,
@@ -199,7 +208,8 @@ function formStart(ask: QuestionAsk, token: string, { answers }: AskState): numb
 
 /**
  * Reads the values of a form. They replace answers that were given one by one in the meantime. If the form had no room
- * for all questions, its values are for the first ones, and the others are asked next.
+ * for all questions, its values are for the first ones, and the others are asked next. The first value that is missing or
+ * wrong gives an error that says what is expected. So does a form of a later question.
  */
 function readFormInput(
   ask: QuestionAsk,

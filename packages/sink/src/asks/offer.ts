@@ -60,7 +60,7 @@ export function whyNotAlways(ask: PermissionAsk, texts: Texts): string | undefin
   }
 }
 
-/** Returns the reply to a person who answers "always" where it is not offered. */
+/** Returns the reply to a person who answers "always" where it is not offered, with the reason if there is one. */
 export function alwaysRefusalText(ask: PermissionAsk, texts: Texts): string {
   const why = whyNotAlways(ask, texts)
   return why === undefined ? texts.alwaysNotOffered : `${why} ${texts.replyPermission(false)}`

@@ -31,8 +31,8 @@ export interface TargetFacts {
 }
 
 /**
- * Returns the asks that a text may answer, oldest first. Empty for commands, forwarded texts, replies to other
- * messages, and texts in another thread that reply to nothing. Pure.
+ * Returns the asks that a text may answer, oldest first. Empty for commands, forwarded texts and replies to other messages.
+ * Also for texts that reply to nothing, if they are in another thread or without a time. Pure.
  */
 export function targetsOf(input: AskText, { reply, ledger, chat }: TargetFacts): readonly Target[] {
   if (isCommand(input) || input.isForwarded || !isSameChat(chat, input.chat)) return []
@@ -107,7 +107,7 @@ function isWrittenAfter(wroteAt: number, shownAt: number): boolean {
   return Math.floor(wroteAt / 1000) >= Math.floor(shownAt / 1000)
 }
 
-/** Returns the key of the card that waits for the answer. */
+/** Returns the key of the card that waits for the answer: of the permission as it is now, or of the current question. */
 function waitingCardKey(ask: Ask, { answers }: AskState): string {
   return ask.type === 'permission' ? permissionCardKey(ask) : questionKey(ask.requestID, answers.length)
 }

@@ -13,8 +13,9 @@ const secretLength = 16
 export type SecretOf = (card: string) => string
 
 /**
- * Derives the secrets of cards from a random key. Ledgers hold only hashes of them, so a process with another key can't
- * make the tokens of buttons that are already posted: it recognizes them, and gives new ones to what it posts and edits.
+ * Returns a function that derives the secret of a card from a random key, always the same for the same card. Ledgers hold
+ * only hashes of secrets, so a process with another key can't make the tokens of buttons that are already posted: it
+ * recognizes them, and gives new ones to what it posts and edits.
  */
 export function cardSecrets(key: string): SecretOf {
   const known = new Map<string, string>()
@@ -26,12 +27,12 @@ export function cardSecrets(key: string): SecretOf {
   }
 }
 
-/** Returns the part of a token that can't be guessed. */
+/** Returns the part of a token that can't be guessed: all before the first dot, or the whole text without one. */
 export function secretIn(token: string): string {
   return token.split('.', 1)[0] ?? ''
 }
 
-/** Returns the part of a token after its secret, which says what the button does. */
+/** Returns the rest of a token from the dot after its secret on, which says what the button does. Empty without a dot. */
 export function actionIn(token: string): string {
   return token.slice(secretIn(token).length)
 }

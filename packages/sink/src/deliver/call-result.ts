@@ -22,7 +22,10 @@ import {
   withUnsureIntent,
 } from './transitions.ts'
 
-/** Records a call that the platform confirmed. Pure. */
+/**
+ * Records a call that the platform confirmed. A port that can't remove messages has emptied the message instead. Returns the
+ * same ledger for a preview, and for a post without a `ref`. Pure.
+ */
 export function withSuccess(
   ledger: Ledger,
   operation: Operation,
@@ -74,7 +77,7 @@ export function withFailure(ledger: Ledger, call: FailedCall): Ledger {
   }
 }
 
-/** Whether a refused operation is tried again once its growing text has changed. */
+/** Whether the operation was refused while its text grows. It is then tried again once the text has changed. */
 export function isRetriedWithMoreText(operation: Operation, { type }: PortError): operation is Post | Edit {
   if (type !== 'refused' || (operation.type !== 'post' && operation.type !== 'edit')) return false
   return operation.slot.isGrowing
@@ -243,8 +246,8 @@ function withOneMoreDoubtful(ledger: Ledger): Ledger {
 }
 
 /**
- * Records which messages are too old to edit, because platforms may accept such an edit without showing it. Returns the
- * same object if there are none.
+ * Records which messages are too old to edit, because platforms may accept such an edit without showing it. A status that is
+ * too old makes room for a new message. Returns the same object if there are none.
  */
 export function withExpired(
   ledger: Ledger,
@@ -261,7 +264,7 @@ export function withExpired(
 
 type Windows = Pick<Limits, 'editWindowMs' | 'growWindowMs'>
 
-/** Returns how long messages of this type are edited after their post, in ms. */
+/** Returns how long messages of this type are edited after their post, in ms. Infinity if the platform has no limit. */
 function editWindowOf(type: CardType, { editWindowMs = Number.POSITIVE_INFINITY, growWindowMs }: Windows): number {
   return type === 'ask' || growWindowMs === undefined ? editWindowMs : Math.min(editWindowMs, growWindowMs)
 }

@@ -57,6 +57,7 @@ export interface Chats {
 /** Idle chats are dropped only above this number. */
 const minChats = 256
 
+/** Creates the chats of a client, without any chat. */
 export function createChats(clock: Clock): Chats {
   const chats = new Map<string, ChatCalls>()
   let budgetMs = 0
@@ -117,7 +118,7 @@ export function createCalls(clock: Clock): CallsByKind {
   return { times: [], frozenUntil: 0, inFlight: 0, writers: createWriters(clock), kinds: new Map() }
 }
 
-/** Returns the calls that a kind counts with: its own if the platform counts it separately. */
+/** Returns the calls that a kind counts with: its own, created if needed, if the platform counts it separately. */
 export function callsOfKind(calls: CallsByKind, kind: CallKind, limits: Limits, clock: Clock): Calls {
   if (!limits.perKind?.[kind]) return calls
   const known = calls.kinds.get(kind) ?? createCalls(clock)
@@ -134,15 +135,19 @@ export function frozenUntil(calls: CallsByKind): number {
 interface Writers {
   /** Call it when text of the owner waits to be written. */
   startWriting(owner: object): void
-  /** Call it when no text waits any more. The owner still counts for `pauseMs`, because text arrives in pieces. */
+  /**
+   * Call it when no text waits any more. The owner still counts for `pauseMs`, because text arrives in pieces. Does nothing
+   * if it was not writing.
+   */
   pauseWriting(owner: object): void
-  /** Returns the number of writers, including the owner. */
+  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
   countWriters(owner: object): number
 }
 
 /** A writer that pauses for longer than this no longer counts, in ms. */
 const pauseMs = 3000
 
+/** Creates the writers of one budget, without any writer. */
 function createWriters(clock: Clock): Writers {
   const waiting = new Set<object>()
   /** When each writer paused, oldest first. */
@@ -154,12 +159,10 @@ function createWriters(clock: Clock): Writers {
     waiting.add(owner)
   }
 
-  /** Starts the time for which the owner still counts. Does nothing if it was not writing. */
   function pauseWriting(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }
 
-  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
   function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {

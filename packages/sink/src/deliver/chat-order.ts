@@ -21,9 +21,12 @@ const callMs = 500
  * Without buttons a chat shows only one permission at a time, because a "1" could otherwise answer the wrong one.
  */
 export interface ChatOrder {
-  /** Registers which permission of this reply waits, for the chat's other replies. */
+  /**
+   * Registers which permission of this reply waits, for the chat's other replies. Withdraws it if none waits. Permissions
+   * that can't be shown don't count. Does nothing on platforms with buttons.
+   */
   setExclusiveAsk(reply: Reply, ledger: Ledger): void
-  /** Whether another reply's permission has to be answered first. */
+  /** Whether another reply's permission has to be answered first. Never on platforms with buttons. */
   isBlockedByAsk(): boolean
   /** Notes which ask of this reply waits to be shown, for the methods below. */
   setWaitingAsk(ledger: Ledger, slots: readonly Slot[]): void
@@ -32,7 +35,7 @@ export interface ChatOrder {
    * while this reply is held back after a failed call.
    */
   setUrgent(due: readonly Operation[], isHeldBack: boolean): void
-  /** Whether the waiting ask has time for this many posts before it. */
+  /** Whether the waiting ask has time for this many posts before it. True if no ask waits. */
   hasTimeFor(posts: number): boolean
   /** Whether another reply's ask or final text precedes a call of this priority. */
   isBehind(priority: Priority): boolean

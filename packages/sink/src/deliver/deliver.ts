@@ -36,7 +36,7 @@ import { createTyping } from './typing.ts'
 const stopGraceMs = 5000
 
 /** Where and how one reply is shown. */
-export interface DeliveryContext extends AnswerRestrictions, Pick<LayoutOptions, 'mentions'> {
+export interface DelivererOptions extends AnswerRestrictions, Pick<LayoutOptions, 'mentions'> {
   readonly port: ChannelPort
   readonly render: Render
   readonly chat: Chat
@@ -67,7 +67,7 @@ export interface Deliverer extends AskFinder {
 }
 
 /** Creates the deliverer of one reply. It loads the ledger at the first `show`. */
-export function createDeliverer(options: DeliveryContext): Deliverer {
+export function createDeliverer(options: DelivererOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
   const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
@@ -126,8 +126,9 @@ export function createDeliverer(options: DeliveryContext): Deliverer {
   }
 
   /**
-   * Shows this reply instead of the former one. While operations wait for their time, a text that only grew starts no
-   * work.
+   * Shows this reply instead of the former one. Does nothing for the same object. The first reply loads the ledger and sets
+   * the reaction `seen`. A reply after `settled` has resolved makes a new promise. While operations wait for their time, a
+   * text that only grew starts no work.
    */
   function show(next: Reply): void {
     if (next === reply) return
@@ -274,7 +275,10 @@ export function createDeliverer(options: DeliveryContext): Deliverer {
     onError(new SinkError('chat-closed', `Chat ${chat.id} accepts no messages at the moment. ${cure}`))
   }
 
-  /** Sets the final reaction, and resolves `settled` with what the ledger records. */
+  /**
+   * Resolves `settled` with what the ledger records. Sets the reaction `done` if the run completed and its answer is
+   * delivered, and otherwise removes the reaction.
+   */
   function resolveSettled({ outcome }: Reply): void {
     const delivery = deliveryOf(ledger)
     const isWhole = !delivery.undelivered.some(({ card }) => isAwaited({ type: card }))
@@ -321,8 +325,8 @@ export function createDeliverer(options: DeliveryContext): Deliverer {
   }
 
   /**
-   * Writes the operation to the ledger, performs it, and writes the result. Resolves with whether it succeeded. Rejects
-   * only if another process took over.
+   * Writes the operation to the ledger, performs it, and writes the result. Resolves with whether it succeeded, which is
+   * false if the deliverer was stopped during the first write. Rejects only if another process took over.
    */
   async function performAndRecord(operation: Operation, call: CallKind): Promise<boolean> {
     ledger = { ...ledger, calls: ledger.calls + 1 }
@@ -355,7 +359,10 @@ export function createDeliverer(options: DeliveryContext): Deliverer {
     }
   }
 
-  /** Stops when another process shows the reply, because a call of this one would show it twice. Throws any other error. */
+  /**
+   * Stops when another process shows the reply, because a call of this one would show it twice, and resolves `settled` with
+   * the missing messages. Does nothing if it was stopped before. Throws any other error.
+   */
   function stopIfTakenOver(error: unknown): void {
     if (!isTakenOver(error)) throw error
     if (isStopped) return
@@ -389,7 +396,7 @@ export function createDeliverer(options: DeliveryContext): Deliverer {
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))
   }
 
-  /** Replaces the current ledger at once, and resolves when it has been written. */
+  /** Replaces the current ledger at once, and resolves when it has been written. Rejects only if another process took over. */
   async function storeLedger(next: Ledger): Promise<void> {
     ledger = next
     await storage.write(key, next)

@@ -14,6 +14,7 @@ export interface LateEdits {
   confirmReports(): void
   /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
   reportIfEdit(key: string, operation: Operation): Promise<void>
+  /** Stops listening. Does nothing if it doesn't listen. */
   stopListening(): void
 }
 
@@ -22,7 +23,10 @@ interface ReportedEdit {
   readonly resolve: () => void
 }
 
-/** Creates the reports of one reply. Calls `onArrived` when another process reports a late edit. */
+/**
+ * Creates the reports of one reply. Calls `onArrived` when another process reports a late edit. Without `late` nothing
+ * arrives and nothing is reported.
+ */
 export function createLateEdits(
   late: LateCalls | undefined,
   onArrived: () => void,

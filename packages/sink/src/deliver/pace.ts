@@ -63,11 +63,14 @@ export interface ChatPace {
    * a function that removes it.
    */
   onPosted(listener: () => boolean): () => void
-  /** Pauses all calls that the platform counts together with this kind, for example after a 429. */
+  /**
+   * Pauses all calls that the platform counts together with this kind, for example after a 429. Never shortens a pause. With
+   * scope `unknown`, pauses the whole client if another chat is paused, too. Default: a post.
+   */
   freeze(forMs: number, scope: LimitScope, kind?: CallKind): void
   /** Returns when the platform's pause ends, in ms since the epoch. A past time means that there is no pause. */
   pausedUntil(): number
-  /** Returns true for the first call with this topic in this process. For texts that a chat shows only once. */
+  /** Returns true for this process's first call with the topic in this chat. For texts that a chat shows only once. */
   claimTopic(topic: string): boolean
 }
 
@@ -248,7 +251,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
 
   /**
    * Returns when the owner may next write, in ms since the epoch. Spaces its share of the budget evenly. If other calls
-   * have used up more of the window, spaces what is left until the oldest call leaves the window.
+   * have used up more of the window, spaces what is left until the oldest call leaves the window. An owner that has never
+   * written may write at once.
    */
   function evenlySpacedAt(
     { calls: { times, writers }, budget }: CountedBudget,
@@ -287,8 +291,8 @@ function reserveOf(
 }
 
 /**
- * Makes a call. If it fails with a rate limit, all calls that the platform counts together with this kind are paused, in
- * the chat or for the client.
+ * Makes a call, and resolves or rejects as it does. If it fails with a rate limit, all calls that the platform counts
+ * together with this kind are paused, in the chat or for the client.
  */
 export async function callHeedingLimits<T>(pace: ChatPace, call: () => Promise<T>, kind?: CallKind): Promise<T> {
   try {
@@ -299,7 +303,7 @@ export async function callHeedingLimits<T>(pace: ChatPace, call: () => Promise<T
   }
 }
 
-/** Pauses the chat or the client if the error is a rate limit. */
+/** Pauses the chat or the client if the error is a `PortError` with `retryAfterMs`. Does nothing for other errors. */
 export function pauseIfRateLimited(pace: ChatPace, error: unknown, kind?: CallKind): void {
   if (!(error instanceof PortError) || error.retryAfterMs === undefined) return
   pace.freeze(error.retryAfterMs, error.scope, kind)

@@ -6,7 +6,7 @@ import { mayAllow } from '../ledger/guard.ts'
 import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
-import type { DeliveryContext } from './deliver.ts'
+import type { DelivererOptions } from './deliver.ts'
 import type { Native } from './streaming.ts'
 
 /** The messages that the chat should show. */
@@ -20,7 +20,7 @@ export type Painter = (reply: Reply, ledger: Ledger, now: number, isBlocked: boo
 /**
  * Returns a function that computes the messages of a reply for one chat. Its only state is when the newest activity began.
  */
-export function createPainter(options: DeliveryContext, secretOf: SecretOf, native: Native): Painter {
+export function createPainter(options: DelivererOptions, secretOf: SecretOf, native: Native): Painter {
   const { port, render, chat, policy, texts, label } = options
   const mode = modeOf(options)
   const edits = canEditIn(options)
@@ -60,13 +60,13 @@ export function createPainter(options: DeliveryContext, secretOf: SecretOf, nati
   }
 }
 
-/** Returns how text reaches the chat. */
-export function modeOf({ port, policy }: Pick<DeliveryContext, 'port' | 'policy'>): Mode {
+/** Returns how text reaches the chat. For the policies `edit` and `native`: `live` if messages can be edited, or `sealed`. */
+export function modeOf({ port, policy }: Pick<DelivererOptions, 'port' | 'policy'>): Mode {
   if (policy.delivery === 'final' || policy.delivery === 'append') return policy.delivery
   return port.edit && port.limits.edits ? 'live' : 'sealed'
 }
 
 /** Whether the sink edits messages of this chat. */
-export function canEditIn({ port, policy }: Pick<DeliveryContext, 'port' | 'policy'>): boolean {
+export function canEditIn({ port, policy }: Pick<DelivererOptions, 'port' | 'policy'>): boolean {
   return port.edit !== undefined && port.limits.edits && policy.delivery !== 'append'
 }

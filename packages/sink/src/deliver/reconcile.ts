@@ -188,12 +188,17 @@ function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileFacts): boolea
   return card.type === 'answer' && isSettled && isLast === true && !card.isSilent
 }
 
+/** Returns the priority of a slot's post. A status and the checklist are the least urgent, also when the reply has settled. */
 function postPriority({ card }: Slot, { isSettled }: ReconcileFacts): Priority {
   if (card.type === 'ask') return 'ask'
   if (card.type === 'status' || card.type === 'todos') return 'status'
   return isSettled ? 'final' : 'text'
 }
 
+/**
+ * Returns the priority of an edit. Edits of a settled reply are `final`, except those of asks. Before that, a change that is
+ * not in the text, for example of the status below it, is only a `status`.
+ */
 function editPriority(entry: ShownEntry, slot: Slot, { isSettled }: ReconcileFacts): Priority {
   if (slot.card.type === 'ask') return 'ask'
   if (slot.card.type === 'status' || slot.card.type === 'todos') return isSettled ? 'final' : 'status'

@@ -65,7 +65,10 @@ function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick
   return { reason: error.message, failure: error.type }
 }
 
-/** Returns when the last missing report is due, in ms since the epoch. Undefined if all reports have arrived. */
+/**
+ * Returns when the last missing report of a shown message is due, in ms since the epoch. Undefined if all have arrived, or
+ * if the platform's reports are not waited for.
+ */
 export function reportedBy({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
   const withinMs = reports?.withinMs() ?? 0
   if (!reports || withinMs === 0) return undefined

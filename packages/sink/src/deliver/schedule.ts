@@ -195,8 +195,12 @@ function writesGrowingText({ type, priority }: Operation): boolean {
 
 /** The timer of one reply. */
 interface Wake {
-  /** Wakes it at `time`, or as soon as one of the operations may be performed. Replaces the previous timer. */
+  /**
+   * Wakes it at `time`, or as soon as one of the operations may be performed. Replaces the previous timer. Without either,
+   * sets none.
+   */
   wakeAt(time: number | undefined, operations: readonly Operation[]): void
+  /** Removes the timer, if there is one. */
   stop(): void
 }
 

@@ -124,7 +124,7 @@ export function sentStateOf({ bubble: { text }, flow }: Slot, openedAt: number):
   return { openedAt, length: text.length, hash: hashOf(text), plan: flow?.plan }
 }
 
-/** Records the tasks that a stream has shown, so that they are not sent again. */
+/** Records the tasks that a stream has shown, so that they are not sent again. Returns the same ledger if there are none. */
 export function withReportedTasks(ledger: Ledger, { flow }: Slot): Ledger {
   if (!flow || flow.tasks.length === 0) return ledger
   return { ...ledger, reported: [...ledger.reported, ...flow.tasks.map(taskKey)] }

@@ -30,8 +30,8 @@ import { sentStateOf, withReportedTasks } from './streaming.ts'
  */
 
 /**
- * Records a post before it is made, so that a restart after a crash finds it. A post that was tried before keeps its
- * id, unless its text changed and can't be edited.
+ * Records a post before it is made, so that a restart after a crash finds it. Replaces the slot's former entry. A post that
+ * was tried before keeps its id, unless its text changed and can't be edited. Then the former try counts as doubtful.
  */
 export function withIntent(
   ledger: Ledger,
@@ -70,7 +70,8 @@ export function withIntent(
 
 /**
  * Records that the platform accepted the post. A stream is then open. If the platform has forgotten the key of an
- * earlier try (`keyMs`, see `Limits`), that try may have left a copy and counts as doubtful.
+ * earlier try (`keyMs`, see `Limits`), that try may have left a copy and counts as doubtful. Returns the same ledger
+ * without an intent of the slot.
  */
 export function withPosted(
   before: Ledger,
@@ -108,7 +109,10 @@ export function withEditStarted(ledger: Ledger, { entry, slot }: Edit): Ledger {
   return withChanged(ledger, entry, { ...entry, isUnsure: true, secretHashes: oldAndNewHashes(entry, slot) })
 }
 
-/** Records an accepted edit, or more text in a stream. Frees the slot's key if another message had it. */
+/**
+ * Records an accepted edit, or more text in a stream. Frees the slot's key if another message had it. After `end` it only
+ * records that the stream is closed with unknown content, so that an edit follows.
+ */
 export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   const { slot, entry, streamChange } = operation
   if (streamChange === 'end')

@@ -34,9 +34,10 @@ export interface AnswerOptions {
  * Sends a person's press or text to the server as the answer to an ask, and aborts the runs on the Stop button. Check
  * first whether the person may use the bot.
  *
- * Resolves with false for anything that you have to handle, for example another prompt, a command, a press of your own
- * button, or free text for an ask that was answered in the meantime. If an answer fails, the person gets a notice. The
- * call rejects if `beforeAnswer` does, and for a Stop with `not-stopped` if the server did not confirm the stop.
+ * Resolves with true if it handled the inbound. Resolves with false for anything that you have to handle, for example
+ * another prompt, a command, a press of your own button, a Stop while nothing runs, or free text for an ask that was
+ * answered in the meantime. If an answer fails, the person gets a notice. The call rejects if `beforeAnswer` does, and for
+ * a Stop with `not-stopped` if the server did not confirm the stop.
  */
 export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promise<boolean> {
   const { client, running } = options
@@ -74,8 +75,9 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   }
 
   /**
-   * Sends an answer or a rejection to the server. Returns the text for the person, or that the input is ordinary
-   * conversation. A failed call is undone. Rejects only if `beforeAnswer` does.
+   * Sends an answer or a rejection to the server. Resolves with the text for the person, which is absent if another pick or
+   * question follows, or with `isConversation` for ordinary conversation. Undoes an answer that failed. Rejects only if
+   * `beforeAnswer` does.
    */
   async function sendAnswerToServer(
     result: AskResult,

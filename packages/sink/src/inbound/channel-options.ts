@@ -64,7 +64,7 @@ interface BoundPlace extends SinkPlace {
 
 /**
  * Returns the place of a sink. For an inbound text, the answer replies to it. For any inbound, only its actor may
- * answer asks.
+ * answer asks, and none may if the actor is anonymous.
  */
 export function placeOf(at: SinkPlace | Inbound): BoundPlace {
   if (!('type' in at)) return { chat: at.chat, replyTo: at.replyTo }

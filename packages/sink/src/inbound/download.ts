@@ -37,7 +37,7 @@ export async function downloadFile(request: FileRequest): Promise<Uint8Array> {
 
 /**
  * Fetches the file. Throws `too-long` before it reads a body whose `content-length` is too large, and as soon as a body
- * exceeds `maxBytes`.
+ * exceeds `maxBytes`. Throws `gone` for a 404, `refused` for a redirect, and for another status the type of the status.
  */
 async function fetchBounded(
   { url, headers, what, platform, cure = '', maxBytes }: FileRequest,

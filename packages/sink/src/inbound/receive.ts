@@ -81,7 +81,7 @@ export interface InboundReceiver {
    * Resolves when the handler has finished or `handleMs` have passed. Never rejects. Returns undefined for a repeat, or
    * resolves with `repeat` if only the store knew the id. After `not-taken` the platform must deliver the inbound again.
    */
-  receive(id: string, make: () => Inbound | undefined | Promise<Inbound | undefined>): Promise<Received> | undefined
+  receive(id: string, make: InboundMaker): Promise<Received> | undefined
   /** Creates the `answer` of an inbound that has just arrived. */
   answerFor(about: InboundPlace, route: AnswerRoute): AnswerInbound
   /** Returns a function that reports an error of sending an answer. */
@@ -89,6 +89,9 @@ export interface InboundReceiver {
   /** Resolves when everything received so far is handled, at most `handleMs` each. */
   settled(): Promise<void>
 }
+
+/** Creates an inbound, or returns undefined if there is nothing to pass on. */
+type InboundMaker = () => Inbound | undefined | Promise<Inbound | undefined>
 
 /** The inbound that an answer belongs to. */
 export interface InboundPlace {
@@ -117,7 +120,7 @@ export function createInboundReceiver<Failure extends Error>(
    * Passes an inbound on to the host. Undefined for an id that is known. Adds the id before that, and removes it again after
    * `not-taken`.
    */
-  function receive(...[id, make]: Parameters<InboundReceiver['receive']>): ReturnType<InboundReceiver['receive']> {
+  function receive(id: string, make: InboundMaker): Promise<Received> | undefined {
     if (seen.has(id)) return undefined
     const added = seen.add(id)
     const result = added
@@ -132,7 +135,7 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /** Passes an inbound on to the host. Resolves with `handled` after `handleMs`, even if the host has not finished. */
-  async function passOnWithinTime(make: Parameters<InboundReceiver['receive']>[1]): Promise<Received> {
+  async function passOnWithinTime(make: InboundMaker): Promise<Received> {
     const begun = await waitForHandler(startHandling(make))
     return (await begun?.ended) ?? 'handled'
   }
@@ -142,7 +145,7 @@ export function createInboundReceiver<Failure extends Error>(
    * don't wait for earlier texts, because a handler may be waiting for them.
    */
   async function startHandling(
-    make: Parameters<InboundReceiver['receive']>[1],
+    make: InboundMaker,
   ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
     const inbound = await make()
     if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return undefined
@@ -151,8 +154,8 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /**
-   * Calls `onInbound` and reports its error. Answers a press without text after `pressMs`, and at the latest when the
-   * host has finished.
+   * Calls `onInbound` and reports its error, which counts as handled. Answers a press of an ask without text after `pressMs`,
+   * and at the latest when the host has finished. A `NotTakenError` is neither reported nor answered.
    */
   async function callHost(inbound: Inbound): Promise<Received> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}

@@ -16,13 +16,16 @@ export type InboundStatus =
 
 /** Keeps track of a channel's connection, and of how long to wait before the next try. */
 export interface InboundMonitor {
-  /** Call it when the platform responds, for example to a poll or with the first frame of a socket. */
+  /** Call it when the platform responds, for example to a poll or with the first frame of a socket. Reports `receiving`. */
   succeeded(): void
-  /** Call it when an attempt fails or a connection ends. Returns how long to wait before the next attempt, in ms. */
+  /**
+   * Call it when an attempt fails or a connection ends. Returns how long to wait before the next attempt, in ms. Reports
+   * `disconnected` once attempts have failed for a minute.
+   */
   failed(error: Error): number
   /**
    * Call it when the platform refuses the channel, so that a person has to act. Returns how long to wait before the next
-   * attempt, in ms.
+   * attempt, in ms. Reports `disconnected` at once.
    */
   refused(error: Error): number
 }

@@ -55,9 +55,12 @@ export interface Webhook {
   refuse(head: WebhookHead): WebhookAnswer | undefined
   /** Resolves with the response to a request, also for one to refuse or one that is too large. */
   take(request: WebhookRequest): Promise<WebhookAnswer>
-  /** A `node:http` request listener. */
+  /** A `node:http` request listener. Closes the connection without a response if the client disconnects or `take` fails. */
   listener(request: IncomingMessage, response: ServerResponse): void
-  /** For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the client disconnects. */
+  /**
+   * For frameworks with web requests, for example Hono, Next, Bun and Deno. Rejects if the client disconnects or `take`
+   * fails.
+   */
   fetch(request: Request): Promise<Response>
 }
 

@@ -53,7 +53,7 @@ interface HeadWithFile {
   readonly file?: Attachment | undefined
 }
 
-/** Returns the length to reserve for the foot, at most half of a message. */
+/** Returns the length to reserve for the foot: `footLength`, but at most half of a message. */
 export function reservedFootLength(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
@@ -74,7 +74,10 @@ function fileTextOf(detail: Block): string {
   return detail.format === 'note' || detail.label === '' ? detail.text : `${detail.label}\n\n${detail.text}`
 }
 
-/** Returns the pages. Undefined if there are too many, or if a detail doesn't fit at all. */
+/**
+ * Returns the pages: the head, the details in order, and below them the notes. A page of their own if the last one has no
+ * room for the notes and the buttons. Undefined if there are too many pages, or if a detail doesn't fit at all.
+ */
 function cutIntoPages(
   head: string,
   details: readonly Block[],

@@ -18,7 +18,10 @@ export function askSlots(card: AskCard, options: LayoutOptions): readonly Slot[]
   return withMentionedPeople(slots, card, options)
 }
 
-/** Adds the people to notify to the first message of a pending ask. Later questions follow an answer and mention no one. */
+/**
+ * Adds the people to notify to the first message of a pending ask that is not a file. Leaves out anonymous actors. Later
+ * questions follow an answer and mention no one. Returns the same slots if there is no one to notify.
+ */
 function withMentionedPeople(slots: readonly Slot[], card: AskCard, { mentions }: LayoutOptions): readonly Slot[] {
   const isFirstOfAsk = card.content !== undefined || card.key === questionKey(requestIDOf(card.key) ?? '', 0)
   if (!mentions || !card.isPending || !isFirstOfAsk) return slots
@@ -139,6 +142,7 @@ function isPosted(own: readonly Entry[], key: string): boolean {
   return own.some((entry) => entry.key === key && isThere(entry))
 }
 
+/** Returns the maximum length of a message of the ask, less after the platform refused one as too long. */
 function maxLengthOf({ key }: AskCard, { limits, ledger }: LayoutOptions): number {
   return Math.min(limits.maxLength, ledger.caps[key]?.most ?? limits.maxLength)
 }

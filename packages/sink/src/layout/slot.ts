@@ -77,7 +77,7 @@ export function withFooter(slot: Slot, status: Card, options: LayoutOptions): Sl
   return { ...slot, bubble, whole: hashOf(bubble.text) }
 }
 
-/** Whether the message may be too old to remove a status from it again. */
+/** Whether the message may be too old to remove a status from it again. False before it is posted. */
 function isTooOldForStatus({ key }: Slot, { ledger, limits, now = 0 }: LayoutOptions): boolean {
   const posted = entryAt(ledger, key)
   const windowMs = limits.growWindowMs ?? limits.editWindowMs ?? Number.POSITIVE_INFINITY
@@ -166,7 +166,7 @@ function shortened(source: string, most: number, render: Render): string {
   return `${(slice?.source ?? '').trimEnd()}\n…`
 }
 
-/** Returns the card's line in the platform's small style. */
+/** Returns the card's line in the platform's small style, or in italics if it has none. */
 export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
   const line = escapedLine(source)
   return limits.small?.(line) ?? `*${line}*`

@@ -148,7 +148,7 @@ export interface Piece {
   readonly upTo: string
 }
 
-/** Whether the message is, was or may be on the screen. */
+/** Whether the message is, was or may be on the screen. False while its post still has no result. */
 export function isThere({ state }: Entry): boolean {
   return state !== 'failed' && state !== 'intent'
 }

@@ -79,7 +79,7 @@ export function askMessageKey(card: string, index: number): string {
   return index === 0 ? card : `${card}#${index}`
 }
 
-/** Returns the index of the message within its card, from 0. */
+/** Returns the index of the message within its card, from 0. A key without an index has 0. */
 export function messageIndex(key: string): number {
   return Number(/#(\d+)$/.exec(key)?.[1] ?? 0)
 }

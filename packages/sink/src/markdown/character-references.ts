@@ -7,7 +7,10 @@ const namedReferences: Readonly<Record<string, string>> = {
   nbsp: '\u00a0',
 }
 
-/** Decodes character references, for example `&amp;`, and removes white space around line feeds. */
+/**
+ * Decodes numeric character references and the most frequent names, for example `&amp;`. Other names stay as they are. Also
+ * removes spaces and tabs around line feeds.
+ */
 export function decodeReferences(raw: string): string {
   const text = /[ \t]\n|\n[ \t]/.test(raw) ? raw.replace(/[ \t]*\n[ \t]*/g, '\n') : raw
   if (!text.includes('&')) return text

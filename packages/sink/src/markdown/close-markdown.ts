@@ -142,7 +142,10 @@ function withClosedCode(source: string, run: string): string {
   return source.slice(0, end) + run
 }
 
-/** Closes the mark if it is open, with all marks inside it, or else opens it if it can begin emphasis. */
+/**
+ * Closes the mark if it is open, with all marks inside it, or else opens it if it can begin emphasis. Mutates `open`. Of
+ * tildes, only a pair is a mark.
+ */
 function updateOpenMarks(open: string[], run: string, before: string, after: string): void {
   if (run.startsWith('~') && run.length !== 2) return
   const follows = before !== '' && !/\s/.test(before)

@@ -83,7 +83,10 @@ interface Inside {
   readonly link: boolean
 }
 
-/** Writes Markdown in a platform's dialect. Blank lines between blocks are kept. Never throws. */
+/**
+ * Writes Markdown in a platform's dialect. Keeps one blank line where blocks have some between them. A text that is nested
+ * too deep is written without markup. Throws only what the dialect throws.
+ */
 export function renderMarkdown(source: string, dialect: Dialect): string {
   try {
     return writeBlocks(lex(source), { dialect, lists: 0, quotes: 0, link: false }, writeCachedBlock)
@@ -130,6 +133,10 @@ function writeBlocks(tokens: readonly Token[], inside: Inside, write = writeBloc
   return all
 }
 
+/**
+ * Writes a block. A table is code if the dialect has no tables, and a link definition is shown as text. Empty for white
+ * space.
+ */
 function writeBlock(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {
@@ -228,6 +235,10 @@ function writeSpans(tokens: readonly Token[], inside: Inside): string {
   return all
 }
 
+/**
+ * Writes a span. Shows the address of a link or image beside its text if the text names another address, and only as text
+ * if it must not be opened. In a link, an image is its alternative text. `<br>` is a line break, and other tags are text.
+ */
 function writeSpan(token: Token, inside: Inside): string {
   const { dialect } = inside
   switch (token.type) {

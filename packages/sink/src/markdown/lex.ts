@@ -39,10 +39,12 @@ export function lex(source: string): readonly Token[] {
 const chunkCache = createTextCache<readonly Token[]>(mostCached)
 const pieceCache = createTextCache<readonly Token[]>(mostCached)
 
+/** Returns the tokens of a chunk from the cache, or else reads it: in pieces if it is longer than `longBlock`. */
 function cachedTokens(chunk: string): readonly Token[] {
   return chunkCache.get(chunk, chunk.length > longBlock ? readInPieces : readMarkdown)
 }
 
+/** Reads a long chunk in pieces. Takes pieces that were read before from the cache. */
 function readInPieces(chunk: string): readonly Token[] {
   return readLongBlock(chunk, (piece) => pieceCache.get(piece, readMarkdown))
 }

@@ -128,6 +128,7 @@ function itemReopening(text: string, blank: number, containers: readonly Contain
   return { prefix, skip: blank + columns }
 }
 
+/** Returns the container of an item with this source. `number` is its number in a numbered list. */
 function itemContainer(raw: string, number: number | undefined): Container {
   const [lead = '', mark = '-', space = ''] = /^ {0,3}([-*+]|\d{1,9}[.)])([ \t]*)/.exec(raw) ?? []
   const width = space.length === 0 || space.length > 4 ? lead.length - space.length + 1 : lead.length

@@ -33,6 +33,7 @@ export function tableText({ header, rows, align }: Table): string {
   return [...lines.slice(0, 1), rule, ...lines.slice(1)].join('\n')
 }
 
+/** Returns the width of the column's longest cell, at most `widestColumn`. */
 function columnWidth(rows: Table['rows'], column: number): number {
   const widest = rows.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0)
   return Math.min(widestColumn, widest)

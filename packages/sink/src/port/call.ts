@@ -22,7 +22,8 @@ export interface CallOptions {
 
 /**
  * Makes one call to a platform. Rejects with a `PortError`. At the deadline and when the signal aborts, its type is
- * `ambiguous`, even if the client can't abort the call. Makes no call if the signal has already aborted.
+ * `ambiguous`, even if the client can't abort the call. If the signal has already aborted, makes no call and rejects with
+ * `unreachable`.
  */
 export async function callPlatform<T>(
   make: (signal: AbortSignal) => Promise<T>,
@@ -57,8 +58,9 @@ export async function callPlatform<T>(
 const unanswered: ReadonlySet<PortErrorType> = new Set(['ambiguous', 'unreachable', 'rate-limited'])
 
 /**
- * Implements `ChannelPort.lookUp` for platforms that can't tell whether a post is there. Resolves with `unknown` when
- * the platform responds to the call, even with a refusal, and rejects while it doesn't.
+ * Implements `ChannelPort.lookUp` for platforms that can't tell whether a post is there. `probe` is any call to the
+ * platform. Resolves with `unknown` when the platform responds to it, even with a refusal. Rejects as the call does while
+ * the platform doesn't respond or limits the rate.
  */
 export async function lookUpByProbe(probe: Promise<unknown>): Promise<LookedUp> {
   try {

@@ -3,7 +3,10 @@ import type { AppendStream, ChannelPort, NativeStream } from './port.ts'
 /** Resolves when calls may be made, with a signal that aborts when they no longer may. See `LedgerStore.lease`. */
 export type Lease = () => Promise<AbortSignal>
 
-/** Makes a call once that is allowed. Its signal aborts when it is no longer allowed, and when `signal` does. */
+/**
+ * Makes a call once that is allowed, and resolves or rejects as it does. The call's signal aborts when it is no longer
+ * allowed, and when `signal` does. Rejects without a call if `lease` rejects.
+ */
 export async function withLease<T>(
   lease: Lease,
   signal: AbortSignal | undefined,

@@ -35,7 +35,7 @@ export type ToPortError = (error: unknown, call: string) => PortError
 /**
  * Creates a channel's mapping of failed calls. `refusalOf` reads the platform's own errors, and returns undefined if no
  * readable response arrived. The code of the network error then decides whether the call was sent. Such an error has no
- * cause, because network errors often contain the URL and with it the token.
+ * cause, because network errors often contain the URL and with it the token. A `PortError` is returned as it is.
  */
 export function createToPortError(platform: string, refusalOf: (error: unknown) => Refusal | undefined): ToPortError {
   return (error, call) => {
@@ -65,7 +65,11 @@ export function networkCodeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** Returns the meaning of an HTTP status, for errors that the platform doesn't explain further. */
+/**
+ * Returns the meaning of an HTTP status, for errors that the platform doesn't explain further: `too-long` for 413,
+ * `rate-limited` for 429, `refused` for other 3xx and 4xx. `ambiguous` for 5xx, and below 300 because its answer was not
+ * readable.
+ */
 export function typeOfStatus(status: number): PortErrorType {
   // Accepted, but without a readable answer.
   if (status < 300) return 'ambiguous'

@@ -64,18 +64,19 @@ function runningCompaction({ compaction }: Reply, texts: Texts): Activity | unde
 
 type ActivePart = ToolPart | TextPart | { readonly type: 'reasoning' }
 
-/** Returns the newest part that is still growing. */
+/** Returns the newest part that is still growing. Undefined without one, and for types other than text, reasoning and calls. */
 function openPartOf(reply: Reply): ActivePart | undefined {
   const part = partsOf(reply).findLast(({ status }) => status === 'open')
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined
 }
 
+/** Returns the title of a tool call, or the text for writing or reasoning. */
 function partActivityText(part: ActivePart, reply: Reply, texts: Texts): string {
   if (part.type === 'tool') return titleOf(part, reply)
   return part.type === 'text' ? texts.writing : texts.thinking
 }
 
-/** Returns why and when the server retries. */
+/** Returns why and when the server retries. The wait is rounded up to `stepMs`, and left out if it is over or unknown. */
 export function retryText(
   { message, nextAt, attempt }: NonNullable<Reply['retry']>,
   { now, stepMs = 1000, texts }: StatusOptions,

@@ -21,7 +21,10 @@ export interface AnswerViewOptions extends ViewOptions {
   readonly kept: readonly Placed[]
 }
 
-/** Splits the assistant's text into cards around the other cards that stay, and returns all of them in order. */
+/**
+ * Splits the assistant's text into cards around the other cards that stay, and returns all of them in order. In mode `final`,
+ * there is no text until the reply has settled.
+ */
 export function answerCards(reply: Reply, options: AnswerViewOptions): readonly Card[] {
   const { textParts, kept, mode } = options
   const cards: Card[] = []
@@ -46,7 +49,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
     const ready = mode === 'sealed' ? sealedPrefix(parts, newest) : parts
     const source =
-      mode === 'sealed' && ready.length < parts.length ? withParagraphs(parts, ready) : sourceOf(ready, key)
+      mode === 'sealed' && ready.length < parts.length ? withParagraphs(parts, ready) : joinedText(ready, key)
     if (source === '') return
     const isWhole = isSettled || !isOpen
     const card = { type: 'answer', key, source, isOpen, ...(isSilent && { isSilent }) } as const
@@ -58,15 +61,18 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
    * which say more than a heartbeat.
    */
   function withParagraphs(parts: readonly TextPart[], ready: readonly TextPart[]): string {
-    const complete = sourceOf(ready, key)
-    const whole = sourceOf(parts.slice(0, ready.length + 1), key)
+    const complete = joinedText(ready, key)
+    const whole = joinedText(parts.slice(0, ready.length + 1), key)
     const posted = options.shown.ends?.get(key) ?? 0
     const isDue = options.now >= silentFrom(reply, options)
     return whole.slice(0, Math.max(complete.length, posted, isDue ? paragraphsEnd(whole, posted, options) : 0))
   }
 
-  /** Joins the parts. Text that is only appended is never edited, so it ends with a whole word. */
-  function sourceOf(ready: readonly TextPart[], key: string): string {
+  /**
+   * Returns the text of the parts, joined by blank lines. In mode `append`, growing text ends with its last whole word, but
+   * not before the end of what was posted under `key`.
+   */
+  function joinedText(ready: readonly TextPart[], key: string): string {
     const source = ready.map((part) => part.text).join('\n\n')
     const last = ready.at(-1)
     const isComplete = mode !== 'append' || isSettled || last?.status !== 'open' || last.id !== newest?.id
@@ -153,7 +159,10 @@ function italicCaption(block: CodeBlock, name: string, { texts }: ViewOptions): 
   return caption.trim() === '' ? '' : `*${caption}*`
 }
 
-/** Returns the part of the code that a message shows until the file is posted. */
+/**
+ * Returns the code that a message shows until the file is posted: its first `documentLength` units, and a note in italics
+ * unless the host's text is blank.
+ */
 function announcedBeginning(block: CodeBlock, name: string, { texts, policy }: ViewOptions): string {
   const { opening, marker, code } = block
   const note = texts.fileFollows(name, lineCount(block))
@@ -161,6 +170,7 @@ function announcedBeginning(block: CodeBlock, name: string, { texts, policy }: V
   return note.trim() === '' ? shown : `${shown}\n\n*${note}*`
 }
 
+/** Returns the number of lines of the code, without blank ones at its end. */
 function lineCount({ code }: CodeBlock): number {
   return code.trimEnd().split('\n').length
 }

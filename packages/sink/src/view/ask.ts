@@ -29,8 +29,8 @@ export interface AskView {
 }
 
 /**
- * Returns the cards of all asks. Questions of one ask are shown one after another. So are permissions in a chat without
- * buttons.
+ * Returns the cards of all asks that the ledger knows. Questions of one ask are shown one after another. So are permissions
+ * in a chat without buttons.
  */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, isBlocked = false } = options
@@ -197,7 +197,7 @@ interface PermissionView {
 
 /**
  * Returns the permission's card and those of its former contents. Delays the card up to `inputWaitMs` for the call's
- * input.
+ * input. Empty while the input is unknown again after a restart, so that the screen stays as it is.
  */
 function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptions): PermissionView {
   const { shown, texts, now } = options
@@ -217,6 +217,7 @@ function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptio
   return { cards: [...old, { type: 'ask', key, source: content.head, buttons, isPending, content }] }
 }
 
+/** Returns the card of an outdated permission, without buttons. */
 function retiredCard(key: string, source: string): AskCard {
   return { type: 'ask', key, source, buttons: [], isPending: false, isRetired: true }
 }

@@ -50,12 +50,13 @@ function endingCard(reply: Reply, options: ViewOptions): Card | undefined {
   }
 }
 
+/** Returns the ending with this text: with a warning sign for a failure, otherwise in italics. Blank for a blank text. */
 function endingCardWith(text: string, isFailure: boolean): Card {
   const source = isFailure && text.trim() !== '' ? `⚠️ ${literal(text)}` : italic(text)
   return { type: 'ending', key: endingKey, source, isFailure }
 }
 
-/** Returns a note from 60 percent on. Undefined if the context has just been compacted. */
+/** Returns a note from 60 percent on. Undefined if this run compacted the context, and with `quiet`. */
 function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card | undefined {
   const percent = contextPercent(reply)
   if (percent === undefined || percent < 60 || reply.compaction || policy.verbosity === 'quiet') return undefined
@@ -66,8 +67,9 @@ function contextCard(reply: Reply, { texts, policy, small }: ViewOptions): Card 
 }
 
 /**
- * Returns the message that notifies at the end of a long reply, because edits don't notify. Undefined unless the whole
- * reply is in the chat.
+ * Returns the message that notifies at the end of a long reply, because edits don't notify. Undefined unless the reply
+ * completed after more than `notifyAfterMs`, in mode `live`, and the whole of it is in the chat. Undefined also if another
+ * message has notified since the end.
  */
 function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Card | undefined {
   const { startedAt, settledAt, outcome } = reply
@@ -85,7 +87,7 @@ function doneCard(reply: Reply, { texts, policy, shown, mode }: ViewOptions): Ca
       }
 }
 
-/** Clips the text and ends it with a full stop. */
+/** Clips the text to 300 UTF-16 units, and ends it with a full stop unless a sentence ends there. */
 function asSentence(reason: string): string {
   const short = clip(reason, 300)
   return /[.!?…]$/.test(short) ? short : `${short}.`

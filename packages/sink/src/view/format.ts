@@ -32,7 +32,7 @@ export function clip(text: string, most: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** Returns a code span in one line. */
+/** Returns a code span in one line, of at most `most` UTF-16 units, with `'` for backticks. Empty if the text is blank. */
 export function code(text: string, most = 200): string {
   const line = oneLine(text.replace(/`/g, "'"), most)
   return line === '' ? '' : `\`${line}\``

@@ -44,7 +44,8 @@ export function statusFacts(reply: Reply, options: StatusOptions): StatusFacts {
 
 /**
  * Returns the status, updated at each tick and at once when the activity changes. Its time is that of the activity, or
- * of the whole sub-agent. Shows the context from 60 percent on. Empty if no status is wanted.
+ * of the whole sub-agent. Shows the context from 60 percent on. No card before `statusAfterMs` have passed, while an ask is
+ * pending, once the reply has settled, with `quiet`, and in modes other than `live`.
  */
 export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, texts, now } = options

@@ -60,7 +60,10 @@ function intervalFactor({ mode, policy, shown, rings = false }: ViewOptions, fir
   return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgressKey).length - first))
 }
 
-/** Returns the message after a long silence that the agent is still working. Empty if messages can be edited. */
+/**
+ * Returns the message after a long silence that the agent is still working. Empty if messages can be edited, with `quiet`,
+ * and while the reply waits for an answer, has settled or has no known start.
+ */
 export function heartbeatCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
@@ -78,7 +81,7 @@ interface ReportableCall {
   readonly at: number
 }
 
-/** Returns the calls that a notice may name now, in order. */
+/** Returns the calls that a notice may name now, in order. None with `quiet`. */
 function reportableCalls(reply: Reply, options: ViewOptions): readonly ReportableCall[] {
   if (options.policy.verbosity === 'quiet') return []
   let at = 0
@@ -141,7 +144,7 @@ function noticeLine(part: ToolPart, reply: Reply, { texts, policy, mode, small }
   return output === '' ? line : `${line}\n${outputExcerpt(output)}`
 }
 
-/** Returns the end of the output as code. */
+/** Returns the output as code: in the same line if it is short, otherwise its last `outputLength` units as a block. */
 function outputExcerpt(output: string): string {
   if (output.length <= 80 && !output.includes('\n')) return code(output)
   const end = output.length <= outputLength ? output : `…${output.slice(-outputLength).replace(/^[\udc00-\udfff]/, '')}`

@@ -188,8 +188,8 @@ function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): C
 }
 
 /**
- * Returns the checklist, which is edited as its items are completed. The checklist of an earlier reply is not shown
- * again.
+ * Returns the checklist, which is edited as its items are completed. Undefined without items, in modes other than `live`,
+ * with `quiet`, and where a stream shows the progress. The checklist of an earlier reply is not shown again.
  */
 function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptions): Card | undefined {
   const todos = ownTodosOf(reply)
@@ -201,7 +201,10 @@ function todosCard(reply: Reply, { texts, mode, policy, isStreaming }: ViewOptio
   return { type: 'todos', key: todosKey, source: [...title, ...lines.map((line) => `- ${line}`)].join('\n') }
 }
 
-/** Returns the model's reasoning as quotes, at the positions where it occurred. Empty unless the policy requests it. */
+/**
+ * Returns the model's reasoning as quotes, at the positions where it occurred. Empty unless the policy requests it. In modes
+ * other than `live`, reasoning that still grows is left out.
+ */
 function reasoningCards(
   reply: Reply,
   { policy, mode }: ViewOptions,

@@ -38,6 +38,7 @@ export interface AccountState {
    * within 10 s, and with `refused` or `unreachable` if WhatsApp did not accept the message.
    */
   waitForAck(id: string, clock: Clock): Promise<number | undefined>
+  /** Finds the one id of a person who has two. */
   readonly identities: Identities
   /** Stops listening to the socket. */
   stopListening(): void

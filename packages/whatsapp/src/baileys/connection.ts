@@ -89,7 +89,9 @@ async function download(
 
 /** Keeps a device connected, and pairs it if it is not linked yet. */
 interface LinkedDevice {
+  /** Connects. Does nothing if it has started. */
   start(): void
+  /** Disconnects, and connects no more. */
   stop(): void
 }
 
@@ -126,14 +128,12 @@ async function createLinkedDevice(
   let stopTimer = (): void => {}
   return { start, stop }
 
-  /** Connects, unless it has started. */
   function start(): void {
     if (isOn) return
     isOn = true
     connectNewSocket()
   }
 
-  /** Disconnects, and connects no more. */
   function stop(): void {
     isOn = false
     stopTimer()
@@ -142,6 +142,10 @@ async function createLinkedDevice(
     current = undefined
   }
 
+  /**
+   * Creates a socket, gives it to the channel, and follows its updates until there is another. Saves the login whenever it
+   * changes, and reports a failure of that.
+   */
   function connectNewSocket(): void {
     const usedLogin = login
     const made = usedLogin.connect({
@@ -218,7 +222,7 @@ async function createLinkedDevice(
   }
 }
 
-/** Returns an error of type `updates`. */
+/** Returns the error of a connection that failed for this reason, of type `updates`. */
 function failureOf(error: unknown): WhatsAppError {
   const reason = error instanceof Error ? error.message : String(error)
   return new WhatsAppError('updates', `The connection to WhatsApp failed: ${reason}`)
@@ -236,6 +240,7 @@ export interface BaileysLibrary {
 export interface BaileysLogin {
   /** The account's number. Undefined before the device is linked. */
   number(): string | undefined
+  /** Writes the credentials to their folder. */
   save(): Promise<void>
   /** Creates a socket, which starts to connect at once. */
   connect(listener: LinkListener): LoginSocket

@@ -141,6 +141,7 @@ export function createBaileysPort(options: BaileysPortOptions): ChannelPort {
     return state.recallMessage(ref)?.message ?? { key: keyOfRefId(ref, jid), message: { conversation: '' } }
   }
 
+  /** Returns the key of one of the account's own messages in this chat. */
   function ownKey({ id }: MessageRef): BaileysQuoted['key'] {
     return { remoteJid: jid, fromMe: true, id }
   }
@@ -182,6 +183,7 @@ function textOf({ text, isPlain, mentions = [] }: Bubble): string {
   return written
 }
 
+/** Returns the field with the ids of the mentioned people. Empty without mentions. */
 function mentionsField({ mentions = [] }: Bubble): { mentions?: string[] } {
   return mentions.length === 0 ? {} : { mentions: mentions.map(({ id }) => id) }
 }

@@ -119,7 +119,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
 
 type CloudHeaders = Readonly<Record<string, string>>
 
-/** Parses a response of the Cloud API. Throws a `CloudError` for a failed one. */
+/** Parses a response of the Cloud API. Undefined if it isn't JSON. Throws a `CloudError` for a failed one. */
 export async function readResponse(response: Response): Promise<unknown> {
   const answer = jsonOf(await response.text())
   if (response.ok) return answer

@@ -196,6 +196,7 @@ function receivedIn(
   }
 }
 
+/** Returns the files of a message that have an id. The name and the media type have defaults by the kind of file. */
 function filesIn(data: z.infer<typeof message>): readonly InboundFile[] {
   return Object.entries(fileDefaults).flatMap(([kind, { name, mime }]) => {
     const file = data[kind as keyof typeof fileDefaults]

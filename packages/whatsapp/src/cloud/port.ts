@@ -136,6 +136,7 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
     return new PortError('unreachable', error.message, { cause: error.cause })
   }
 
+  /** Makes a call. `verb` names it in errors. Rejects with a `PortError`. */
   async function call<T>(
     verb: string,
     { signal }: Pick<EditOptions, 'signal'>,

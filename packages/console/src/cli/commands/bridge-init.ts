@@ -7,13 +7,18 @@ import { EXIT } from '../exit-code.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ConfigChoice, configPathOf, type ListenAddress, loadBridge } from './bridge.ts'
 
+/** The options of `reply bridge init`. */
 export interface BridgeInitOptions extends ConfigChoice {
+  /** Overwrites an existing config. */
   readonly force?: boolean
   /** Where to receive the pairing code on a webhook channel. */
   readonly listen?: ListenAddress
 }
 
-/** Asks what a bridge needs, checks it, and writes the config. */
+/**
+ * Asks what a bridge needs, checks it, writes the config, and prints the command that starts the bridge. Resolves with 0, or
+ * with 130 on Control-C. Rejects with `usage` without a terminal.
+ */
 export async function bridgeInit(options: BridgeInitOptions, io: ProcessIO): Promise<number> {
   const { force, listen } = options
   const { initBridge } = await loadBridge()
@@ -70,11 +75,13 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
     return answered(answer, signal).trim() || (initial ?? '')
   }
 
+  /** Asks for a text that is not shown, until it isn't blank. Rejects with `Cancelled` on Control-C. */
   async function askSecret(message: string): Promise<string> {
     const validate = (typed: string | undefined): string | undefined => (typed?.trim() ? undefined : 'Enter a value.')
     return answered(await password({ message, validate, input, output })).trim()
   }
 
+  /** Asks for one of the choices, and resolves with its value. Rejects with `Cancelled` on Control-C. */
   async function choose<Value extends string>(message: string, choices: readonly Choice<Value>[]): Promise<Value> {
     const options = choices.map(({ value, label }) => ({ value: String(value), label }))
     const chosen = answered(await select({ message, options, input, output }))

@@ -13,6 +13,7 @@ export interface ConfigChoice {
   readonly config?: string
 }
 
+/** The options of `reply bridge`. */
 export interface BridgeCommandOptions extends ConfigChoice {
   /** The address for webhooks, and for health and metrics unless `listenHealth` is set. */
   readonly listen?: ListenAddress
@@ -24,6 +25,7 @@ export interface BridgeCommandOptions extends ConfigChoice {
   readonly log?: boolean
 }
 
+/** An address to serve requests on. */
 export interface ListenAddress {
   readonly host: string
   readonly port: number
@@ -122,6 +124,7 @@ export async function checkConfig(options: ConfigChoice, io: ProcessIO): Promise
   return checked.every(({ isUsable }) => isUsable) ? EXIT.done : EXIT.failed
 }
 
+/** The options of `reply bridge failed`. */
 export interface FailedCommandOptions extends ConfigChoice {
   /** The key of the row to delete. */
   readonly forget?: string
@@ -150,6 +153,7 @@ export async function listFailures({ forget, ...options }: FailedCommandOptions,
   return isNone ? EXIT.done : EXIT.failed
 }
 
+/** Resolves with the path of the config: the one given, or else that of the bridge with this name. */
 export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO): Promise<string> {
   return config ?? (await loadBridge()).defaultConfigPath(name, io.env)
 }

@@ -8,6 +8,7 @@ import { runPrompt } from '../run-prompt.ts'
 import { DEFAULT_URL } from '../server-url.ts'
 import { watch } from './watch.ts'
 
+/** The options of `reply demo`. */
 export interface DemoCommandOptions extends OutputOptions {
   /** Watch this server instead of starting one. */
   readonly url?: string | undefined
@@ -29,7 +30,9 @@ type Testing = typeof import('@reply/testing')
 
 /**
  * Starts a real OpenCode server with a scripted model, and shows its reply to one prompt. Without a person to ask, it
- * takes the first option of every question after a second. Always stops the server.
+ * takes the first option of every question after a second. Always stops the server. Resolves with the exit code. With `url`
+ * it watches that server instead, and with `list` it only lists the scenarios. Rejects with `usage` for an unknown scenario,
+ * and for one together with `url`.
  */
 export async function demo(scenario: string | undefined, options: DemoCommandOptions, io: ProcessIO): Promise<number> {
   if (options.url !== undefined && scenario !== undefined) {
@@ -73,7 +76,7 @@ async function stopOnceStarted(starting: ReturnType<Testing['startDemo']>): Prom
   )
 }
 
-/** Limits the wait for a start, which may include a download. Remaining work ends with the process. */
+/** Resolves after `STOP_MS`, because a start may include a download. Remaining work ends with the process. */
 function stopTimeout({ clock }: ProcessIO): Promise<void> {
   return new Promise((resolve) => void clock.after(STOP_MS, resolve))
 }

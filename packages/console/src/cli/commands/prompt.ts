@@ -9,17 +9,24 @@ import type { ProcessIO } from '../process-io.ts'
 import { runPrompt } from '../run-prompt.ts'
 import type { ServerOptions } from '../server-url.ts'
 
+/** The options of `reply prompt`. */
 export interface PromptCommandOptions extends ServerOptions, OutputOptions {
+  /** The session to prompt. Default: a new one. */
   readonly session?: string | undefined
   readonly agent?: string | undefined
   readonly model?: { readonly providerID: string; readonly modelID: string } | undefined
+  /** Paths of files to attach. */
   readonly file?: readonly string[] | undefined
+  /** Aborts after this long without progress, in ms. */
   readonly timeoutMs?: number | undefined
   /** How to handle asks if people can't type answers here. Default: `reject`. */
   readonly asks?: 'wait' | 'reject' | undefined
 }
 
-/** Sends a prompt and shows the reply. `-` reads it from standard input. */
+/**
+ * Sends a prompt and shows the reply. `-` reads it from standard input. Resolves with the exit code of the outcome. Rejects
+ * with `usage` for a blank prompt, and for `via` together with `url`.
+ */
 export async function prompt(text: string, options: PromptCommandOptions, io: ProcessIO): Promise<number> {
   if (options.via !== undefined && options.url !== undefined)
     throw new ConsoleError('usage', '--via starts an agent and --url names a server. Use one of them.')
@@ -56,6 +63,7 @@ export async function prompt(text: string, options: PromptCommandOptions, io: Pr
   }
 }
 
+/** Resolves with all of standard input, as UTF-8. */
 async function readStdin(stdin: Input): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
@@ -72,7 +80,8 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns a local file with its content, because the server may run on another machine. Throws `usage` if it can't be read.
+ * Returns a local file with its content, because the server may run on another machine. Its type is that of its extension, or
+ * else text, or bytes if it contains a zero. Throws `usage` if it can't be read.
  */
 async function attachment(path: string): Promise<PromptFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {

@@ -13,12 +13,16 @@ import { unwritable } from '../output-errors.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
 
+/** The options of `reply record`. */
 export interface RecordCommandOptions extends ServerOptions, OutputOptions {
   /** Overwrite an existing file. */
   readonly force?: boolean | undefined
 }
 
-/** Records what a server sends to a file, secrets redacted, until Control-C. `-` writes to standard output. */
+/**
+ * Records what a server sends to a file, secrets redacted, until Control-C, and then resolves with 0. `-` writes to standard
+ * output. Rejects with `usage` for a file that exists or can't be opened, and with `unwritable` if writing fails later.
+ */
 export async function record(file: string, options: RecordCommandOptions, io: ProcessIO): Promise<number> {
   const toStdout = file === '-'
   if (toStdout && (options.json === true || options.changes === true)) {
@@ -75,7 +79,7 @@ interface Target {
   close(): Promise<void>
 }
 
-/** `main` handles failures of standard output, as for every command. */
+/** Returns standard output as a target that never fails: `main` handles its failures, as for every command. */
 function openStdout(stream: Output): Target {
   return { stream, failed: new Promise(() => {}), close: async () => {} }
 }

@@ -9,6 +9,7 @@ import { listenForExit } from '../exit-signals.ts'
 import { createOutput, type OutputOptions, type ReplyOutput } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 
+/** The options of `reply replay`. */
 export interface ReplayCommandOptions extends OutputOptions {
   /** How many times faster than recorded. Default: as fast as possible. */
   readonly speed?: number | undefined
@@ -89,7 +90,7 @@ function recordedClock(base: Clock, speed: number | undefined): Clock & { set(at
 
 /**
  * Returns a function that waits until an event of a recording is due, counted from the first one. It returns undefined if
- * the event is due now.
+ * the event is due within 2 ms, if it has no time, and without a `speed`.
  */
 function createPace(clock: Clock, speed: number | undefined): (at: number) => Promise<void> | undefined {
   let first: { recorded: number; real: number } | undefined
@@ -102,6 +103,7 @@ function createPace(clock: Clock, speed: number | undefined): (at: number) => Pr
   }
 }
 
+/** Returns why a file can't be read, in words for the frequent causes, or else the error's message. */
 function fileErrorText(cause: unknown): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT') return 'no such file'
@@ -120,6 +122,7 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
   else yield* all
 }
 
+/** Yields the first chunk, then the rest. */
 async function* withFirst(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value

@@ -1,5 +1,5 @@
 import type { Reply, ReplyObserver } from '@reply/core'
-import { sessionNotFound, sessionsCure } from '../../view/outcome.ts'
+import { sessionsCure, unknownSessionIn } from '../../view/outcome.ts'
 import { openServer } from '../connection.ts'
 import { ConsoleError } from '../error.ts'
 import { EXIT } from '../exit-code.ts'
@@ -8,13 +8,15 @@ import { createOutput, noteWriter, type OutputOptions } from '../output.ts'
 import type { ProcessIO } from '../process-io.ts'
 import { type ServerOptions, shownUrl } from '../server-url.ts'
 
+/** The options of `reply watch`. */
 export interface WatchCommandOptions extends ServerOptions, OutputOptions {
+  /** The only session to show. Default: all. */
   readonly session?: string | undefined
 }
 
 /**
- * Shows every reply on a server or in one session, including those of other clients. Ends on Control-C, or if the
- * session does not exist.
+ * Shows every reply on a server or in one session, including those of other clients. Resolves with 0 on Control-C. Rejects
+ * with `missing` if the session does not exist.
  */
 export async function watch(options: WatchCommandOptions, io: ProcessIO): Promise<number> {
   const { session, directory } = options
@@ -28,7 +30,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
     isShowing: () => output.isShowing(),
     missed: () => output.missedText(),
     onFailure({ type, message }) {
-      if (type !== 'gone' || session === undefined || sessionNotFound(message) !== session) return false
+      if (type !== 'gone' || session === undefined || unknownSessionIn(message) !== session) return false
       rejectMissing(new ConsoleError('missing', `No session ${session} at ${url}. ${sessionsCure}`))
       return true
     },
@@ -37,6 +39,7 @@ export async function watch(options: WatchCommandOptions, io: ProcessIO): Promis
   note(`watching ${session ?? 'every session'} at ${url}. Press Control-C to stop`)
   const exit = listenForExit(io, { interrupted: () => EXIT.done })
 
+  /** Returns the observers of a reply, which show it and write its line of `--json` once it has settled. */
   function observersFor(reply: Reply): readonly ReplyObserver[] {
     return [...output.observe(reply), { replySettled: (settled) => output.printJson(settled.reply) }]
   }

@@ -85,7 +85,7 @@ function createPlainFallback(tokenizer: Tokenizer, lexer: Lexer): PlainFallback 
 
 /**
  * Replaces the tokenizer's rules so that lists and quotes that are nested too deep, or read too often, become
- * paragraphs.
+ * paragraphs. Also disables HTML blocks.
  */
 function limitContainers(
   tokenizer: Tokenizer,
@@ -224,7 +224,7 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
       return tokens
     }
     definitions ??= Object.keys(lexer.tokens.links).length > 0 ? lexer.tokens.links : noDefinitions
-    const simple = readSimpleSpans(src, { definitions, isInLink: lexer.state.inLink })
+    const simple = readSimpleSpans(src, definitions, lexer.state.inLink)
     if (simple !== undefined) {
       for (const token of simple) tokens.push(token)
       return tokens

@@ -5,14 +5,6 @@ import { mostDepth, textSpan } from './limits.ts'
 
 type Definitions = Lexer['tokens']['links']
 
-/** What brackets and addresses mean in a line. */
-export interface LinkContext {
-  /** The definitions of the text. Undefined if not all of them are read yet. */
-  readonly definitions: Definitions | undefined
-  /** The line is the text of a link, which contains no other links. */
-  readonly isInLink: boolean
-}
-
 /** Spans that a line may have, and in addition one per this many UTF-16 units. What follows is one text. */
 const mostSpansPerLine = 300
 const unitsPerSpan = 8
@@ -71,8 +63,15 @@ function piecePatternFor({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegEx
 /**
  * Reads a line whose only markup is bold, italics and code that don't contain each other, addresses, and labels of plain
  * words. Same result as marked, but faster. Undefined for all other lines, which marked reads.
+ *
+ * `definitions` are those of the text, undefined if not all of them are read yet. `isInLink`: the line is the text of a
+ * link, which contains no other links.
  */
-export function readSimpleSpans(line: string, { definitions, isInLink }: LinkContext): Token[] | undefined {
+export function readSimpleSpans(
+  line: string,
+  definitions: Definitions | undefined,
+  isInLink: boolean,
+): Token[] | undefined {
   // Without a ">" there is no tag.
   if (line === '') return undefined
   if (!specialPattern.test(line)) return [textSpan(line)]
@@ -167,7 +166,7 @@ function runEnd(line: string, start: number): number {
 
 /** Returns the spans of a line while the blocks are read. marked fills those of a difficult line later. */
 export function spansOf(line: string, lexer: Lexer): Token[] {
-  return readSimpleSpans(line, { definitions: undefined, isInLink: false }) ?? lexer.inline(line)
+  return readSimpleSpans(line, undefined, false) ?? lexer.inline(line)
 }
 
 /**

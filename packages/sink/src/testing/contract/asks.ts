@@ -181,6 +181,7 @@ function invitesReply(text: string): boolean {
   return includesText(text, texts.replyPermission(true))
 }
 
+/** Whether the text includes the expected one, compared without white space and marks: see `compact`. */
 function includesText(text: string, expected: string): boolean {
   return compact(text).includes(compact(expected))
 }

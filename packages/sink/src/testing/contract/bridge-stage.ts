@@ -94,7 +94,10 @@ export async function withConnection(stage: BridgeStage, act: (begun: ConnectedH
   }
 }
 
-/** Waits for inbounds until there are `count`, and returns the last one, which must be a text. */
+/**
+ * Waits for inbounds until there are `count`, and resolves with the last of them. Rejects after 20 s with the errors that
+ * the host received, and if it isn't a text.
+ */
 export async function receivedText(
   { received, errors }: ConnectedHost,
   count: number,
@@ -133,6 +136,7 @@ export function fieldsIn(schema: unknown): readonly Field[] {
   return [...described, ...Object.values(schema).flatMap(fieldsIn)]
 }
 
+/** Returns the `description` of a schema. Undefined if it has none. */
 function descriptionOf(field: unknown): unknown {
   return typeof field === 'object' && field !== null && 'description' in field ? field.description : undefined
 }

@@ -63,6 +63,7 @@ export interface Permitting
   readonly input: Readonly<Record<string, unknown>>
 }
 
+/** Returns a pending permission for this tool call, of the session `ses_contract` unless it names another. */
 export function permissionOf({ tool, input, sessionID = 'ses_contract', ...more }: Permitting): PermissionAsk {
   return {
     type: 'permission',

@@ -96,6 +96,7 @@ export function readsAs(text: string | undefined, expected: string): boolean {
   return text !== undefined && text.replace(/\s+/g, ' ').trim() === expected.replace(/\s+/g, ' ').trim()
 }
 
+/** Returns the texts of the messages in the chat, oldest first. */
 export function textsOn(stage: Stage): readonly string[] {
   return stage.screen().map(({ text }) => text)
 }
@@ -116,11 +117,13 @@ export async function post(stage: Stage, source: string, posting: Posting = {}):
   return await stage.port.post(bubbleOf(stage, source, buttons), { chat: stage.chat, silent, replyTo, key, signal })
 }
 
+/** Edits a message through the stage's port. Rejects if the port can't. */
 export async function edit(stage: Stage, ref: MessageRef, source: string): Promise<void> {
   must(stage.port.edit !== undefined, 'The port has no `edit`.')
   await stage.port.edit(ref, bubbleOf(stage, source), { chat: stage.chat, signal: new AbortController().signal })
 }
 
+/** Removes a message through the stage's port. Rejects if the port can't. */
 export async function remove(stage: Stage, ref: MessageRef): Promise<void> {
   must(stage.port.remove !== undefined, 'The port has no `remove`.')
   await stage.port.remove(ref, { chat: stage.chat, signal: new AbortController().signal })
@@ -154,7 +157,10 @@ export async function until(
   }
 }
 
-/** Resolves with the result of a call that may wait for time to pass. Advances the stage's clock meanwhile. */
+/**
+ * Resolves or rejects as a call that may wait for time to pass. Advances the stage's clock meanwhile. Rejects if the call
+ * takes more than 60 s of that clock.
+ */
 export async function settledInStageTime<T>(timed: Timed, call: Promise<T>): Promise<T> {
   let isOver = false
   const over = (): void => {

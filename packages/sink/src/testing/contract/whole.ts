@@ -184,6 +184,7 @@ function clauseForFault<F extends StageFault>(
   }
 }
 
+/** Throws unless the chat shows this text and nothing else. */
 function mustShowOnce(stage: Stage, text: string): void {
   const texts = textsOn(stage)
   must(readsAs(texts.join(' '), text), `It shows ${texts.join(' | ')}.`)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createSecretFilter, redactStrings, secretsIn } from '../src/internal.ts'
+import { createSecretFilter, hideValues, redactStrings, secretsIn } from '../src/internal.ts'
 
 test.each([
   ['an option and the next argument', ['--api-key', 'sesame', 'other'], ['sesame']],
@@ -53,4 +53,11 @@ test('strings of a value are replaced at any depth, and a value that is too deep
   let deep: unknown = 'secret'
   for (let level = 0; level < 100_000; level++) deep = [deep]
   expect(JSON.stringify(redactStrings(deep, shout))).not.toContain('SECRET')
+})
+
+test('an empty value hides nothing, and the others are hidden in any split', () => {
+  const values = hideValues(['', 'sesame'])
+  expect(values.push('open ses') + values.push('ame') + values.end()).toBe('open [redacted]')
+  const none = hideValues([''])
+  expect(none.push('open') + none.end()).toBe('open')
 })

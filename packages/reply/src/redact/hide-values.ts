@@ -8,10 +8,10 @@ export interface HiddenValues {
 
 /**
  * Creates a filter that replaces these values by `[redacted]`. The result doesn't depend on how the text was split.
- * Values that overlap are replaced as one.
+ * Values that overlap are replaced as one. Empty values are ignored.
  */
 export function hideValues(values: readonly string[]): HiddenValues {
-  const sought = [...new Set(values)]
+  const sought = [...new Set(values)].filter((value) => value !== '')
   const longest = Math.max(0, ...sought.map(({ length }) => length))
   let pending = ''
   /** How many units at the start of `pending` belong to a value that was replaced already. */

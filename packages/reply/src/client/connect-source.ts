@@ -33,7 +33,10 @@ import { abortTarget, type StopTarget } from './stop-target.ts'
 /** Longer defaults, in ms: an agent that has to start first takes longer than a running server. */
 const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
 
-/** Connects to any source, like `connect` does to OpenCode. Closing the client also closes the source. */
+/**
+ * Connects to any source, like `connect` does to OpenCode. Waits longer for an agent that this program starts. Closing
+ * the client also closes the source. Throws `invalid` for invalid options.
+ */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
   const unguarded = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
@@ -109,14 +112,17 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     ...queries,
   }
 
-  /** Posts a prompt and returns its stream at once. Throws `invalid` for a prompt that can't be posted. */
+  /**
+   * Posts a prompt and returns its stream at once. Throws `invalid` for a prompt that can't be posted, and for a bad
+   * `timeoutMs`.
+   */
   function prompt(input: PromptInput, runOptions: RunOptions = {}): ReplyStream {
     return startRun(server, toPromptRequest(input), runOptions)
   }
 
   /**
-   * Builds the request that posts a prompt, without files that the server has stored with it already. Throws `invalid`
-   * for a prompt that can't be posted.
+   * Builds the request that posts a prompt. If it is posted again, it leaves out files that the server has stored,
+   * unless it has no text. Throws `invalid` for a prompt that can't be posted.
    */
   function toPromptRequest(input: PromptInput): RunRequest {
     const body = toSourcePrompt(input)
@@ -135,7 +141,10 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     }
   }
 
-  /** Runs a slash command and returns its stream at once. Throws `invalid` for a command without a name. */
+  /**
+   * Runs a slash command and returns its stream at once. Throws `invalid` for a command without a name, and for a bad
+   * `timeoutMs`.
+   */
   function command(input: CommandInput, runOptions: RunOptions = {}): ReplyStream {
     const body = toSourceCommand(input)
     const request: RunRequest = {
@@ -147,7 +156,10 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     return startRun(server, request, runOptions)
   }
 
-  /** Aborts the target and resolves once the stop is confirmed. Rejects with `closed` after `close`. */
+  /**
+   * Aborts the target and resolves once the stop is confirmed. Rejects with `closed` after `close`, and otherwise like
+   * `abortTarget`.
+   */
   async function abort(target: StopTarget): Promise<void> {
     if (isClosed) throw new ReplyError('closed', 'The connection was closed. Create a new one.')
     await abortTarget(target, aborting.abort)
@@ -155,7 +167,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
 
   /**
    * Ends the connection and all timers, settles open replies as lost, calls the `onClosed` listeners and closes the
-   * source.
+   * source. Later errors aren't reported, and later events are ignored.
    */
   async function close(): Promise<void> {
     connection.close()

@@ -20,7 +20,7 @@ export interface Queries {
    * Returns the newest run of a root session: the reply as it was received here, or else the run read from the server,
    * for example one that ended while your program was down. A reply that was read has the server's times, lacks its
    * asks and its context limit, and is `lost` if the server did not store its end. Undefined if nothing ran in the
-   * session. Rejects with `gone` if the server doesn't know the session.
+   * session. Rejects with `gone` if the server doesn't know the session, and with `invalid` for a sub-agent's.
    */
   reply(sessionID: string): Promise<Reply | undefined>
   /**
@@ -107,7 +107,9 @@ export function createQueries(
   }
 
   /**
-   * Resolves with the newest run of a root session, as received here or read from the server. Undefined without a run.
+   * Resolves with the newest run of a root session, as received here or read from the server. If both show the same
+   * run, the received one. Undefined without a run, and if the server shows no state of sessions and none was received.
+   * Rejects with `invalid` for a sub-agent's session, and if the server can't be read.
    */
   async function reply(sessionID: string): Promise<Reply | undefined> {
     await whenLive()
@@ -128,7 +130,10 @@ export function createQueries(
     return known && (!found || isSameRun(known, found)) ? known : found
   }
 
-  /** Lists root sessions that changed at `since` or later, the newest first, of one directory or of all. */
+  /**
+   * Lists root sessions that changed at `since` or later, the newest first, of one directory or of all. One without a
+   * time counts as changed, and comes last.
+   */
   async function sessions(query: Pick<SessionQuery, 'directory' | 'since'> = {}): Promise<readonly SessionInfo[]> {
     const { since } = query
     const within = query.directory === undefined ? undefined : await source.spelled(query.directory)
@@ -138,13 +143,16 @@ export function createQueries(
       .toSorted((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0))
   }
 
-  /** Replaces the session's history with a summary, written by the passed model or the one that answered last. */
+  /**
+   * Replaces the session's history with a summary, written by the passed model or the one that answered last. Rejects
+   * with `unsupported` if the source doesn't offer it, and with `invalid` if no model is known.
+   */
   async function compact(sessionID: string, model?: Model): Promise<void> {
     const place = await findFor('compact', sessionID)
     await source.compact?.(place, model ?? (await requireLastModel(sessionID)))
   }
 
-  /** The model of the session's newest run. Throws `invalid` if it is unknown. */
+  /** Resolves with the model of the session's newest run. Rejects with `invalid` if it is unknown. */
   async function requireLastModel(sessionID: string): Promise<Model> {
     const model = (await reply(sessionID))?.model
     if (model) return model
@@ -156,7 +164,10 @@ export function createQueries(
     return requested === undefined ? undefined : await source.spelled(requested)
   }
 
-  /** Resolves with the session and its directory. Rejects with `unsupported` if the source doesn't offer the call. */
+  /**
+   * Resolves with the session and its directory. Rejects with `unsupported` if the source doesn't offer the call, and
+   * with `gone` if the session doesn't exist and has to be read.
+   */
   async function findFor(call: OptionalCall, sessionID: string): Promise<SessionRef> {
     if (!source[call]) throwUnsupported(call)
     return await runSessions.find(sessionID)
@@ -169,7 +180,7 @@ export function createQueries(
 
 type OptionalCall = 'agents' | 'commands' | 'savedRules' | 'removeRule' | 'fork' | 'revert' | 'unrevert' | 'compact'
 
-/** Whether the received reply includes the prompt that began the run that was read. */
+/** Whether the received reply includes the prompt that began the run that was read. False if that has no prompt. */
 function isSameRun(known: Reply, read: Reply): boolean {
   return read.promptIDs[0] !== undefined && known.promptIDs.includes(read.promptIDs[0])
 }

@@ -10,8 +10,9 @@ import type { Reply } from '../reply.ts'
 export type StopTarget = string | Pick<Reply, 'sessionID'> | Pick<ReplyStream, 'abort'>
 
 /**
- * Aborts the target and resolves once the stop is confirmed. Rejects with `not-stopped` if it isn't, and with `gone` if
- * the session doesn't exist.
+ * Aborts the target and resolves once the stop is confirmed. A stream's `abort` ends its own run. Rejects with
+ * `not-stopped` if the stop isn't confirmed, with `gone` if the passed session doesn't exist, and with `invalid` for an
+ * empty id.
  */
 export async function abortTarget(target: StopTarget, abort: (sessionID: string) => Promise<Aborted>): Promise<void> {
   if (typeof target !== 'string' && 'abort' in target) {

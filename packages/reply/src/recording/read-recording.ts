@@ -35,6 +35,10 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   })
   return { push, end: () => reader.push('\n\n', clock) }
 
+  /**
+   * Returns the events that this piece completes. The first piece with a character other than white space decides
+   * whether the recording is JSON lines. Returns none until then.
+   */
   function push(piece: string | Uint8Array): readonly ReplyEvent[] {
     isLines ??= startsWithBrace(piece)
     if (isLines === undefined) return []
@@ -61,7 +65,10 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
     return decoded
   }
 
-  /** Without recorded times, sets the event's time to the latest time of the server so far. Mutates the event. */
+  /**
+   * Without recorded times, sets the event's time to the latest time of the server so far. Mutates the event. Leaves
+   * deltas as they are.
+   */
   function stampEvent(event: ReplyEvent): void {
     if (recordedAt !== undefined || event.type === 'delta') return
     const time = serverTimeOf(event)

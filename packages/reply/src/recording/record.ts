@@ -29,12 +29,14 @@ export function record({ write, redact }: RecordOptions): Recorder {
   let lastAt = 0
   return Object.assign(recordFrame, { end: () => redactor?.end(lastAt) })
 
+  /** Writes a frame, redacted by the caller's `redact` or else by the default. */
   function recordFrame(data: string, at: number): void {
     lastAt = at
     if (redactor) redactor.push(data, at)
     else writeFrame(redact ? redact(data) : data, at)
   }
 
+  /** Writes the data as one server-sent event, after a comment with its arrival time. */
   function writeFrame(data: string, at: number): void {
     write(`: at ${at}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`)
   }

@@ -45,7 +45,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
 
   /**
    * Writes the redacted frame, after the held texts that it ends. A text's delta is written only as far as it is
-   * decided.
+   * decided. Data that isn't JSON is redacted as a text, and JSON that isn't an event as a value.
    */
   function push(data: string, at: number): void {
     let value: unknown
@@ -65,7 +65,10 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     write(frameJson(frame, part ? redactPart(content, part) : redactFields(content)), at)
   }
 
-  /** Writes the part of the text that is decided now. Nothing is written while all of it may be a secret. */
+  /**
+   * Writes the part of the text that is decided now. Nothing is written while all of it may be a secret. With more than
+   * `maxTexts` texts, writes the rest of the oldest.
+   */
   function pushDelta(frame: EventFrame, delta: string, at: number): void {
     const { content } = frame
     const key = textKey(content.partID ?? content, content.field)
@@ -99,7 +102,10 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     return { ...clean, part: { ...cleanPart, state: { ...fieldsOf(cleanPart?.state), ...redactOutput(open) } } }
   }
 
-  /** Redacts a snapshot of a text that grows. Later deltas continue at its end. */
+  /**
+   * Redacts a snapshot of a text that grows, without an end that may be the beginning of a secret. Later deltas
+   * continue at its end, unless they already were further.
+   */
   function redactGrowingText(content: Fields, part: Fields, text: string): RedactedText {
     const redactor = createRedactor()
     const ready = redactor.push(text)
@@ -119,11 +125,15 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     return { text: redactText(text), before }
   }
 
+  /** Writes the ends of all texts that were held back, and forgets the texts. */
   function flushAll(at: number): void {
     for (const key of texts.keys()) flushText(key, at)
   }
 
-  /** Writes the end of a text that was held back, in a frame like its last delta, and forgets the text. */
+  /**
+   * Writes the end of a text that was held back, in a frame like its last delta, and forgets the text. Writes nothing
+   * if nothing was held back or no delta was seen.
+   */
   function flushText(key: string, at: number): void {
     const partText = texts.get(key)
     const rest = partText?.redactor.end() ?? ''
@@ -174,12 +184,16 @@ function textKey(idOrFields: unknown, field: unknown): string {
   return JSON.stringify([ids, field ?? 'text'])
 }
 
+/** Whether an event of this type ends its session's run: the session is idle or was deleted. */
 function endsRun(type: string, content: Fields): boolean {
   if (/^session\.(?:idle|deleted)(?:\.\d+)?$/.test(type)) return true
   return type.startsWith('session.status') && fieldsOf(content.status)?.type === 'idle'
 }
 
-/** Redacts a call's output so far. Each event contains it from the start, so its end may follow in the next one. */
+/**
+ * Redacts a call's output so far, and its metadata. Each event contains the output from the start, so its end may
+ * follow in the next one. Returns only the fields that the call has.
+ */
 function redactOutput(state: Fields): Fields {
   const metadata = fieldsOf(state.metadata)
   const output = typeof metadata?.output === 'string' ? { output: redactSoFar(metadata.output) } : {}

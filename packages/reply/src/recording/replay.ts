@@ -30,7 +30,8 @@ interface OpenedReply {
 
 /**
  * Runs a recording through the same reducer and observers as a live stream. Resolves with every root reply, settled, in
- * the order in which they opened. Empty if the recording contains none.
+ * the order in which they opened. Empty if the recording contains none. Rejects only if reading the recording or `pace`
+ * fails.
  *
  * Accepts raw server-sent events in any chunking, or JSON lines, wrapped in `{directory, payload}` or not.
  */
@@ -120,7 +121,10 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     return next
   }
 
-  /** Settles open replies at the end. A session without a known parent counts as a root. */
+  /**
+   * Settles open replies at the end, at the time of the last event. A session without a known parent counts as a root.
+   * Held events are applied first.
+   */
   function settleOpenReplies(): void {
     const at = newestEvent?.at ?? 0
     for (const sessionID of unknownSessions(state)) applyEvent({ type: 'session', sessionID, at })

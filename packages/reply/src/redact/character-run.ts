@@ -78,7 +78,10 @@ export function matchLength(pattern: RegExp, text: string, at: number): number {
   return pattern.exec(text)?.[0].length ?? 0
 }
 
-/** Consumes the characters that continue a run. */
+/**
+ * Returns a function that consumes the characters that continue a run. It is over before the text's end, or at the last
+ * piece.
+ */
 function swallowRun(rest: RegExp): Swallow {
   return (text, at, isEnd) => {
     const end = at + matchLength(rest, text, at)

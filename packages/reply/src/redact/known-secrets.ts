@@ -20,8 +20,9 @@ const maxDepth = 32
 
 /**
  * Returns the values that have a secret's name: variables, options (`--api-key x`, `--token=x`), settings
- * (`a.token="x"`), headers and fields of JSON. Each line of a value is listed separately, because a text may contain
- * only some of them.
+ * (`a.token="x"`), headers and fields of JSON. Each line of a value is listed separately, with and without its quotes,
+ * because a text may contain only some of them. Leaves out values below four UTF-16 units, and settings such as `true`.
+ * A value may be listed twice.
  */
 export function secretsIn({ args = [], env = {} }: ProgramInput): readonly string[] {
   const fromEnv = Object.entries(env).flatMap(([name, value = '']) => (isSecretVariable(name) ? [value] : []))
@@ -49,7 +50,10 @@ function isSecretOption(arg = ''): boolean {
   return /^--?[\w-]+$/.test(arg) && isSecretName(arg)
 }
 
-/** The secret values in one argument: `name=value`, `name: value` or JSON. */
+/**
+ * The secret values in one argument: `name=value`, `name: value` or JSON, also behind a name that is no secret's. Empty
+ * for any other.
+ */
 function secretsInArgument(arg: string): readonly string[] {
   const [, name = '', value = ''] = /^([\w.-]+)=(.*)$/s.exec(arg) ?? /^([\w-]+):\s*(.*)$/s.exec(arg) ?? []
   if (isSecretName(name)) return [value, ...credentialsIn(value)]
@@ -88,6 +92,7 @@ function valuesOfSecretFields(value: unknown, depth: number): readonly string[] 
   })
 }
 
+/** The value without the quotes around it. The same value unless it begins and ends with the same quote. */
 function withoutQuotes(value: string): string {
   return /^(["']).*\1$/.test(value) ? value.slice(1, -1) : value
 }

@@ -39,7 +39,10 @@ export function redactFields(fields: object, depth = 0): Fields {
   )
 }
 
-/** Redacts a text, or each text of a list, such as cookies. Keeps numbers: they are counts, such as of tokens. */
+/**
+ * Redacts a text, or each text of a list, such as cookies, as a whole. Keeps numbers, because they are counts, such as
+ * of tokens, and redacts the texts in any other value.
+ */
 function redactSecret(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return secretMark
   if (!Array.isArray(value)) return redactValue(value, depth)

@@ -3,7 +3,10 @@ import { secretMark } from './character-run.ts'
 /** Deeper values are replaced as a whole, so that the recursion is bounded. */
 const maxDepth = 256
 
-/** Applies `redact` to every string of a JSON value, but not to its keys. */
+/**
+ * Applies `redact` to every string of a JSON value, but not to its keys. Returns a copy. Values nested deeper than
+ * `maxDepth` become `[redacted]`.
+ */
 export function redactStrings(value: unknown, redact: (text: string) => string, depth = 0): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value !== 'object' || value === null) return value

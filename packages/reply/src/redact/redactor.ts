@@ -20,15 +20,15 @@ export function redactText(text: string): string {
   return redactor.push(text) + redactor.end()
 }
 
-/** Removes secrets, but keeps the paths of home directories: for errors on the operator's own machine. */
+/** Removes secrets from a text, but keeps the paths of home directories: for errors on the operator's own machine. */
 export function redactTokens(text: string): string {
   const redactor = createRedactor({ keepsHome: true })
   return redactor.push(text) + redactor.end()
 }
 
 /**
- * The joined output doesn't depend on how the text was split. Takes time linear in the text: every search after an
- * opener is bounded.
+ * Creates a redactor of secrets and of the home directory's name, which `keepsHome` leaves in. The joined output
+ * doesn't depend on how the text was split. Takes time linear in the text: every search after an opener is bounded.
  */
 export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boolean } = {}): Redactor {
   /** The end of the text read so far: it includes the held-back text and possible beginnings of openers. */
@@ -104,7 +104,7 @@ function beginningsOf(starts: readonly string[]): ReadonlySet<string> {
   return new Set(starts.flatMap((start) => Array.from(start, (_, at) => start.slice(0, at)).slice(1)))
 }
 
-/** How many UTF-16 units at the text's end may be the beginning of an opener. */
+/** How many UTF-16 units at the text's end, from `from` on, may be the beginning of an opener. 0 if none. */
 function partialOpenerLength(text: string, from: number): number {
   for (let length = Math.min(longestBeginning, text.length - from); length > 0; length--) {
     const at = text.length - length

@@ -220,7 +220,7 @@ export const openers = new RegExp(
 )
 export const wordBegins = new RegExp(beforeWord, 'y')
 
-/** Reads the possible secret at an opener. */
+/** Reads the possible secret at an opener. `no` if it isn't one. */
 export function readOpener(text: string, match: RegExpExecArray, isEnd: boolean): SecretReading {
   const place = { start: match.index, end: match.index + match[0].length, isEnd }
   for (let at = 0; at < shapesInOrder.length; at++)

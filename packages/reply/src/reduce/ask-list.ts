@@ -10,7 +10,7 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
   return positions.at(asks, requestID)
 }
 
-/** Replaces the ask at this index, or appends it for -1. */
+/** Replaces the ask at this index, or appends it for -1. Reports no change. */
 export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
   const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
   const place = at === -1 ? reply.asks.length : at
@@ -27,13 +27,17 @@ export function isAnyPending(asks: readonly Ask[]): boolean {
   return asks.length > 0 && pendingCount(asks) > 0
 }
 
-/** Carries the cached count over to a list in which the ask at `changed` was replaced or added. */
+/**
+ * Carries the cached count over to a list in which the ask at `changed` was replaced or added. Does nothing if `before`
+ * isn't empty and has no cached count.
+ */
 export function carryPendingCount(before: readonly Ask[], after: readonly Ask[], changed: number): void {
   const count = before.length === 0 ? 0 : pendingCounts.get(before)
   if (count === undefined) return
   pendingCounts.set(after, count - pendingWeight(before[changed]) + pendingWeight(after[changed]))
 }
 
+/** The number of pending asks. Cached by list. */
 function pendingCount(asks: readonly Ask[]): number {
   const count = pendingCounts.get(asks) ?? asks.reduce((sum, ask) => sum + pendingWeight(ask), 0)
   pendingCounts.set(asks, count)
@@ -50,7 +54,10 @@ function pendingWeight(ask: Ask | undefined): number {
  */
 const indexesByList = new WeakMap<readonly Ask[], Map<string, number[]>>()
 
-/** The indexes of the asks of each call id. */
+/**
+ * The indexes of the asks of each call id. Cached by list. In a list that was derived from another one, an index may
+ * belong to a different ask.
+ */
 export function indexesByCall(asks: readonly Ask[]): Map<string, number[]> {
   const known = indexesByList.get(asks)
   if (known) return known
@@ -68,7 +75,10 @@ function addIndex(places: Map<string, number[]>, { callID }: Ask, at: number): v
   else if (!known.includes(at)) known.push(at)
 }
 
-/** Carries the cached indexes over to a list in which the ask at `changed` was replaced or added. */
+/**
+ * Carries the cached indexes over to a list in which the ask at `changed` was replaced or added. Does nothing if
+ * `before` has none.
+ */
 function carryIndexes(before: readonly Ask[], after: readonly Ask[], changed: number): void {
   const places = indexesByList.get(before)
   const ask = after[changed]

@@ -8,8 +8,9 @@ import { applyCall, withCall } from './call.ts'
 import { withFields } from './shape.ts'
 
 /**
- * Applies a new or repeated ask. A repeated one is only reported if its content changed, because a person would then
- * decide about something else. One that was withdrawn is asked again, and one that was answered is ignored.
+ * Applies a new or repeated ask, with its call and its directory if the reply knows them. A repeated one is only
+ * reported if its content changed, because a person would then decide about something else. One that was withdrawn is
+ * asked again, and one that was answered or rejected is ignored.
  */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, reported.requestID)
@@ -35,7 +36,10 @@ function withDirectory({ directory }: Reply, ask: Ask): Ask {
   return ask.directory !== undefined || directory === undefined ? ask : { ...ask, directory }
 }
 
-/** Closes an ask. Leaves a closed one unchanged. If the ask itself was missed, only its end is reported. */
+/**
+ * Closes an ask, and updates the other permissions of its call. Leaves a closed one unchanged. If the ask itself was
+ * missed, only its end is reported, or nothing if that doesn't show its type.
+ */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
   const at = askAt(reply.asks, event.requestID)
   const known = reply.asks[at]
@@ -57,6 +61,7 @@ function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: str
 
 /**
  * Withdraws the pending asks that can no longer be answered, and reports each. `at` is the time in ms since the epoch.
+ * Returns the same reply if there are none.
  */
 export function withdrawAsks(
   reply: Reply,
@@ -74,7 +79,9 @@ export function withdrawAsks(
   return withFields(reply, { asks })
 }
 
-/** The ask with the status, the time and the answer of its end. */
+/**
+ * The ask with the status, the time and the answer of its end. An answer of the other type of ask only sets the status.
+ */
 function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
   switch (how.type) {
     case 'answered':
@@ -95,7 +102,10 @@ function closedAs(ask: Ask, { how, at }: AskClosedEvent): Ask {
   }
 }
 
-/** The change that reports an ask in its current state. */
+/**
+ * The change that reports an ask in its current state. A resolved permission without a reply counts as rejected, and an
+ * answered question without answers has none.
+ */
 export function changeOfAsk(ask: Ask): Change {
   const { askedAt } = ask
   if (ask.status === 'withdrawn') return { type: 'askWithdrawn', ask }

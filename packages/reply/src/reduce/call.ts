@@ -7,7 +7,11 @@ import { indexesByCall, isAnyPending, withAsk } from './ask-list.ts'
 import { messageAt } from './part.ts'
 import { partsOfCall } from './parts.ts'
 
-/** Sets the call of a permission, or removes it if it is no longer certain. `known` is the ask as the reply has it. */
+/**
+ * Sets the call of a permission, or removes it if it is no longer certain: if several calls, or several permissions,
+ * may belong together. If the call isn't running, keeps the one of `known`, the ask as the reply has it. Returns the
+ * same ask for a question, for one without a call id, and if nothing changes.
+ */
 export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   if (ask.type !== 'permission') return ask
   const { callID } = ask
@@ -19,20 +23,26 @@ export function withCall(reply: Reply, ask: Ask, known?: Ask): Ask {
   return isIdenticalCall(call, ask.call) ? ask : { ...ask, call }
 }
 
-/** Whether two calls have the same tool and the same input object. Values aren't compared, which is faster. */
+/**
+ * Whether two calls have the same tool and the same input object, or both are missing. Values aren't compared, which is
+ * faster.
+ */
 function isIdenticalCall(a: AskCall | undefined, b: AskCall | undefined): boolean {
   return a?.tool === b?.tool && a?.input === b?.input
 }
 
-/** Fills in the call that the reply already knew for this ask, if the ask names the same call. */
+/**
+ * Fills in the call that the reply already knew for this ask, if the ask names the same call. Otherwise returns the
+ * same ask.
+ */
 function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
   if (known?.type !== 'permission' || ask.call || !known.call) return ask
   return ask.callID === known.callID && ask.messageID === known.messageID ? { ...ask, call: known.call } : ask
 }
 
 /**
- * The calls that the ask may be about. Some providers repeat call ids in each step, or even within a message. If the
- * ask names no message, it may be about any call with this id.
+ * The unfinished calls that the ask may be about. Some providers repeat call ids in each step, or even within a
+ * message. If the ask names no message, it may be about any call with this id. Empty if its message is unknown.
  */
 function unfinishedCalls({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
   const named = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
@@ -61,15 +71,18 @@ function mayBeSameCall(a: PermissionAsk, b: PermissionAsk): boolean {
 }
 
 /**
- * The call that would run, if the ask can only be about one. Undefined while its status is `pending`, because its input
- * is then empty or partial.
+ * The call that would run, if the ask can only be about one. Undefined for none or several, if it may be a mix of two
+ * calls, and while its status is `pending`, because its input is then empty or partial.
  */
 function callToRun([part, ...others]: readonly ToolPart[]): AskCall | undefined {
   if (!part || others.length > 0 || part.state.status === 'pending' || part.state.ambiguous) return undefined
   return { tool: part.tool, input: part.state.input }
 }
 
-/** Updates the inputs of the pending permissions of this call, after a part or an ask with its id has changed. */
+/**
+ * Updates the calls of the pending permissions with this call id, after a part or an ask with it has changed, and
+ * reports those that changed. Returns the same reply without a call id or pending asks.
+ */
 export function applyCall(reply: Reply, callID: string | undefined, changes: Change[]): Reply {
   // Only a blocked reply has pending asks. This saves a search through many closed ones.
   if (callID === undefined || !isAnyPending(reply.asks)) return reply

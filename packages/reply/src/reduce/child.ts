@@ -20,8 +20,8 @@ export function childAt(reply: Reply, sessionID: string, messageID?: string): nu
 }
 
 /**
- * The newest run of a session in this reply's tree, including the reply itself. With a message, the run that contains
- * it.
+ * The newest run of a session in this reply's tree, including the reply itself. With a message, the newest run that
+ * contains it as a message or a prompt. Undefined if there is none.
  */
 export function findReply(reply: Reply, sessionID: string, messageID?: string): Reply | undefined {
   if (reply.sessionID === sessionID)
@@ -38,7 +38,7 @@ function hasMessageOrPrompt(reply: Reply, messageID: string): boolean {
   return messageAt(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
 }
 
-/** The ids of the reply's session and of all sessions below it. */
+/** The ids of the reply's session and of all sessions below it. A session with several runs is listed several times. */
 export function sessionsIn(reply: Reply): string[] {
   return [reply.sessionID, ...reply.children.flatMap((child) => sessionsIn(child.reply))]
 }
@@ -48,14 +48,14 @@ export interface ChildStart {
   readonly title?: string | undefined
 }
 
-/** Starts a sub-agent's run: its first, or another one after the last has settled. */
+/** Starts a sub-agent's run: its first, or another one after the last has settled. Does nothing while one is open. */
 export function startChild(reply: Reply, { childID, title }: ChildStart, at: number, changes: Change[]): Reply {
   const running = reply.children.findLast((child) => child.reply.sessionID === childID)
   if (running && running.reply.phase !== 'settled') return reply
   return addChild(reply, { title, background: false, reply: startedReply(childID, title, at) }, changes)
 }
 
-/** The session that a sub-agent's call runs in, once the server has named it. */
+/** The session that a sub-agent's call runs in. Undefined for any other part, and until the server has named it. */
 export function sessionOf(part: Part): string | undefined {
   if (part.type !== 'tool' || !isSubagentTool(part.tool)) return undefined
   const { sessionId, sessionID } = part.state.metadata ?? {}
@@ -63,7 +63,11 @@ export function sessionOf(part: Part): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** Connects a sub-agent's call with the session that it started. Adds the child if its session hasn't been seen. */
+/**
+ * Connects a sub-agent's call with the run that it started: the one with this call, else the newest without a call.
+ * Sets its agent, title and background, and keeps what the call doesn't name. Adds and reports a child if there is no
+ * such run. Does nothing if the call names no session, or the reply's own.
+ */
 export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Change[]): Reply {
   const { input, metadata } = part.state
   const childID = sessionOf(part)
@@ -91,7 +95,10 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
     : withChildren(reply, replaceAt(reply.children, place, named))
 }
 
-/** The newest run of a session that this call started. Without a call, the newest run whose call is unknown. */
+/**
+ * The index of the newest run of a session that this call started. Without a call, of the newest run whose call is
+ * unknown. -1 if there is none.
+ */
 function childIndexOfCall(reply: Reply, childID: string, callID: string | undefined): number {
   return reply.children.findLastIndex((child) => child.reply.sessionID === childID && child.callID === callID)
 }
@@ -107,7 +114,10 @@ function startedReply(sessionID: string, title: string | undefined, at: number):
   return withFields(emptyReply(sessionID), { title, startedAt: at })
 }
 
-/** Updates a changed child in the reply, copies its asks into the reply's own, and reports its changes. */
+/**
+ * Updates a changed child in the reply, copies its asks into the reply's own, and reports its changes. Takes over its
+ * agent if that was unknown. Returns the same reply if the child is the same.
+ */
 export function adoptChild(
   reply: Reply,
   place: number,
@@ -123,7 +133,10 @@ export function adoptChild(
   return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)
 }
 
-/** Reports a child's change to the parent's observers. Skips its start, and the asks of grandchildren. */
+/**
+ * Reports a child's change to the parent's observers: a grandchild's as it is, its end as `childSettled`, and any other
+ * wrapped in `childChanged`. Skips its start, and the asks of grandchildren.
+ */
 export function reportChild(child: Child, change: Change, changes: Change[]): void {
   if (change.type === 'childChanged') changes.push(change)
   else if (change.type === 'replySettled') changes.push({ type: 'childSettled', child })
@@ -137,8 +150,8 @@ function isGrandchildsAsk(child: Child, change: Change): boolean {
 }
 
 /**
- * Copies the child's new and changed asks into the reply and reports them. A child's asks are only replaced in place or
- * appended, so an ask in the same place has not changed.
+ * Copies the child's new and changed asks into the reply, with the reply's session at the front of their paths, and
+ * reports them. A child's asks are only replaced in place or appended, so an ask in the same place has not changed.
  */
 function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask[], changes: Change[]): Reply {
   let next = reply

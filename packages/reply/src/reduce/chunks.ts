@@ -12,6 +12,7 @@ export interface Chunks<T> {
 
 export const chunkLength = 256
 
+/** Splits a list into chunks, in order. */
 export function toChunks<T>(items: readonly T[]): Chunks<T> {
   return createChunks(splitIntoChunks(items), items.length)
 }
@@ -29,7 +30,7 @@ export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> 
   return withChunk(list, at, chunk, Math.max(list.length, place + 1))
 }
 
-/** Inserts an item before `place`. Copies everything after it, which is little near the end. */
+/** Inserts an item before `place`, or at the end. Copies everything after it, which is little near the end. */
 export function withInserted<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
   return withResizedChunk(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
 }
@@ -51,7 +52,7 @@ function withResizedChunk<T>(
   return createChunks([...list.chunks.slice(0, at), ...splitIntoChunks(tail)], at * chunkLength + tail.length)
 }
 
-/** Replaces the chunk at index `at`. */
+/** Replaces the chunk at index `at`, or appends it. `length` is the new number of items. */
 export function withChunk<T>(list: Chunks<T>, at: number, chunk: readonly T[], length = list.length): Chunks<T> {
   const chunks = list.chunks.slice()
   chunks[at] = chunk

@@ -6,8 +6,8 @@ import { replaceAt, withFields } from './shape.ts'
 import { usageOf } from './usage.ts'
 
 /**
- * Ends a compaction and clears the error that led to it, if any. The size of the context is unknown until the next
- * step.
+ * Ends the compaction, or adds one that has ended if none was running. Clears the reply's error, which led to it, and
+ * the size of the context, which is unknown until the next step. Does nothing if the compaction is done.
  */
 export function applyCompacted(reply: Reply, at: number, changes: Change[]): Reply {
   if (reply.compaction?.state === 'done') return reply
@@ -21,7 +21,10 @@ export function applyCompacted(reply: Reply, at: number, changes: Change[]): Rep
   return withFields(next, { usage })
 }
 
-/** Removes the running compaction whose part was removed: it failed and replaced nothing. */
+/**
+ * Removes the running compaction whose part was removed: it failed and replaced nothing. Returns the same reply for any
+ * other part. Reports no change.
+ */
 export function withoutCompaction(reply: Reply, partID: string): Reply {
   const { compaction } = reply
   const isFailed = compaction?.state === 'running' && compaction.partID === partID
@@ -29,8 +32,8 @@ export function withoutCompaction(reply: Reply, partID: string): Reply {
 }
 
 /**
- * Whether a message ends the compaction: its summary is complete, or the next step has begun. The server confirms it
- * with another event, which can be missed.
+ * Whether a message ends a running compaction: its summary is complete without an error, or the next step has begun
+ * (`isNew`). The server confirms it with another event, which can be missed.
  */
 export function endsCompaction(reply: Reply, { summary, completedAt, error }: MessageHead, isNew: boolean): boolean {
   const isSummed = summary && completedAt !== undefined && error === undefined
@@ -39,13 +42,16 @@ export function endsCompaction(reply: Reply, { summary, completedAt, error }: Me
 
 /**
  * Returns the model call that wrote a summary, as a step for the usage. Undefined until it has ended, because its
- * tokens are zeros before.
+ * tokens are zeros before, and without tokens. The cost is 0 if unknown.
  */
 export function summaryStepOf({ id, finish, tokens, cost = 0 }: MessageHead): SummaryStep | undefined {
   return finish === undefined || tokens === undefined ? undefined : { messageID: id, tokens, cost }
 }
 
-/** Counts the call that wrote a summary. A summary reported twice counts once. */
+/**
+ * Counts the call that wrote a summary, and reports the step and the usage. A summary that is reported again replaces
+ * the earlier report, or does nothing if it is the same.
+ */
 export function applySummary(reply: Reply, step: SummaryStep, changes: Change[]): Reply {
   const known = reply.summaries ?? []
   const at = known.findIndex(({ messageID }) => messageID === step.messageID)

@@ -95,7 +95,10 @@ export function longWithPart(long: LongParts, place: number, part: Part): LongPa
   return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
-/** Returns a list with the part before `place`. Writes the new places of all parts after it into the shared index. */
+/**
+ * Returns a list with the part inserted before `place`. Writes the new places of all parts after it into the shared
+ * index.
+ */
 export function longWithInserted(long: LongParts, place: number, part: Part): LongParts {
   const parts = withInserted(long.parts, place, part)
   for (let at = place; at < parts.length; at++) {
@@ -105,7 +108,10 @@ export function longWithInserted(long: LongParts, place: number, part: Part): Lo
   return { ...long, parts, removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
-/** Removes the part at `place`. The noted indexes stay slightly too high until enough removals trigger a rebuild. */
+/**
+ * Removes the part at `place`, if there is one. The noted indexes stay slightly too high until enough removals trigger
+ * a rebuild.
+ */
 export function longWithout(long: LongParts, place: number): LongParts {
   const removed = itemAt(long.parts, place)
   if (!removed) return long
@@ -124,7 +130,7 @@ export function placeOf({ parts, places, removedIDs }: LongParts, id: string): n
   return removedIDs.has(id) ? -1 : searchDown(parts, id, places.byID.get(id))
 }
 
-/** All parts with this call id. */
+/** All parts with this call id. Empty if there are none. */
 export function callPartsOf(long: LongParts, callID: string): readonly ToolPart[] {
   return [...(long.places.byCall.get(callID) ?? [])].flatMap((id) => {
     const part = itemAt(long.parts, placeOf(long, id))
@@ -134,7 +140,7 @@ export function callPartsOf(long: LongParts, callID: string): readonly ToolPart[
 
 /**
  * Searches down from the noted index, so a part is found within as many steps as parts were removed. Only a part that
- * exists solely in another list takes a search of the whole list.
+ * exists solely in another list takes a search of the whole list. -1 if it isn't in the list, or no index was noted.
  */
 function searchDown(parts: Chunks<Part>, id: string, noted = -1): number {
   for (let at = Math.min(noted, parts.length - 1); at >= 0; at--) if (itemAt(parts, at)?.id === id) return at

@@ -11,8 +11,9 @@ import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
 /**
- * Adds or updates a message, and reports its error if that is new. Ignores a state from before its end. User messages
- * join the run as prompts. A summary of a compaction only adds its call of the model to `usage`.
+ * Adds or updates a message, and reports its error if that is new. A new message clears the reply's error. Ignores a
+ * state from before its end. User messages join the run as prompts. A summary of a compaction only adds its call of the
+ * model to `usage`.
  */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgentAndModel(reply, head)
@@ -35,7 +36,10 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   return message.error && !same(message.error, before?.error) ? reportError(next, message.error, changes) : next
 }
 
-/** Whether the message is from before its known end: a stream that lags behind REST repeats it. */
+/**
+ * Whether the message lacks an end, an error or a finish that is known already: a stream that lags behind REST repeats
+ * it. An error takes the place of a finish.
+ */
 function isOutdated(head: MessageHead, known: Message): boolean {
   if (known.completedAt !== undefined && head.completedAt === undefined) return true
   if (known.error !== undefined && head.error === undefined) return true
@@ -47,13 +51,14 @@ export function hasMessageEnded({ completedAt, error }: Pick<MessageHead, 'compl
   return completedAt !== undefined || error !== undefined
 }
 
-/** Takes the agent and the model that a message names, unless it is a summary. */
+/** Takes the agent and the model that a message names, unless it is a summary. Keeps what it doesn't name. */
 function withAgentAndModel(reply: Reply, head: MessageHead): Reply {
   const agent = head.summary ? reply.agent : (head.agent ?? reply.agent)
   const model = head.summary ? reply.model : (head.model ?? reply.model)
   return agent === reply.agent && same(model, reply.model) ? reply : withFields(reply, { agent, model })
 }
 
+/** Appends the prompt's id, unless the reply has it. */
 function withPromptID(reply: Reply, id: string): Reply {
   return reply.promptIDs.includes(id) ? reply : withFields(reply, { promptIDs: [...reply.promptIDs, id] })
 }
@@ -71,8 +76,8 @@ function insertMessage(messages: readonly Message[], message: Message): readonly
 }
 
 /**
- * Removes a reverted message and its usage, and reports its parts and the message as removed. Removes a prompt without
- * its own report.
+ * Removes a reverted message and its usage, and reports its parts, the last one first, and then the message as removed.
+ * Removes a prompt without its own report. Ignores an unknown message.
  */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
@@ -111,8 +116,8 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
 }
 
 /**
- * Applies a part of a user message: the text or a file of the first prompt, or the start of a compaction. Ignores parts
- * of later prompts.
+ * Applies a part of a user message: the text or a file of the first prompt, or the start of a compaction. Only a
+ * compaction is reported. Ignores parts of later prompts.
  */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
   if (part.type === 'compaction') {
@@ -128,7 +133,7 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
   return prompt === reply.prompt ? reply : withFields(reply, { prompt })
 }
 
-/** Adds or replaces a part of the prompt. Ignores what `promptPartOf` ignores. */
+/** Adds or replaces a part of the prompt. Returns the same prompt for a part that isn't shown, or that is the same. */
 function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefined {
   const piece = promptPartOf(part)
   if (!piece) return prompt

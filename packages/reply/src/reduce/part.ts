@@ -38,7 +38,10 @@ function hasStepStartAfter(message: Message, place: number): boolean {
   return false
 }
 
-/** Applies a snapshot of a part of one of the reply's messages. */
+/**
+ * Adds a part to its message, or merges it into the one with its id, and reports that. Counts the usage of a finished
+ * step. Does nothing for an unknown message, and for a part without news.
+ */
 export function applyPart(
   reply: Reply,
   incoming: Part,
@@ -65,7 +68,9 @@ interface NewPart {
   readonly order: readonly string[] | undefined
 }
 
-/** Adds a part at its place in `order`, or else at the end, and reports it. Counts the usage of a finished step. */
+/**
+ * Adds a part at its place in `order`, or at the end without one, and reports it. Counts the usage of a finished step.
+ */
 function addPart(reply: Reply, at: number, { message, part, order }: NewPart, changes: Change[]): Reply {
   const count = partCount(message)
   const place = order ? insertionPlace(message, part.id, order) : count
@@ -83,7 +88,7 @@ function addPart(reply: Reply, at: number, { message, part, order }: NewPart, ch
 
 /**
  * Where to insert a part: before all trailing parts that the server lists after this one. Skips parts that the server
- * doesn't know.
+ * doesn't know. A part that is not in `order` goes before all that are.
  */
 function insertionPlace(message: Message, id: string, order: readonly string[]): number {
   const ranks = ranksOf(order)
@@ -101,6 +106,7 @@ function insertionPlace(message: Message, id: string, order: readonly string[]):
 /** Cached by list: all parts of a message share one order. */
 const knownRanks = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
 
+/** The index of each id in the list. Cached by list. */
 function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
   const known = knownRanks.get(order)
   if (known) return known
@@ -109,7 +115,7 @@ function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
   return ranks
 }
 
-/** Reports a new part to observers. Also reports a call's status, and the end of a part that is already sealed. */
+/** Reports a new part as added. Also reports a call's status, and the end of a part that is already sealed. */
 export function reportPart(part: Part, index: number, changes: Change[]): void {
   changes.push({ type: 'partAdded', part, index })
   if (part.type === 'tool') {
@@ -125,7 +131,10 @@ function withStepUsage(reply: Reply, usage: Usage, part: StepFinishPart, changes
   return withFields(reply, { usage })
 }
 
-/** Reports a changed part to observers. A part that was abandoned before is reported as added. */
+/**
+ * Reports a changed part to observers, and then its end if it is sealed. A part that was abandoned before is reported
+ * as added. A text that grew has a `delta`. One that was only sealed is not reported as changed.
+ */
 export function reportChange(before: Part, part: Part, index: number, changes: Change[]): void {
   if (before.status === 'abandoned' && part.status !== 'abandoned') {
     changes.push({ type: 'partAdded', part, index })
@@ -177,6 +186,7 @@ export function messageAt(list: readonly Message[], id: string): number {
   return messagePlaces.at(list, id)
 }
 
+/** Replaces the reply's message at this index. */
 export function withMessageAt(reply: Reply, at: number, message: Message): Reply {
   const messages = replaceAt(reply.messages, at, message)
   carryMessageIndex(reply.messages, messages)
@@ -218,7 +228,7 @@ function mergePart(before: Part, incoming: Part): Part {
   return sameOrNewer(before, incoming)
 }
 
-/** Takes over a seal, except that a seal without text doesn't restore an abandoned part. */
+/** Takes over a seal. A seal without text doesn't restore an abandoned part, which stays as it is. */
 function mergeSeal(before: Part, seal: TextPart | ReasoningPart): Part {
   if (before.status === 'abandoned' && seal.text.trim() === '') return before
   return sameOrNewer(before, seal)

@@ -46,7 +46,10 @@ export function partAt(message: Message, id: string): number {
   return long ? placeOf(long, id) : positions.at(message.parts, id)
 }
 
-/** All parts with this call id: providers may repeat ids, even within a message. */
+/**
+ * All parts with this call id, in no guaranteed order: providers may repeat ids, even within a message. Empty if there
+ * are none.
+ */
 export function partsOfCall(message: Message, callID: string): readonly ToolPart[] {
   const long = longPartsOf(message)
   if (long) return callPartsOf(long, callID)
@@ -69,6 +72,7 @@ export function withInsertedPart(message: Message, place: number, part: Part): M
   return withShortParts(message, message.parts.toSpliced(place, 0, part), place)
 }
 
+/** Removes the part at `place`. */
 export function withoutPart(message: Message, place: number): Message {
   const long = asLongParts(message)
   if (long) return withLongParts(message, longWithout(long, place))
@@ -89,7 +93,7 @@ function withShortParts(message: Message, parts: readonly Part[], from: number):
   return withParts(message, parts)
 }
 
-/** The new message head with the previous parts. */
+/** The new message head with the previous parts, or without parts if there is no previous message. */
 export function withPartsOf(message: Omit<Message, 'parts'>, before: Message | undefined): Message {
   const long = before && longPartsOf(before)
   return long ? withLongParts(message, long) : withParts(message, before?.parts ?? [])
@@ -113,7 +117,10 @@ export function withOpenPartsChanged(message: Message, change: (part: Part, plac
   return parts === long.parts ? message : withLongParts(message, { ...long, parts })
 }
 
-/** Returns the same list if no open part changes. */
+/**
+ * Calls `change` with each open part, in order, and replaces it by the result. Returns the same list if no open part
+ * changes.
+ */
 function changeOpenParts(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
   if (!parts.some(isOpenPart)) return parts
   const changed = parts.map((part, place) => (isOpenPart(part) ? change(part, place) : part))

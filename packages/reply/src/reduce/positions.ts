@@ -3,11 +3,11 @@
  * index. Each change updates the items that moved, and each result is checked against the list.
  */
 export interface Positions<T> {
-  /** -1 if it isn't in the list. */
+  /** The index of the item with this id. -1 if it isn't in the list. */
   at(list: readonly T[], id: string): number
   /**
-   * `next` is `list` with one item replaced, added or removed. Items from index `from` on may have moved. Default: only
-   * an item appended at the end is new.
+   * Gives the index of `list` to `next`, which is `list` with one item replaced, added or removed. Items from index
+   * `from` on may have moved. Default: only an item appended at the end is new.
    */
   carryIndex(list: readonly T[], next: readonly T[], from?: number): void
 }
@@ -20,6 +20,10 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
   const indexes = new WeakMap<readonly T[], Map<string, number>>()
   return { at, carryIndex }
 
+  /**
+   * The index of the item with this id. -1 if it isn't in the list. Searches the last items first, and builds an index
+   * only if the item isn't among them.
+   */
   function at(list: readonly T[], id: string): number {
     const rest = Math.max(0, list.length - nearEnd)
     const near = scanFromEnd(list, id, rest)
@@ -33,6 +37,7 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
     return found !== undefined && idOf(found) === id ? place : scanFromEnd(list, id, 0)
   }
 
+  /** The index of the last item with this id, from `from` on. -1 if there is none. */
   function scanFromEnd(list: readonly T[], id: string, from: number): number {
     for (let place = list.length - 1; place >= from; place--) {
       const item = list[place]

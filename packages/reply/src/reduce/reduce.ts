@@ -51,6 +51,7 @@ function startsReply(reply: Reply, event: SessionScopedEvent): boolean {
   return reply.startedAt === undefined && event.type !== 'session' && event.type !== 'context-limit'
 }
 
+/** Sets the start to the time of the event, and reports `replyStarted`. */
 function startReply(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   changes.push({ type: 'replyStarted' })
   return withFields(reply, { startedAt: event.at })
@@ -93,7 +94,10 @@ function amendSettled(reply: Reply, event: SessionScopedEvent): Reduction {
   return { reply: applied, changes, raw: event.raw }
 }
 
-/** Applies one event and reports its changes. Leaves the phase to `reduce`, except for the end. */
+/**
+ * Applies one event, to a sub-agent's reply if it is of another session, and reports its changes. Leaves the phase to
+ * `reduce`, except for the end. Returns the same reply if nothing changes.
+ */
 function applyEvent(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
   if (event.sessionID !== reply.sessionID) return applyToChild(reply, event, changes)
   switch (event.type) {
@@ -176,8 +180,8 @@ function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]
 }
 
 /**
- * Applies an event to a sub-agent's reply. An error before its first event is only reported and doesn't end it, because
- * the sub-agent may have run before we listened.
+ * Applies an event to a sub-agent's reply. An error of its own before its first event is only reported and doesn't end
+ * it, because the sub-agent may have run before we listened.
  */
 function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   if (event.type !== 'error' || event.sessionID !== child.sessionID || child.phase !== 'waiting')
@@ -186,7 +190,10 @@ function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
   return { reply: reportError(child, event.error, changes), changes, raw: event.raw }
 }
 
-/** Applies a part of a prompt or of a known message. Ignores a part of an unknown message. */
+/**
+ * Applies a part of a prompt or of a known message. A tool's part also updates its sub-agent and the asks about it.
+ * Ignores a part of an unknown message.
+ */
 function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
   if (messageAt(reply.messages, part.messageID) === -1) return reply
@@ -194,7 +201,7 @@ function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Cha
   return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
 }
 
-/** Sets the title and the directory if the event has them. Reports no change. */
+/** Sets the title and the directory, and keeps what the event lacks. Reports no change. */
 function applySession(
   reply: Reply,
   event: { readonly title?: string | undefined; readonly directory?: string | undefined },
@@ -203,7 +210,7 @@ function applySession(
   return title === reply.title && directory === reply.directory ? reply : withFields(reply, { title, directory })
 }
 
-/** Sets the context limit and reports the usage. Does nothing if the limit is known. */
+/** Sets the context limit and reports the usage. Does nothing if the limit stays the same. */
 function applyContextLimit(reply: Reply, contextLimit: number, changes: Change[]): Reply {
   if (reply.usage.contextLimit === contextLimit) return reply
   const usage = { ...reply.usage, contextLimit }
@@ -257,9 +264,10 @@ function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[])
 }
 
 /**
- * Abandons the open texts of a message whose step is retried, and reports each as removed. A second step start within
- * one message is a retry: servers from 1.17 on write the text again in new parts and leave the old ones open forever,
- * so these are abandoned. (Servers up to 1.14 continue the same part and send no second step start.)
+ * Abandons the open texts of a message whose step is retried, and reports each as removed. Does nothing unless the part
+ * is a new step start. A second step start within one message is a retry: servers from 1.17 on write the text again in
+ * new parts and leave the old ones open forever, so these are abandoned. (Servers up to 1.14 continue the same part and
+ * send no second step start.)
  */
 function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Reply {
   if (incoming.type !== 'step-start') return reply
@@ -282,7 +290,7 @@ function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Repl
 
 type TodosEvent = Extract<ReplyEvent, { readonly type: 'todos' }>
 
-/** Sets the checklist, and remembers whether this run wrote it. */
+/** Sets the checklist and reports it, and remembers whether this run wrote it. Does nothing if both stay the same. */
 function applyTodos(reply: Reply, { todos, isOwn }: TodosEvent, changes: Change[]): Reply {
   const wroteTodos = isOwn ?? reply.wroteTodos
   if (wroteTodos === reply.wroteTodos && same(reply.todos, todos)) return reply
@@ -291,8 +299,9 @@ function applyTodos(reply: Reply, { todos, isOwn }: TodosEvent, changes: Change[
 }
 
 /**
- * Converts a REST snapshot to events, in the order in which the stream would have sent them. `track` has already
- * removed messages that don't belong to the run.
+ * Converts a REST snapshot to events, in the order in which the stream would have sent them. A complete one also
+ * removes the messages, parts and asks that it lacks. After a gap, open texts that weren't streamed have a hole.
+ * `track` has already removed messages that don't belong to the run.
  */
 function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
   const { at, raw, sessionID, session, messages, todos, asks, children } = snapshot
@@ -331,7 +340,7 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
   return events
 }
 
-/** The events that remove the messages and parts which the server no longer has. */
+/** The events that remove the messages and parts which the server no longer has. Empty if it has all. */
 function removalEvents(reply: Reply, { at, raw, sessionID, messages }: SnapshotEvent): SessionScopedEvent[] {
   const read = new Map(messages.map(({ head, parts }) => [head.id, new Set(parts.map(({ id }) => id))]))
   return reply.messages.flatMap((message): SessionScopedEvent[] => {
@@ -342,7 +351,10 @@ function removalEvents(reply: Reply, { at, raw, sessionID, messages }: SnapshotE
   })
 }
 
-/** Marks an open text as incomplete until it is sealed, because it is unknown which deltas were missed. */
+/**
+ * Marks an open text as incomplete until it is sealed, because it is unknown which deltas were missed. Returns any
+ * other part as it is.
+ */
 function withHole(part: Part): Part {
   const isText = part.type === 'text' || part.type === 'reasoning'
   return isText && part.status === 'open' ? { ...part, hole: true } : part

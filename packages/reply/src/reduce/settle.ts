@@ -17,7 +17,7 @@ interface SettleCause {
   readonly parkedPromptIDs?: readonly string[] | undefined
 }
 
-/** Whether every model step has ended, successfully or not, and no compaction is running. */
+/** Whether every model step has ended, successfully or not, and no compaction is running. True without any step. */
 export function isFinished(reply: Reply): boolean {
   return reply.compaction?.state !== 'running' && reply.messages.every(hasMessageEnded)
 }
@@ -31,7 +31,12 @@ export function isEmptyRun({ promptIDs, messages, children, error, compaction, f
   return promptIDs.length === 0 && messages.length === 0 && children.length === 0
 }
 
-/** The outcome of a reply that ends now: the first rule that applies. */
+/**
+ * The outcome of a reply that ends now, by the first rule that applies. A run that could not be stopped is `lost`.
+ * After that a time-out, a lost connection or the end of a recording decides, then an abort or a last step without
+ * output, then an error. An unfinished step is `lost` if only REST showed the end, and otherwise `aborted`. The rest is
+ * `stopped` if the last step called tools without a structured value, and otherwise `completed`.
+ */
 export function outcomeOf(reply: Reply, { by, reason, idle }: SettleCause): Outcome {
   // Takes precedence over a time-out, because users must learn that the run may still be active.
   if (reason === 'not-stopped') return 'lost'
@@ -56,7 +61,7 @@ function isCompleted(message: Message | undefined): boolean {
 
 /**
  * Whether a step ended without a finish reason, an error or any output, because it was stopped before the model
- * answered.
+ * answered. False without a step.
  */
 function hasNoOutput(message: Message | undefined): boolean {
   if (message?.completedAt === undefined || message.finish !== undefined || message.error !== undefined) return false
@@ -68,7 +73,10 @@ function hasNeverRun(reply: Reply): boolean {
   return reply.phase === 'waiting' && reply.messages.length === 0 && reply.children.length === 0
 }
 
-/** Settles a reply. Order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`. */
+/**
+ * Settles a reply. Order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`.
+ * Background sub-agents go on, and their asks stay. A lost reply without an error gets one that explains it.
+ */
 export function settle(
   reply: Reply,
   cause: SettleCause & { readonly at: number },
@@ -111,7 +119,7 @@ export function settle(
   })
 }
 
-/** Seals every open part and reports each as final. */
+/** Seals every open part and reports each as final. Returns the same reply if none is open. */
 export function sealParts(reply: Reply, changes: Change[]): Reply {
   let next = reply
   for (const [at, message] of reply.messages.entries()) {

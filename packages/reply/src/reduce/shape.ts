@@ -112,7 +112,7 @@ export function withText(part: TextPart | ReasoningPart, text: string, status = 
   return { id, messageID, status, hole, raw, type: 'text', text, synthetic, ignored, stream }
 }
 
-/** Seals a part. Marks an unfinished call as interrupted, but keeps its status. */
+/** Seals a part. Marks an unfinished call as interrupted, but keeps its status. Other parts keep everything else. */
 export function sealed(part: Part): Part {
   if (part.type !== 'tool' || part.state.status === 'completed' || part.state.status === 'error') {
     return { ...part, status: 'sealed' }
@@ -120,6 +120,7 @@ export function sealed(part: Part): Part {
   return { ...part, status: 'sealed', state: { ...part.state, interrupted: true } } satisfies ToolPart
 }
 
+/** Returns a copy of the list with this item at the index. */
 export function replaceAt<T>(list: readonly T[], index: number, item: T): readonly T[] {
   const next = list.slice()
   next[index] = item

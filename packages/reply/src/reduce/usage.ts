@@ -99,6 +99,7 @@ interface ListSteps {
 /** Cached by list of parts: most lists don't change between events, so only changed ones are read again. */
 const stepsByList = new WeakMap<readonly Part[], ListSteps>()
 
+/** The finished steps in a list of parts, and their sum. Cached by list. */
 function cachedSteps(list: readonly Part[]): ListSteps {
   const known = stepsByList.get(list)
   if (known) return known
@@ -118,6 +119,7 @@ function plusList(sum: Usage, list: readonly Part[]): Usage {
   return known.after
 }
 
+/** The finished steps of these messages, in order. */
 function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
   return messages.flatMap(partLists).flatMap((list) => cachedSteps(list).steps)
 }

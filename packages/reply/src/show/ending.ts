@@ -96,12 +96,14 @@ function hasText(reply: Reply): boolean {
   return partsOf(reply).some(isShownText)
 }
 
+/** The error's message in one line, or its name if that is blank. Undefined without an error. */
 function failureReason(error: ReplyFailure | undefined): string | undefined {
   return error && (reasonIn(error.message) || error.name)
 }
 
 /**
  * The known cause of the failure, or `again` if the cause is unknown and the server says that a retry could succeed.
+ * Otherwise undefined.
  */
 function cureFor(error: ReplyFailure | undefined): FailureCause | 'again' | undefined {
   return error && (causeOf(error) ?? (error.retryable ? 'again' : undefined))

@@ -1,14 +1,16 @@
 import type { Reply } from '../reply.ts'
 
 /**
- * Formats a duration as `0.4s`, `42s`, `3m 05s` or `1h 02m`. Negative times count as 0: clocks of two machines may
- * disagree.
+ * Formats a duration as `0.4s`, `42s`, `3m 05s` or `1h 02m`, with tenths below ten seconds and rounded to seconds from
+ * there. Negative times count as 0: clocks of two machines may disagree.
  */
 export function duration(ms: number): string {
   return ms < 9_950 ? `${(Math.max(0, ms) / 1000).toFixed(1)}s` : elapsed(Math.round(ms / 1000) * 1000)
 }
 
-/** Formats a running time in whole seconds, rounded down: `0s`, `42s`, `3m 05s`, `1h 02m`. */
+/**
+ * Formats a running time in whole seconds, rounded down: `0s`, `42s`, `3m 05s`, `1h 02m`. Negative times count as 0.
+ */
 export function elapsed(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 60) return `${seconds}s`
@@ -24,7 +26,7 @@ export function amount(count: number): string {
   return `${trimZero((count / 1_000_000).toFixed(1))}M`
 }
 
-/** Formats a cost as `$0.0012` or `$1.20`. */
+/** Formats a cost as `$0.0012` below a cent, and otherwise as `$1.20`. */
 export function dollars(cost: number): string {
   return `$${cost.toFixed(cost < 0.01 ? 4 : 2)}`
 }

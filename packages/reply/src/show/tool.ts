@@ -27,7 +27,10 @@ export type ToolEnd =
   /** The exit code of its command. Never 0. */
   | { readonly type: 'exited'; readonly code: number }
 
-/** The facts of a tool call: its name, its subject and how it ended. */
+/**
+ * The facts of a tool call: its name, its subject and how it ended. A blank name becomes `tool`. A call that the model
+ * made wrongly has no subject.
+ */
 export function toolFacts(part: ToolPart, reply: Pick<Reply, 'asks' | 'directory'>): ToolFacts {
   const name = toolLabel(part.tool).trim() || 'tool'
   return { name, subject: isInvalid(part) ? undefined : localSubject(part, reply), end: toolEndOf(part, reply) }
@@ -60,7 +63,7 @@ function toolLabel(name: string): string {
   return /^[A-Za-z0-9-]+_(?=[A-Za-z0-9])(.+)$/s.exec(name)?.[1] ?? name
 }
 
-/** The subject of the call, with paths relative to the reply's directory. */
+/** The subject of the call, with paths relative to the reply's directory. Undefined if unknown. */
 function localSubject(part: ToolPart, { directory = '' }: Pick<Reply, 'directory'>): string | undefined {
   const subject = subjectOf(part)
   return directory.length > 1 ? subject?.replaceAll(`${directory}/`, '') : subject

@@ -12,7 +12,10 @@ export function sentenceOf(message: string): string {
   return readableMessage(message, 0)
 }
 
-/** Drops the stack and unpacks JSON, see `sentenceOf`. `depth` counts the levels of JSON in JSON. */
+/**
+ * Drops the stack and replaces JSON by its message, see `sentenceOf`. Drops the JSON if the text before it contains the
+ * message. Leaves JSON that is too long or too deep, or has no message. `depth` counts the levels of JSON in JSON.
+ */
 function readableMessage(message: string, depth: number): string {
   const text = withoutStack(message)
   const start = text.indexOf('{')
@@ -25,7 +28,7 @@ function readableMessage(message: string, depth: number): string {
   return before.includes(inner) ? `${before.trim().replace(/:$/, '')}${after}` : `${before}${inner}${after}`
 }
 
-/** The message up to the first line of a stack. */
+/** The message up to the first line of a stack. The same message if it has none. */
 function withoutStack(message: string): string {
   if (!message.includes('\n')) return message
   const lines = message.split('\n')
@@ -38,7 +41,7 @@ function isStackFrame(line: string): boolean {
   return line.startsWith('at ') && (line.endsWith(')') || /:\d+$/.test(line.slice(-12)))
 }
 
-/** The message in an error's JSON, for example in `{ error: { message } }`. Undefined if it has none. */
+/** The message in an error's JSON, for example in `{ error: { message } }`. Undefined if it has none, or isn't JSON. */
 function messageInJson(json: string, depth: number): string | undefined {
   try {
     return firstMessageIn(JSON.parse(json), depth)
@@ -47,7 +50,10 @@ function messageInJson(json: string, depth: number): string | undefined {
   }
 }
 
-/** The first text in the fields `error`, `message`, `detail` or `data`, at any depth. Undefined without one. */
+/**
+ * The first text in the fields `error`, `message`, `detail` or `data`, at any depth, made readable itself. Undefined
+ * without one. Empty texts don't count.
+ */
 function firstMessageIn(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : readableMessage(value, depth + 1)
   if (typeof value !== 'object' || value === null) return undefined

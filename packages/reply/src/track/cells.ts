@@ -34,12 +34,14 @@ export class Cells<T extends Identified> {
     this.#writesLeft = writesLeft
   }
 
+  /** The value with this id as of this version. Undefined if there is none. */
   get(id: string): T | undefined {
     let version: Cells<T> = this
     for (; version.#next; version = version.#next) if (version.#id === id) return version.#before
     return version.#map?.get(id)
   }
 
+  /** Returns a version with the value added, or replaced in its place. */
   with(value: T): Cells<T> {
     const { id } = value
     const map = this.#ownMap()
@@ -48,6 +50,7 @@ export class Cells<T extends Identified> {
     return this.#nextVersion(map, id, before)
   }
 
+  /** Returns a version without this value, or this version if it has no such value. */
   without(id: string): Cells<T> {
     const before = this.get(id)
     if (before === undefined) return this
@@ -56,6 +59,7 @@ export class Cells<T extends Identified> {
     return this.#nextVersion(map, id, before)
   }
 
+  /** The values of this version, in no guaranteed order. */
   values(): readonly T[] {
     return [...(this.#map ?? this.#copy()).values()]
   }
@@ -65,7 +69,10 @@ export class Cells<T extends Identified> {
     return this.#map && this.#writesLeft > 0 ? this.#map : this.#copy()
   }
 
-  /** The version after a write. Takes over the map if it is this version's own. */
+  /**
+   * The version after a write to `map`. If the map is this version's own, hands it over and remembers the old value. If
+   * it is a copy, this version stays as it is.
+   */
   #nextVersion(map: Map<string, T>, id: string, before: T | undefined): Cells<T> {
     if (map !== this.#map) return new Cells(map)
     const next = new Cells(map, this.#writesLeft - 1)
@@ -76,7 +83,7 @@ export class Cells<T extends Identified> {
     return next
   }
 
-  /** As it was at this version. */
+  /** A new `Map` with the values as of this version. */
   #copy(): Map<string, T> {
     const replaced = new Map<string, T | undefined>()
     let version: Cells<T> = this
@@ -100,6 +107,7 @@ export function emptyCells<T extends Identified>(): Cells<T> {
   return new Cells<T>(new Map())
 }
 
+/** The value with this id. Undefined if there is none. */
 export function cellOf<T extends Identified>(cells: Cells<T>, id: string): T | undefined {
   return cells.get(id)
 }
@@ -109,10 +117,12 @@ export function withCell<T extends Identified>(cells: Cells<T>, value: T): Cells
   return cells.with(value)
 }
 
+/** The map without this value. The same map if it has no such value. */
 export function withoutCell<T extends Identified>(cells: Cells<T>, id: string): Cells<T> {
   return cells.without(id)
 }
 
+/** The map's values, in no guaranteed order. */
 export function cellValues<T extends Identified>(cells: Cells<T>): readonly T[] {
   return cells.values()
 }

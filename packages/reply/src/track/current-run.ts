@@ -21,7 +21,10 @@ export interface SessionState {
   readonly isOpen: boolean
 }
 
-/** Replaces the todos and the status of a read if the stream has sent newer ones since the read began. */
+/**
+ * Returns the read with the todos and the status that the stream has sent since the read began. With a newer idle
+ * status, it has no retry and no asks. Returns the same read if it is complete, has no `readAt`, or nothing is newer.
+ */
 export function withNewerStreamData(
   { todos, todosAt = -1, statusAt = -1, idle }: Cell,
   read: SnapshotEvent,
@@ -37,8 +40,8 @@ export function withNewerStreamData(
 }
 
 /**
- * Whether the run continues. If the session is idle with an open step and its sub-agents still run, the run is being
- * aborted.
+ * Whether the run continues: the session isn't idle, or it is idle with an open step while one of its sub-agents still
+ * runs. The run is then being aborted.
  */
 export function isRunActive({ status, messages, children }: SnapshotEvent): boolean {
   if (status !== 'idle') return true
@@ -48,8 +51,8 @@ export function isRunActive({ status, messages, children }: SnapshotEvent): bool
 }
 
 /**
- * Messages of a sub-agent's settled run, without its session's next run. The stream will name the call that the next
- * run belongs to.
+ * The messages of a sub-agent's settled run, with those before it and without its session's next run. The stream will
+ * name the call that the next run belongs to. All messages if no run follows, or none of the run's messages was read.
  */
 export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly ReadMessage[]): readonly ReadMessage[] {
   const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
@@ -57,7 +60,10 @@ export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly Re
   return next === undefined ? messages : messages.slice(0, next)
 }
 
-/** Whether a session without an open run has one, or had one, that the stream didn't report. */
+/**
+ * Whether a session without an open run has one, or had one, that the stream didn't report: a running session has
+ * unknown work, a root has messages from a gap, or a sub-agent was created in the root's open run and has none.
+ */
 export function showsMissedRun({ cell, isRoot, root }: SessionState, read: SnapshotEvent, isRunning: boolean): boolean {
   if (isRunning && hasUnknownWork(cell, read)) return true
   return isRoot ? missedRunStart(cell, read) !== undefined : isMissedChild(cell, root)
@@ -73,15 +79,16 @@ function hasUnknownWork({ roles, run, read, reply }: Cell, { messages, asks }: S
   return asks.some(({ requestID }) => !reply?.asks.some((known) => known.requestID === requestID))
 }
 
-/** Whether it is a sub-agent of the current run without any events. */
+/** Whether the session was created during the root's open run and has had no run itself. */
 function isMissedChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
   const startedAt = root?.messages[0]?.createdAt
   return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
 }
 
 /**
- * Index of the current run's first message. It may equal the length if that message is not read yet. Undefined if the
- * read has no message of the run.
+ * Index of the current run's first message. It may equal the length if that message is not read yet. If none of its
+ * messages is known, the run begins after those of other runs, at the first missed run or else at the last one.
+ * Undefined if the read has no message of the run.
  */
 export function currentRunStart(
   { cell, isOpen }: SessionState,
@@ -99,7 +106,8 @@ export function currentRunStart(
 
 /**
  * The index where the run begins according to its known messages, or to the prompt that the first of them answers. A
- * run that began before we listened may have begun even earlier: that prompt may have joined it.
+ * run that began before we listened may have begun even earlier: that prompt may have joined it. Undefined if no
+ * message of the run was read.
  */
 function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
   const { roles, run } = cell
@@ -118,7 +126,8 @@ function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefi
 
 /**
  * The index where the first run with messages missed during a gap begins. Ignores copies at the beginning of a fork. A
- * message after a known one was missed whatever its time, because the server's clock may have been set back.
+ * message after a known one was missed whatever its time, because the server's clock may have been set back. Undefined
+ * without `since`, and if no message was missed.
  */
 function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
@@ -131,20 +140,26 @@ function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: Sna
   return runStarts(messages).findLast((start) => start <= missed)
 }
 
-/** Whether a message is new. A missed prompt is not new if the stream reported its answer. */
+/** Whether the stream has not reported the message. A missed prompt is not new if the stream reported its answer. */
 function isNewMessage(roles: MessageRoles, { id }: ReadMessage['head'], messages: readonly ReadMessage[]): boolean {
   const isKnown = (messageID: string): boolean => (roleIn(roles, messageID)?.run ?? goneRun) !== goneRun
   return !roleIn(roles, id) && !messages.some(({ head }) => head.parentID === id && isKnown(head.id))
 }
 
-/** Whether the last message is the prompt of a run whose error was its only event. */
+/**
+ * Whether the last message is an unknown prompt, and the newest reply has no messages: its error was the only event of
+ * that prompt's run.
+ */
 function hasMissedPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
   return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** Whether a sub-agent's run has ended: it began, the session is idle, and every step of it has ended. */
+/**
+ * Whether a sub-agent's run has ended: it began, the session is idle, and every step of it has ended. False if the
+ * root's reply doesn't include it.
+ */
 export function hasChildEnded(root: Reply | undefined, { sessionID, status }: SnapshotEvent): boolean {
   const child = root && status === 'idle' ? findReply(root, sessionID) : undefined
   return child !== undefined && child.phase !== 'waiting' && isFinished(child)
@@ -152,7 +167,7 @@ export function hasChildEnded(root: Reply | undefined, { sessionID, status }: Sn
 
 /**
  * Whether the open run has ended and the next run has its prompt but no other message. Stream events from now on belong
- * to the next run.
+ * to the next run. False unless the read is complete, and the session and its sub-agents are idle.
  */
 export function hasNextPrompt(
   { reply, roles }: Cell,

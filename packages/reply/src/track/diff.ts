@@ -13,6 +13,7 @@ import type { Message, Reply } from '../reply.ts'
 /**
  * Returns the changes from one state of a reply to another, as observers would have received them. Start from
  * `emptyReply` to get everything that a late observer missed. Empty if nothing differs. Text that grew is one delta.
+ * From a settled reply, all differences are one `replyAmended`.
  */
 export function diff(before: Reply, after: Reply): readonly Change[] {
   if (before === after) return []
@@ -36,7 +37,10 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   return changes
 }
 
-/** Reports the changes of a message and of its parts. `at` is its index in `after`. */
+/**
+ * Reports a new or changed message, its removed parts from the last to the first, its other parts, and each step that a
+ * new part finishes. `at` is its index in `after`.
+ */
 function reportMessageDiff(
   before: Reply,
   after: Reply,
@@ -59,7 +63,10 @@ function reportMessageDiff(
   }
 }
 
-/** Reports a new or changed part. An abandoned part is only reported if it was known before. */
+/**
+ * Reports a new or changed part. An abandoned part is reported as removed if it was known before, and otherwise not at
+ * all.
+ */
 function reportPartDiff(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
   if (old && sameButRaw<Part>(old, part)) return
   if (part.status === 'abandoned') {
@@ -79,7 +86,10 @@ function reportRemovedMessage(before: Reply, message: Message, changes: Change[]
   changes.push({ type: 'messageRemoved', messageID: message.id })
 }
 
-/** Reports summaries, usage, todos, compaction, retry and error. */
+/**
+ * Reports new summaries, and changed usage, todos, compaction, retry and error. A compaction, retry or error that
+ * `after` lacks isn't reported, nor is the error that explains a lost reply.
+ */
 function reportOwnFields(before: Reply, after: Reply, changes: Change[]): void {
   const counted = new Set(before.summaries?.map(({ messageID }) => messageID))
   for (const { messageID, cost, tokens } of after.summaries ?? [])
@@ -102,7 +112,7 @@ function reportOwnFields(before: Reply, after: Reply, changes: Change[]): void {
   }
 }
 
-/** Reports new children, and the changes of every child's reply. */
+/** Reports new children, and the changes of every child's reply. A child at another place than before counts as new. */
 function reportChildrenDiff(before: Reply, after: Reply, changes: Change[]): void {
   for (const [place, child] of after.children.entries()) {
     const known = before.children[place]

@@ -10,7 +10,10 @@ export interface SettledReply {
   readonly run: number
 }
 
-/** Called when a root's reply has settled. Drops the oldest settled replies beyond the limit. */
+/**
+ * Adds a root's reply that has settled to the list of those that are kept. Drops the oldest settled replies beyond the
+ * limit.
+ */
 export function retireReply(draft: Draft, rootID: string): void {
   const { run, past } = getCell(draft, rootID)
   // A session keeps only some of its earlier replies, so the others must not count.
@@ -22,7 +25,8 @@ export function retireReply(draft: Draft, rootID: string): void {
 }
 
 /**
- * Drops sessions without a reply or held events once there are many. A session that becomes active again is read again.
+ * Drops sessions without a reply or held events once there are more than `sweepAt`. Does nothing until then. A session
+ * that becomes active again is read again.
  */
 export function forgetQuietSessions(draft: Draft): void {
   const { cells, sweepAt, limits } = draft.state
@@ -34,7 +38,8 @@ export function forgetQuietSessions(draft: Draft): void {
 }
 
 /**
- * Drops a settled reply. With its newest reply, the session itself is dropped, unless one of its sub-agents still runs.
+ * Drops a settled reply. With its newest reply, the session itself and its sub-agents' sessions are dropped, unless one
+ * of the sub-agents still runs. Does nothing for a session without a reply.
  */
 function forgetReply(draft: Draft, { rootID, run }: SettledReply): void {
   const cell = getCell(draft, rootID)

@@ -4,8 +4,8 @@ import { withoutCell } from './cells.ts'
 import { changeCell, changeState, type Draft, getCell } from './state.ts'
 
 /**
- * Holds an event until its session or message is known. Merges deltas of one part. Beyond the limit, drops the events
- * of the sessions that have waited longest.
+ * Holds an event until its session or message is known. Merges consecutive deltas of one part. Beyond the limit, drops
+ * the events of the sessions that have waited longest, and counts them in `draft.dropped`.
  */
 export function holdEvent(draft: Draft, event: SessionScopedEvent): void {
   const cell = getCell(draft, event.sessionID)
@@ -25,7 +25,7 @@ export function holdEvent(draft: Draft, event: SessionScopedEvent): void {
   }
 }
 
-/** Removes the held events of a session that match `isWanted`, and returns them in order. */
+/** Removes the held events of a session that match `isWanted`, and returns them in order. Empty if none does. */
 export function takeHeldEvents(
   draft: Draft,
   sessionID: string,
@@ -45,12 +45,18 @@ export function takeHeldEvents(
   return wanted
 }
 
-/** Usually removes the first, because the session that has waited longest is dropped first. */
+/**
+ * Returns the ids without this one. Usually it is the first, because the session that has waited longest is dropped
+ * first.
+ */
 function withoutSession(waiting: readonly string[], sessionID: string): readonly string[] {
   return waiting[0] === sessionID ? waiting.slice(1) : waiting.filter((id) => id !== sessionID)
 }
 
-/** Queues matching held events behind the current one, in order of arrival across sessions. */
+/**
+ * Queues matching held events behind the current one, in order of arrival across sessions. Does nothing if none
+ * matches.
+ */
 export function requeueHeldEvents(
   draft: Draft,
   sessionID: string,
@@ -60,7 +66,10 @@ export function requeueHeldEvents(
   if (released.length > 0) draft.queue.push(...mergeByTime(draft.queue.splice(0), released))
 }
 
-/** Merges two lists by the time of their events. Each list keeps its own order, even if a clock was set back. */
+/**
+ * Merges two lists by the time of their events, with those of `a` first for the same time. Each list keeps its own
+ * order, even if a clock was set back.
+ */
 function mergeByTime(
   a: readonly SessionScopedEvent[],
   b: readonly SessionScopedEvent[],
@@ -85,7 +94,7 @@ export function dropHeldEvents(draft: Draft, sessionID: string): number {
   return dropped
 }
 
-/** One delta for two consecutive ones of the same field. Undefined for any other two events. */
+/** One delta for two consecutive ones of the same field of a part. Undefined for any other two events. */
 function joinedDeltas(last: SessionScopedEvent | undefined, event: SessionScopedEvent): SessionScopedEvent | undefined {
   if (last?.type !== 'delta' || event.type !== 'delta') return undefined
   if (last.messageID !== event.messageID || last.partID !== event.partID || last.field !== event.field) return undefined
@@ -106,7 +115,10 @@ function unitsOfParts(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + unitsOfPart(part), 0)
 }
 
-/** The total length of its strings that can be large. */
+/**
+ * The total length of its strings that can be large: a text, a file's URL, or a tool's input, output, error and
+ * metadata. 0 for any other part.
+ */
 function unitsOfPart(part: Part): number {
   if (part.type === 'text' || part.type === 'reasoning') return part.text.length
   if (part.type === 'file') return part.url.length

@@ -23,8 +23,9 @@ import {
 } from './state.ts'
 
 /**
- * Assigns a message to a run, and passes it to the reply of that run. Opens a run if the message belongs to none.
- * Messages from before the session was known only get a role.
+ * Assigns a message to a run, and passes it to the reply of that run, which may be an earlier one. A new message
+ * belongs to the open run, or opens one after it has ended a run that it shows to be over. Messages from before the
+ * session was known, such as a fork's copies, only get a role. Releases the events that waited for the message.
  */
 export function placeMessage(draft: Draft, path: readonly string[], event: MessageEvent): void {
   const { message, sessionID } = event
@@ -58,7 +59,7 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   if (cell.held.length > 0) requeueHeldEvents(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }
 
-/** Whether it is a prompt that arrives after its answer. It then belongs to the answer's run. */
+/** Whether it is a prompt that arrives after its answer in the newest reply. It then belongs to the answer's run. */
 function isAlreadyAnswered(draft: Draft, rootID: string, { sessionID, message }: MessageEvent): boolean {
   const root = getCell(draft, rootID).reply
   const reply = root && message.role === 'user' ? findReply(root, sessionID) : undefined
@@ -72,18 +73,24 @@ function isPromptOfSettledReply(draft: Draft, rootID: string, { sessionID, messa
   return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** Whether it is a model step that has not ended. */
+/** Whether it is a model step that has not ended. A summary is no step. */
 function isUnfinishedStep(message: MessageEvent['message']): boolean {
   return message.role === 'assistant' && !message.summary && !hasMessageEnded(message)
 }
 
-/** Whether it existed before we listened, in a session that was idle then. */
+/**
+ * Whether it existed before we listened, in a session that was idle then. One without a time counts as older. False if
+ * it is unknown when listening began.
+ */
 function isFromBeforeListening(draft: Draft, { sessionID, message }: MessageEvent): boolean {
   const { listeningFrom = -1 } = draft.state
   return (message.createdAt ?? listeningFrom) <= listeningFrom && isUnread(draft, getCell(draft, sessionID))
 }
 
-/** Removes a message or part. Later events about a removed message are outdated and ignored. */
+/**
+ * Removes a message or part from the reply of its run. Later events about a removed message are outdated and ignored.
+ * Does nothing for an unknown message.
+ */
 export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent): void {
   const cell = getCell(draft, event.sessionID)
   const role = roleIn(cell.roles, event.messageID)
@@ -130,8 +137,9 @@ function endPreviousRunIfOver(draft: Draft, rootID: string, { sessionID, message
 }
 
 /**
- * Splits a run if a prompt that had joined it is answered although one of its steps never ended. The prompt then begins
- * the next run. `parentID` is the prompt of the step that begins.
+ * Ends the root's run as lost if the prompt `parentID` is answered although the run's last step, for another prompt,
+ * never ended. If that prompt had joined the run, it begins the next one instead. Does nothing if the last step has
+ * ended or answers the same prompt, or if the prompt is from an earlier run.
  */
 export function splitLostRun(draft: Draft, rootID: string, parentID: string | undefined, at: number): void {
   const { roles, run, reply } = getCell(draft, rootID)
@@ -165,8 +173,8 @@ export function trackDelta(state: TrackState, event: DeltaEvent): Tracked | unde
 }
 
 /**
- * Passes a delta to the reply. Holds it while its message or its part is unknown. Ignores one of a prompt or an earlier
- * run.
+ * Passes a delta to the reply of the current run. Holds it while its message or its part is unknown. Ignores one of a
+ * prompt, of a summary or of an earlier run.
  */
 export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): void {
   const cell = getCell(draft, event.sessionID)
@@ -178,7 +186,7 @@ export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): voi
   if (before && before === getCell(draft, rootID).reply && isPartUnknown(before, event)) holdEvent(draft, event)
 }
 
-/** Whether the delta's message is known but the part is not. */
+/** Whether the delta's message is known but the part is not. False if the message isn't in the reply. */
 function isPartUnknown(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean {
   const reply = findReply(root, event.sessionID)
   const message = reply?.messages[messageAt(reply.messages, event.messageID)]
@@ -186,8 +194,8 @@ function isPartUnknown(root: NonNullable<Cell['reply']>, event: DeltaEvent): boo
 }
 
 /**
- * Passes a part to the reply of its run, and releases the deltas that waited for it. Holds it while its message is
- * unknown. Ignores parts of a summary.
+ * Passes a part to the reply of its run, which may be an earlier one. Records the session that a tool's part names, and
+ * releases the deltas that waited for the part. Holds it while its message is unknown. Ignores parts of a summary.
  */
 export function placePart(draft: Draft, rootID: string, event: PartEvent): void {
   const { part, sessionID } = event
@@ -204,6 +212,7 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
 
 /**
  * Records the parent of the session that a task's part names, because the part may come before the session's own event.
+ * Does nothing if it names none.
  */
 function recordChildSession(draft: Draft, { part, sessionID }: PartEvent): void {
   const childID = sessionOf(part)

@@ -9,7 +9,11 @@ import { diff } from './diff.ts'
 import { retireReply } from './forget.ts'
 import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 
-/** Reduces the root's reply with an event of its tree and records the step. */
+/**
+ * Reduces the root's reply with an event of its tree and records the step. Also counts the runs of sub-agents that
+ * begin, and drops the oldest settled reply beyond the limit when this one settles. Does nothing without a reply, or if
+ * the event changes nothing.
+ */
 export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEvent): void {
   const cell = getCell(draft, rootID)
   if (!cell.reply) return
@@ -23,7 +27,7 @@ export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEv
 
 /**
  * Adds the changes for everything that a reply took over from the previous one, because its observers haven't seen
- * that.
+ * that. Returns the same changes unless they begin the reply.
  */
 function withTakenOver(before: Reply, changes: readonly Change[]): readonly Change[] {
   const first = changes.length > 0 ? changes[0] : undefined
@@ -32,8 +36,9 @@ function withTakenOver(before: Reply, changes: readonly Change[]): readonly Chan
 }
 
 /**
- * Counts a sub-agent's new run. Another call may reuse its session, and earlier messages then belong to its previous
- * run. Queues the session's title and directory again if they arrived before there was a reply to store them.
+ * Counts a sub-agent's new run, and does nothing for any other change. Another call may reuse its session, and earlier
+ * messages then belong to its previous run. Queues the session's title and directory again if they arrived before there
+ * was a reply to store them.
  */
 function countChildRun(draft: Draft, change: Change, at: number): void {
   if (change.type !== 'childStarted') return
@@ -75,6 +80,7 @@ export function openRun(draft: Draft, path: readonly string[], at: number): void
 
 /**
  * Handles work of a background sub-agent after its root's reply has settled: opens the next reply and continues there.
+ * Does nothing while the root's reply is open, and for the root itself or a sub-agent that has settled.
  */
 export function openForBackgroundWork(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const [rootID] = path
@@ -86,7 +92,7 @@ export function openForBackgroundWork(draft: Draft, path: readonly string[], eve
 
 /**
  * Applies a late event about a message of an earlier run. A root's message is in the reply of that run. A sub-agent's
- * message may be in any of the root's replies.
+ * message may be in any of the root's replies. Does nothing if no kept reply has it.
  */
 export function amendPast(draft: Draft, rootID: string, run: number, event: MessageScopedEvent): void {
   const cell = getCell(draft, rootID)
@@ -104,6 +110,7 @@ export function amendPast(draft: Draft, rootID: string, run: number, event: Mess
 
 type MessageScopedEvent = Extract<SessionScopedEvent, { type: 'message' | 'part' | 'message-removed' | 'part-removed' }>
 
+/** Whether the reply, or a sub-agent's in it, has the event's message. */
 function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
   const messageID = messageIDOf(event)
   return messageID !== undefined && findReply(reply, event.sessionID, messageID) !== undefined
@@ -112,7 +119,10 @@ function holdsMessage(reply: Reply, event: MessageScopedEvent): boolean {
 /** How many earlier replies are kept for late events. A revert may undo several turns at once. */
 const keepPast = 8
 
-/** The earlier replies together with the newest one, at most `keepPast`. */
+/**
+ * The earlier replies together with the newest one, at most the last `keepPast`. Only the earlier ones if there is no
+ * newest.
+ */
 function pastWithNewest(root: Cell): Cell['past'] {
   return root.reply ? [...root.past, { run: root.run, reply: root.reply }].slice(-keepPast) : root.past
 }
@@ -122,21 +132,21 @@ export function isOpen(reply: Reply | undefined): reply is Reply {
   return reply !== undefined && reply.phase !== 'settled'
 }
 
-/** Whether the session's own run is open. */
+/** Whether the session's own run is open. False if the root's reply doesn't include it. */
 export function isOpenIn(draft: Draft, rootID: string, sessionID: string): boolean {
   const root = getCell(draft, rootID).reply
   return root !== undefined && isOpen(findReply(root, sessionID))
 }
 
-/** Whether the session's own run is known but has had no events. */
+/** Whether the session's own run is known but has had no events. False if the root's reply doesn't include it. */
 export function isWaitingIn(draft: Draft, rootID: string, sessionID: string): boolean {
   const root = getCell(draft, rootID).reply
   return root !== undefined && findReply(root, sessionID)?.phase === 'waiting'
 }
 
 /**
- * The first state of the next run's reply: the session's data, and the background sub-agents that still run, with the
- * pending asks.
+ * The first state of the next run's reply: the session's data, and from the reply before it the background sub-agents
+ * that still run, the pending asks and the size of the context.
  */
 function nextReply(root: Cell): Reply {
   const { title, directory, todos } = root

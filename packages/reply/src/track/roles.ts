@@ -44,15 +44,18 @@ interface Search {
 const searches = new WeakMap<MessageRoles, Search>()
 
 /**
- * Counts a search without a result. A new message is looked up a few times before the next list contains it: an index
- * pays off after that.
+ * Counts a search without a result, and adds an index at the 16th. A new message is looked up a few times before the
+ * next list contains it: an index pays off after that.
  */
 function afterMiss(roles: MessageRoles, search: Search | undefined): Search {
   const misses = (search?.misses ?? 0) + 1
   return misses < 16 ? { misses } : { misses, index: new Map(roles.map((role) => [role.messageID, role])) }
 }
 
-/** The role of a session's message. A message from before the read history belongs to a run that is gone. */
+/**
+ * The role of a session's message. A message from before the read history belongs to a run that is gone. Undefined for
+ * any other unknown message.
+ */
 export function roleOfMessage(
   { roles, readFrom }: { readonly roles: MessageRoles; readonly readFrom?: ReadFrom | undefined },
   messageID: string,
@@ -62,7 +65,10 @@ export function roleOfMessage(
   return { messageID, role: 'assistant', run: goneRun }
 }
 
-/** Whether the first known message of the current run is an answer, because its prompt was sent before we listened. */
+/**
+ * Whether the first known message of the current run is an answer, because its prompt was sent before we listened.
+ * False if no message of it is known.
+ */
 export function beginsWithAnswer({ roles, run }: { readonly roles: MessageRoles; readonly run: number }): boolean {
   return roles.find((role) => role.run === run)?.role === 'assistant'
 }
@@ -79,13 +85,14 @@ export function isBefore(
   return createdAt < from.createdAt
 }
 
-/** Sets a message's role and run. Drops the oldest role beyond `maxRoles`. */
+/** Sets a message's role and run, in its place if it is in the list. Drops the oldest role beyond `maxRoles`. */
 export function withRole(roles: MessageRoles, role: MessageRole): MessageRoles {
   const known = roles.findLastIndex(({ messageID }) => messageID === role.messageID)
   if (known !== -1) return roles.with(known, role)
   return [...(roles.length < maxRoles ? roles : roles.slice(1 - maxRoles)), role]
 }
 
+/** `summary` for a summary, and otherwise the head's role. */
 export function roleOfHead(head: MessageHead): MessageRole['role'] {
   return head.summary ? 'summary' : head.role
 }

@@ -7,14 +7,14 @@ export type ReadMessage = SnapshotEvent['messages'][number]
 
 /**
  * Index of the first message of the session's last run. Messages that the server itself inserted, such as after a
- * compaction, or that arrived during a step continue the run. -1 without messages.
+ * compaction, or that arrived during a step continue the run. -1 without a user message.
  */
 export function runStart(messages: readonly ReadMessage[]): number {
   for (let at = messages.length - 1; at > 0; at--) if (isRunStart(messages, at)) return at
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
-/** The first index of each of the session's runs. */
+/** The first index of each of the session's runs, in order. Empty without a user message. */
 export function runStarts(messages: readonly ReadMessage[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
   return messages.flatMap((_, at) => (at === first || (at > first && isRunStart(messages, at)) ? [at] : []))
@@ -30,7 +30,7 @@ export interface RunEnd {
 
 /**
  * Where the run that began at `start` ends and the next begins. `isKnown` identifies the messages that the stream
- * assigned to this run.
+ * assigned to this run, which never begin another one. Undefined if no other run follows.
  */
 export function runEnd(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
@@ -49,8 +49,9 @@ export function runEnd(
 }
 
 /**
- * Whether the message is a prompt that arrived after the previous step had ended for good. Depends only on that step
- * and the prompt.
+ * Whether the message at this index is a prompt that arrived after the previous step had ended for good. Depends only
+ * on that step and the prompt. False for the first message, and for one that the server inserted to compact or to
+ * continue after that.
  */
 export function isRunStart(messages: readonly ReadMessage[], at: number): boolean {
   const asked = messages[at]
@@ -60,7 +61,10 @@ export function isRunStart(messages: readonly ReadMessage[], at: number): boolea
   return isAskedAfter(before.head, asked.head)
 }
 
-/** Whether a prompt arrived after a step that had ended for good. */
+/**
+ * Whether a prompt arrived after a step that had ended for good. False if the step goes on with tool calls. Without
+ * times, an ended step counts as earlier.
+ */
 export function isAskedAfter(
   step: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun'>,
   { createdAt }: Pick<MessageHead, 'createdAt'>,
@@ -76,7 +80,7 @@ export function isAskedAfter(
 /**
  * Drops undecided prompts at the end: those whose parts are not stored yet, and those after an unfinished step while
  * the session is busy. They may continue its run, or begin one on a restarted server. The message that answers them
- * will decide.
+ * will decide. Keeps those that `isKnown`.
  */
 export function withoutUndecided(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
@@ -91,7 +95,9 @@ export function withoutUndecided(
   )
 }
 
-/** Whether the server inserted the message: into a run, or to report a background sub-agent's end. */
+/**
+ * Whether the server inserted the message: into a run, or to report a background sub-agent's end. False without parts.
+ */
 export function isInserted(parts: readonly Part[]): boolean {
   return (
     isAutoCompaction(parts) ||
@@ -99,7 +105,7 @@ export function isInserted(parts: readonly Part[]): boolean {
   )
 }
 
-/** Whether the server itself requested the compaction, because the context was full. */
+/** Whether the server itself requested the compaction, because the context was full. False without parts. */
 function isAutoCompaction(parts: readonly Part[]): boolean {
   return parts.length > 0 && parts.every((part) => part.type === 'compaction' && part.auto)
 }

@@ -3,14 +3,20 @@ import { requeueHeldEvents } from './held-events.ts'
 import { reduceReply } from './open-run.ts'
 import { type Cell, changeCell, type Draft, getCell, pathOf } from './state.ts'
 
-/** Records the session's data, and passes it to the root's reply if the path to the root is known. */
+/**
+ * Records the session's data, and passes it to the root's reply. Only records it while the path to the root is unknown.
+ */
 export function placeSession(draft: Draft, event: SessionEvent): void {
   recordSession(draft, event.sessionID, event)
   const path = pathOf(draft, event.sessionID)
   if (path?.[0] !== undefined) reduceReply(draft, path[0], event)
 }
 
-/** Records a session's data and releases the events that waited for it. */
+/**
+ * Records a session's data, and keeps what `data` lacks. The first call decides the parent and makes the session known,
+ * which releases all held events whose path to the root is known then. Does nothing if a known session's title and
+ * directory stay the same.
+ */
 export function recordSession(
   draft: Draft,
   id: string,
@@ -33,7 +39,7 @@ export function recordSession(
 
 /**
  * Whether the session is from before we listened and was never read. Its events may then belong to a run that has
- * ended.
+ * ended. False if it is unknown when listening began.
  */
 export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): boolean {
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom

@@ -41,7 +41,10 @@ export function placeSnapshot(draft: Draft, path: readonly string[], snapshot: S
     draft.queue.push({ type: 'settle', sessionID: read.sessionID, at: read.at, by: 'rest' })
 }
 
-/** Records where the first partial read of a session began. Leaves out older messages that a later read returns. */
+/**
+ * Records where the first partial read of a session began. Leaves out older messages that a later read returns. Returns
+ * the same read if there are none.
+ */
 function sinceFirstRead(draft: Draft, read: SnapshotEvent): SnapshotEvent {
   const cell = getCell(draft, read.sessionID)
   const { roles, readFrom } = cell
@@ -99,7 +102,10 @@ function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent)
   requeueHeldEvents(draft, sessionID, () => true)
 }
 
-/** Splits a run whose last step never ended although a prompt that seemed to join it was answered by another step. */
+/**
+ * Splits the open run if its last step never ended although a prompt that seemed to join it was answered by another
+ * step. Does nothing otherwise.
+ */
 function splitRunIfStepLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const { reply, roles } = getCell(draft, sessionID)
   const from = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
@@ -124,13 +130,19 @@ function sessionStateOf(draft: Draft, path: readonly string[], sessionID: string
   }
 }
 
-/** Leaves out messages at the end whose run isn't known yet. */
+/**
+ * Leaves out messages at the end whose run isn't known yet. For a sub-agent's settled run also those of its session's
+ * next run.
+ */
 function withoutUndecidedMessages({ cell, isRoot, isOpen }: SessionState, read: SnapshotEvent): SnapshotEvent {
   const decided = withoutUndecided(read, (id) => roleIn(cell.roles, id) !== undefined)
   return { ...read, messages: isRoot || isOpen ? decided : messagesUntilNextRun(cell, decided) }
 }
 
-/** The end of the root's open run, if the read shows that another one follows it. */
+/**
+ * The end of the root's open run, if the read shows that another one follows it. Otherwise undefined, as for a
+ * sub-agent.
+ */
 function endOfOpenRun({ isRoot, isOpen, cell }: SessionState, read: SnapshotEvent, start: number): RunEnd | undefined {
   if (!isRoot || !isOpen) return undefined
   return runEnd(read, start, (id) => roleIn(cell.roles, id)?.run === cell.run)
@@ -185,7 +197,7 @@ function continuesAfterFullContext({ status, messages }: SnapshotEvent): boolean
 
 /**
  * Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. Leaves out prompts
- * that the stream may still send.
+ * that the stream may still send. Also moves the message at `start` from `goneRun` to the current run.
  */
 function rolesAfter({ cell, isRoot, root }: SessionState, { read: { messages }, start }: PlacedRead): MessageRoles {
   const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
@@ -204,7 +216,10 @@ function rolesAfter({ cell, isRoot, root }: SessionState, { read: { messages }, 
   return roles
 }
 
-/** Places the earlier runs of reused sub-agent sessions that had no events. */
+/**
+ * Places the earlier runs of reused sub-agent sessions that had no events, as settled. Skips sub-agents that the root's
+ * reply includes.
+ */
 function placeEarlierRuns(draft: Draft, path: readonly string[], read: SnapshotEvent): void {
   const [rootID = read.sessionID] = path
   for (const { parent, child } of earlierRuns(read)) {

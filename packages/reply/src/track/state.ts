@@ -131,6 +131,7 @@ export interface Draft {
   dropped: number
 }
 
+/** A working copy of the state, without steps or queued events. */
 export function draftOf(state: TrackState): Draft {
   return { state, steps: [], queue: [], dropped: 0 }
 }
@@ -150,6 +151,7 @@ export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
   }
 }
 
+/** The cell of a session that nothing is known of. */
 export function emptyCell(id: string): Cell {
   return {
     id,
@@ -187,7 +189,7 @@ export function putCell(draft: Draft, cell: Cell): void {
   draft.state = withCells(draft.state, withCell(draft.state.cells, cell))
 }
 
-/** Puts a copy of the cell with these fields into the draft's state. */
+/** Puts a copy of the cell with these fields into the draft's state. A field that is given as undefined is cleared. */
 export function changeCell(draft: Draft, cell: Cell, fields: Partial<Cell>): void {
   putCell(draft, Object.assign(withReply(cell, cell.reply), fields))
 }

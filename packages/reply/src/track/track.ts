@@ -28,7 +28,8 @@ import {
 
 /**
  * Applies an event of a server. Pass all of the server's events, in order: it assigns them to sessions and replies,
- * holds those that can't be placed yet, opens replies, and passes each event to `reduce`. Pure.
+ * holds those that can't be placed yet, opens replies, and passes each event to `reduce`. `heartbeat`, `disposed` and
+ * `missed` change nothing. Pure.
  */
 export function track(state: TrackState, event: ReplyEvent): Tracked {
   const grown = event.type === 'delta' ? trackDelta(state, event) : undefined
@@ -44,7 +45,10 @@ export function track(state: TrackState, event: ReplyEvent): Tracked {
   return { state: draft.state, steps: draft.steps, dropped: draft.dropped }
 }
 
-/** Lists the sessions whose parent is unknown. Their events are held until a `session` event. */
+/**
+ * Lists the sessions whose parent is unknown and that held events wait for. Empty if no event is held. A session may be
+ * listed several times.
+ */
 export function unknownSessions(state: TrackState): readonly string[] {
   if (state.waiting.length === 0) return []
   const draft = draftOf(state)
@@ -68,7 +72,8 @@ function firstUnknown(draft: Draft, id: string): string | undefined {
 
 /**
  * Applies an event, or holds it if the path from its session to the root is not known yet. A snapshot and a new prompt
- * make their session known. If an unknown session is removed, its held events are dropped.
+ * make their session known. A `session` event is recorded in any case. If an unknown session is removed, its held
+ * events are dropped.
  */
 function placeEvent(draft: Draft, event: SessionScopedEvent): void {
   if (event.type === 'session') return placeSession(draft, event)
@@ -84,7 +89,8 @@ function placeEvent(draft: Draft, event: SessionScopedEvent): void {
 
 /**
  * Opens and ends runs as the event requires, and passes it to the reply of its run. `path` leads from the root to its
- * session.
+ * session. Ignores an event that ends an earlier run, a repeated ask that was resolved, the end of an ask of an earlier
+ * run, and a lone ask or status of a run that may have ended.
  */
 function placeInTree(draft: Draft, path: readonly string[], event: SessionScopedEvent): void {
   const rootID = path[0] ?? event.sessionID
@@ -134,7 +140,7 @@ function placeInTree(draft: Draft, path: readonly string[], event: SessionScoped
   }
 }
 
-/** Whether it ends the run before one that is only known from a read. */
+/** Whether the event ends the run before one that is only known from a read. False without the event's own time. */
 function endsEarlierRun(draft: Draft, event: SessionScopedEvent): boolean {
   if (event.type !== 'error' && !(event.type === 'status' && event.status === 'idle')) return false
   const { promptedAt } = getCell(draft, event.sessionID)
@@ -190,6 +196,7 @@ function isAskPending({ reply }: Cell, requestID: string): boolean {
   return askIn(reply, requestID)?.status === 'pending'
 }
 
+/** Whether the root's newest reply or an earlier one has the ask. */
 function knowsAsk(cell: Cell, requestID: string): boolean {
   return askIn(cell.reply, requestID) !== undefined || isAskOfPastRun(cell, requestID)
 }
@@ -199,16 +206,17 @@ function isAskOfPastRun({ reply, past }: Cell, requestID: string): boolean {
   return past.some((one) => askIn(one.reply, requestID)) && !askIn(reply, requestID)
 }
 
+/** The reply's ask with this id. Undefined if there is none. */
 function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
   return reply?.asks[askAt(reply.asks, requestID)]
 }
 
-/** Whether the session's last known status is idle, and its source. */
+/** Whether the session's last known status is idle, and its source. Undefined if it is busy or unknown. */
 export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
 }
 
-/** The retained replies of a root session, newest last. */
+/** The retained replies of a root session, newest last. Empty if none is kept. */
 export function retainedReplies(state: TrackState, sessionID: string): readonly Reply[] {
   const cell = cellOf(state.cells, sessionID)
   const past = cell?.past.map(({ reply }) => reply) ?? []
@@ -239,8 +247,8 @@ const workTypes: ReadonlySet<SessionScopedEvent['type']> = new Set([
 ])
 
 /**
- * Tracks an event that may be inconsistent: if tracking throws, the error is reported and the event skipped, so that
- * one session's error doesn't affect the others.
+ * Tracks an event that may be inconsistent: if tracking throws, the error is reported as `malformed` and the event
+ * skipped, so that one session's error doesn't affect the others. The state then stays the same, without steps.
  */
 export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnError | undefined): Tracked {
   try {
@@ -255,8 +263,9 @@ export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnErr
 }
 
 /**
- * Ends a reply. Held events that never got their message or type are adopted first, and the end waits for them. Records
- * whether a read, not the stream, ended the run.
+ * Ends a reply, after all other queued events but ends. Held events that never got their message or type are adopted
+ * first, and the end waits for them too. Deltas without a part get a type only after an idle, and messages are only
+ * created then. Records whether a read, not the stream, ended the run.
  */
 function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   // Adopted events are placed before the end. Several ends don't wait for each other.
@@ -275,15 +284,18 @@ function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   }
 }
 
-/** Whether a held event can only belong to an assistant's message: a delta, or a part other than text. */
+/**
+ * Whether a held event can only belong to an assistant's message: a delta, or a part other than text. False for any
+ * other event.
+ */
 function isFromAssistant(held: SessionScopedEvent): boolean {
   return held.type === 'delta' || (held.type === 'part' && held.part.type !== 'text')
 }
 
 /**
- * Creates the messages of held events after an idle. A message with a delta, or with a part other than text, is the
- * assistant's. At the end of a recording no more events will follow, so the message has ended, too. Returns whether
- * there were any.
+ * Queues messages for held events without one, after an idle. A message with a delta, or with a part other than text,
+ * is the assistant's. At the end of a recording no more events will follow, so the message has ended, too. Returns
+ * whether there were any.
  */
 function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolean {
   const { held, roles } = getCell(draft, sessionID)
@@ -300,8 +312,8 @@ function adoptMessages(draft: Draft, { sessionID, at, by }: SettleEvent): boolea
 }
 
 /**
- * Creates the parts of deltas whose part never arrived. After an idle they get the type that the field names. Without
- * an idle they stay hidden. Returns whether there were any.
+ * Takes the held deltas whose part never arrived, and queues parts with their text. After an idle (`typed`) they get
+ * the type that the field names. Without an idle they stay hidden and lose the text. Returns whether there were any.
  */
 function adoptDeltas(draft: Draft, { sessionID, at }: SettleEvent, as: 'typed' | 'unknown'): boolean {
   const { roles } = getCell(draft, sessionID)

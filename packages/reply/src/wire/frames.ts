@@ -73,7 +73,10 @@ export function createSseReader(options: SseOptions): SseReader {
     if (skippedTail !== undefined) skippedTail = text.slice(-3)
   }
 
-  /** Skips the text up to the blank line that ends the frame, and parses the text after it. */
+  /**
+   * Skips the text up to the blank line that ends the frame, and parses the text after it. Keeps skipping if there is
+   * none.
+   */
   function skipFrame(text: string): void {
     const blankLine = /(?:\r\n|\n|\r(?!\n)){2}/.exec(text)
     if (!blankLine) {

@@ -31,7 +31,10 @@ export interface EventReader {
   reset(): void
 }
 
-/** Turns bytes into events: splits and decodes frames, and merges consecutive deltas within a chunk. */
+/**
+ * Turns bytes into events: splits and decodes frames, and merges consecutive deltas within a chunk. Reports an error of
+ * `onFrame` and continues.
+ */
 export function createFrameReader(options: FrameReaderOptions): EventReader {
   const { decoder } = options
   let events: ReplyEvent[] = []

@@ -1,5 +1,8 @@
 export interface Utf8Reader {
-  /** The text of the bytes so far, except for an incomplete last character. Invalid UTF-8 becomes U+FFFD. */
+  /**
+   * The text that these bytes complete, without an incomplete last character, which the next call begins with. Invalid
+   * UTF-8 becomes U+FFFD. A byte order mark at the beginning is dropped.
+   */
   read(bytes: Uint8Array): string
   /** Drops an incomplete character. The next bytes begin a new text. */
   reset(): void
@@ -36,7 +39,10 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 const byteOrderMark = 0xfeff
 
-/** The index where an incomplete last character begins, or the length. A character has at most four bytes. */
+/**
+ * The index where an incomplete last character begins, or the length if there is none. A character has at most four
+ * bytes.
+ */
 function endOfWholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back < 4; back++) {
     const byte = bytes[bytes.length - back]

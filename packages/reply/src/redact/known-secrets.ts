@@ -51,8 +51,8 @@ function isSecretOption(arg = ''): boolean {
 }
 
 /**
- * The secret values in one argument: `name=value`, `name: value` or JSON, also behind a name that is no secret's. Empty
- * for any other.
+ * The secret values in one argument: `name=value`, `name: value` or JSON, also after a name that doesn't belong to a
+ * secret. Empty for any other.
  */
 function secretsInArgument(arg: string): readonly string[] {
   const [, name = '', value = ''] = /^([\w.-]+)=(.*)$/s.exec(arg) ?? /^([\w-]+):\s*(.*)$/s.exec(arg) ?? []

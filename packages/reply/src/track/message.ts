@@ -73,7 +73,7 @@ function isPromptOfSettledReply(draft: Draft, rootID: string, { sessionID, messa
   return reply.prompt?.parts.length === 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
 }
 
-/** Whether it is a model step that has not ended. A summary is no step. */
+/** Whether it is a model step that has not ended. A summary doesn't count. */
 function isUnfinishedStep(message: MessageEvent['message']): boolean {
   return message.role === 'assistant' && !message.summary && !hasMessageEnded(message)
 }

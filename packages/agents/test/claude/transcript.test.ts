@@ -147,6 +147,23 @@ test('a slash command is the prompt that was typed, and notes of Claude Code are
   expect(textOf(await found('/review all of it'))).toBe('Reviewed.')
 })
 
+test('of the same text sent three times, each is found by its id', async () => {
+  write(
+    ...['one', 'two', 'three'].flatMap((answer) => [
+      user('yes', { uuid: `prompt-${answer}` }),
+      assistant([text(answer)], 'end_turn'),
+    ]),
+  )
+  connect()
+  const at = Date.parse('2026-11-25T10:00:00.000Z')
+  for (const answer of ['one', 'two', 'three']) {
+    const resumed = await client.resume({ sessionID, messageID: `prompt-${answer}`, text: 'yes', at })
+    expect(resumed.type === 'found' && textOf(await resumed.stream.result)).toBe(answer)
+  }
+  const after = 'prompt-three'
+  expect((await client.resume({ sessionID, messageID: 'prompt-four', after, text: 'yes', at })).type).toBe('absent')
+})
+
 test('an answer that the limit cut off, and one that a person interrupted', async () => {
   write(
     user('Long.'),

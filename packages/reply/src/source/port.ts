@@ -137,6 +137,11 @@ export interface Source {
    * server can't.
    */
   removeRule?(id: string): Promise<void>
+  /**
+   * Counts the prompts of a session that have this text, from its beginning and without comparing white space at both
+   * ends. Absent if the server keeps the ids of prompts (see `Capabilities.keepsPromptIDs`).
+   */
+  countPrompts?(place: SessionRef, text: string): Promise<number>
   /** Copies a session, either whole or up to before a message. Absent if the server can't. */
   fork?(place: SessionRef, messageID?: string): Promise<SessionInfo>
   /** Hides a message and all later ones, and undoes their file changes. Absent if the server can't. */
@@ -154,7 +159,7 @@ export interface Source {
 /** A source with every call that OpenCode's servers have. Only version 2 can queue prompts and list saved rules. */
 export type OpenCodeSource = Required<Omit<Source, Optional>> & Pick<Source, Optional>
 
-type Optional = 'waiting' | 'withdraw' | 'savedRules' | 'removeRule' | 'isLocal'
+type Optional = 'waiting' | 'withdraw' | 'savedRules' | 'removeRule' | 'countPrompts' | 'isLocal'
 
 /** What a server can do. Each flag documents what happens without it. */
 export interface Capabilities {
@@ -175,7 +180,8 @@ export interface Capabilities {
   readonly nextMessageID?: (() => string) | undefined
   /**
    * Whether the server stores a prompt under the id that you chose. Without it, only this program knows the id, so that
-   * `resume` looks for the prompt's text. Default: true.
+   * `resume` looks for the prompt's text and compares `Source.countPrompts` with the count before the post. Default:
+   * true.
    */
   readonly keepsPromptIDs?: boolean | undefined
   /**

@@ -88,6 +88,67 @@ test('a prompt with the same text that is older than the posted one was answered
   await client.close()
 })
 
+/** An agent without times, which was asked these prompts and answered each with its number. */
+const prompts =
+  (...texts: readonly string[]) =>
+  (history: LocalHistory): void => {
+    for (const [at, text] of texts.entries()) {
+      const run = history.run({ parts: user(text) })
+      run.write({ type: 'text', delta: `${at + 1}` })
+      run.end({ type: 'completed' })
+    }
+  }
+
+test.each([
+  { history: ['yes'], before: 0, answer: '1' },
+  { history: ['yes'], before: 1, answer: 'unknown' },
+  { history: ['yes', 'yes', ' yes\n'], before: 2, answer: '3' },
+  { history: ['yes', 'yes', 'yes'], before: 3, answer: 'unknown' },
+  // Only the last three runs are kept, and all are counted.
+  { history: ['yes', 'yes', 'a', 'b', 'yes', 'c', 'yes'], before: 3, answer: '7' },
+  { history: ['yes', 'yes', 'a', 'b', 'yes', 'c', 'yes'], before: 4, answer: 'unknown' },
+  { history: ['yes', 'a', 'b', 'c', 'd'], before: 1, answer: 'absent' },
+  { history: ['yes', 'yes', 'a'], before: 1, answer: 'unknown' },
+  // The agent dropped its beginning.
+  { history: ['yes', 'a'], before: 2, answer: 'unknown' },
+  // Two prompts without an answer in between, repeated as one.
+  { history: ['yesyes'], before: 1, answer: 'unknown' },
+  // Not counted.
+  { history: ['no', 'yes'], before: undefined, answer: '2' },
+  { history: ['yes', 'yes'], before: undefined, answer: 'unknown' },
+])('of $history, with $before before the post, "yes" is $answer', async ({ history, before, answer }) => {
+  const { client, posted } = await stage(prompts(...history))
+  const resumed = await client.resume(posted('yes', { sameTextBefore: before }))
+  expect(resumed.type === 'found' ? textOf(await resumed.stream.result) : resumed.type).toBe(answer)
+  await client.close()
+})
+
+test('each post of the same text has counted those before it, also those of an earlier process', async () => {
+  const { client } = await stage(prompts('yes', 'no', 'yes', 'yes'))
+  const counts: (number | undefined)[] = []
+  const onPosting = ({ sameTextBefore }: PostedPrompt): void => void counts.push(sameTextBefore)
+  for (const text of ['yes', ' yes ', 'no', 'new']) await client.prompt({ ...place, text }, { onPosting }).result
+  await client.prompt({ text: 'yes' }, { onPosting }).result
+  expect(counts).toEqual([3, 4, 1, 0, 0])
+  await client.close()
+})
+
+test('a prompt with a time is found by its text and its time', async () => {
+  const { client, posted, clock } = await stage((history) => {
+    for (const minutes of [9, 6, 3]) {
+      const run = history.run({ parts: user('yes'), at: clock.now() - minutes * 60_000 })
+      run.write({ type: 'text', delta: `${minutes} minutes ago` })
+      run.end({ type: 'completed' })
+    }
+  })
+  const at = clock.now() - 3 * 60_000
+  const resumed = await client.resume(posted('yes', { at, sameTextBefore: 2 }))
+  expect(resumed.type === 'found' && textOf(await resumed.stream.result)).toBe('3 minutes ago')
+  expect((await client.resume(posted('yes', { at, sameTextBefore: 3 }))).type).toBe('unknown')
+  expect((await client.resume(posted('yes', { at: clock.now() - 30_000, sameTextBefore: 3 }))).type).toBe('absent')
+  await client.close()
+})
+
 test('a run that was cut off by the kill is aborted, with its partial text', async () => {
   const { client, posted } = await stage((history) => {
     const run = history.run({ parts: user('Go.') })
@@ -212,6 +273,45 @@ test('lists the sessions of the agent with those of this process', async () => {
     .startReading()
     .session({ sessionID: `${copyID}_copy`, directory: undefined }, { messageIDs: [] })
   expect(cut.messages).toHaveLength(2)
+  await client.close()
+})
+
+test('a copy up to a message that is no longer kept is read from the agent', async () => {
+  const texts = ['1', '2', '3', '4', '5']
+  const { agent, client } = await stage(() => {}, {
+    read: async ({ sessionID }, history) => {
+      const read = sessionID === place.sessionID ? texts : texts.slice(0, 1)
+      for (const text of read) history.run({ parts: user(text), messageID: `msg_${text}` }).end({ type: 'completed' })
+    },
+    fork: async ({ directory }, messageID) => ({ sessionID: `copy_${messageID}`, directory }),
+  })
+  for (const [messageID, kept] of [
+    ['msg_2', ['1']],
+    ['msg_5', ['3', '4']],
+  ] as const) {
+    const { sessionID } = await client.fork(place.sessionID, messageID)
+    const { messages } = await agent.source.startReading().session({ sessionID }, { messageIDs: [] })
+    const found = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
+    expect(found).toEqual(kept)
+  }
+  await client.close()
+})
+
+test('sessions of this process are listed if the query matches, until the agent drops them', async () => {
+  let listed = [{ sessionID: 'ses_1', directory: '/project', title: 'Of the agent', updatedAt: 5 }]
+  const { client, agent, clock } = await stage(() => {}, {
+    sessions: async ({ directory, everywhere }) => listed.filter((each) => everywhere || each.directory === directory),
+  })
+  const ids = async (query: Parameters<typeof agent.source.sessions>[0]) =>
+    (await agent.source.sessions(query)).map(({ sessionID }) => sessionID)
+  for (const directory of ['/project', '/project', '/other']) await agent.source.create({ directory })
+  expect(await ids({ directory: '/project' })).toEqual(['ses_1', 'ses_2'])
+  expect(await ids({ directory: '/other' })).toEqual(['ses_3'])
+  expect(await ids({ everywhere: true })).toEqual(['ses_1', 'ses_2', 'ses_3'])
+  expect(await ids({ directory: '/other', since: clock.now() + 1 })).toEqual([])
+  expect((await client.sessions({ directory: '/project' }))[0]?.title).toBe('Of the agent')
+  listed = []
+  expect(await ids({ everywhere: true })).toEqual(['ses_2', 'ses_3'])
   await client.close()
 })
 

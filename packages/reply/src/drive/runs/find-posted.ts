@@ -1,10 +1,10 @@
 import { pause } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { SnapshotEvent } from '../../event.ts'
-import { isInserted } from '../../track/run-boundaries.ts'
+import { promptText } from '../../track/written-text.ts'
 import type { PostedPrompt } from './posted-prompt.ts'
 import type { RunServer } from './run-server.ts'
-import { requireRoot, writtenText } from './sessions.ts'
+import { requireRoot } from './sessions.ts'
 
 /** A posted prompt that the server has. */
 export interface FoundPrompt {
@@ -68,23 +68,39 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
 
 /**
  * Looks once for the prompt on a server that has its own ids for it. Resolves with the prompt under the id that it was
- * posted with, or with the newest one if it has the same text and isn't older than the post. `unclear` if an earlier
- * one has the text, ours is unknown, or the source may no longer keep it. Otherwise undefined.
+ * posted with. Otherwise with the newest prompt, if it has the same text, isn't older than the post, and there are more
+ * prompts with the text than before the post. If that number is unknown, the prompt needs a time, or must be the only
+ * one with the text. Resolves with undefined if ours isn't there, and with `unclear` if that can't be told.
  */
 async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
-  const { sessionID, messageID, text } = posted
+  const { sessionID, messageID } = posted
   const read = await readBackTo(server, posted, noMessage)
   // This program posted it.
   if (messageID !== undefined && hasMessage(read, messageID)) return { sessionID, messageID, read }
   const prompts = promptsIn(read.messages)
   const newest = prompts.at(-1)
   if (!newest) return undefined
-  if (text === undefined) return 'unclear'
-  const { id, createdAt = posted.at } = newest
-  if (newest.text.trim() === text.trim() && createdAt >= posted.at - clockSkewMs)
-    return { sessionID, messageID: id, read }
-  const hasSameText = prompts.some((prompt) => prompt !== newest && prompt.text.trim() === text.trim())
+  if (posted.text === undefined) return 'unclear'
+  const text = posted.text.trim()
+  const added = await countAdded(server, posted, text)
+  const hasSameText = prompts.some((prompt) => prompt !== newest && prompt.text === text)
+  const isOlder = newest.createdAt !== undefined && newest.createdAt < posted.at - clockSkewMs
+  if (newest.text === text && !isOlder) {
+    const isOurs = added === undefined ? newest.createdAt !== undefined || !hasSameText : added > 0
+    return isOurs ? { sessionID, messageID: newest.id, read } : 'unclear'
+  }
+  // Some agents repeat two prompts without an answer in between as one.
+  if (newest.text.endsWith(text) && !isOlder) return 'unclear'
+  if (added === 0) return undefined
   return hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
+}
+
+/** Counts how many more prompts with the text the session has than before the post. Undefined if either is unknown. */
+async function countAdded(server: RunServer, posted: PostedPrompt, text: string): Promise<number | undefined> {
+  const { sessionID, directory, sameTextBefore } = posted
+  if (sameTextBefore === undefined) return undefined
+  const count = await server.source.countPrompts?.({ sessionID, directory }, text)
+  return count === undefined ? undefined : count - sameTextBefore
 }
 
 /**
@@ -138,17 +154,19 @@ function idByText({ messages }: SnapshotEvent, { after, text }: PostedPrompt): s
   const texts = promptsIn(messagesAfter(messages, after))
   if (text === undefined) return texts[0]?.id
   const wanted = text.trim()
-  return (texts.find((each) => each.text.trim() === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
+  return (texts.find((each) => each.text === wanted) ?? texts.find((each) => each.text.includes(wanted)))?.id
 }
 
 /**
- * The prompts that people wrote, oldest first, with their texts. Leaves out user messages without parts, and those that
- * the server inserted.
+ * The prompts that people wrote, oldest first, with their texts without white space at both ends. Leaves out user
+ * messages without parts, and those that the server inserted.
  */
 function promptsIn(messages: SnapshotEvent['messages']) {
-  return messages
-    .filter(({ head, parts }) => head.role === 'user' && parts.length > 0 && !isInserted(parts))
-    .map(({ head: { id, createdAt }, parts }) => ({ id, createdAt, text: writtenText(parts) }))
+  return messages.flatMap((message) => {
+    const text = promptText(message)
+    const { id, createdAt } = message.head
+    return text === undefined ? [] : [{ id, createdAt, text }]
+  })
 }
 
 /**

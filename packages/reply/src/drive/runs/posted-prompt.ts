@@ -18,6 +18,12 @@ export interface PostedPrompt {
    * and for a prompt without a text, which match the first user message after `after`.
    */
   readonly text?: string | undefined
+  /**
+   * How many prompts of the session had the same text before the post, so that `resume` doesn't take one of them for
+   * this one. Absent if the server keeps the ids of prompts. If it is absent otherwise, `resume` only finds the prompt if
+   * the server reports its time, or if no other prompt has the text.
+   */
+  readonly sameTextBefore?: number | undefined
   /** Set for a prompt with `noReply`, which runs nothing. */
   readonly noReply?: true | undefined
   /** When it was about to be posted, in ms since the epoch by this computer's clock. */
@@ -29,7 +35,8 @@ export interface PostedPrompt {
  *
  * - `found`: the server has it. The stream follows its run, or has settled if the run ended.
  * - `absent`: the server doesn't have it, so you can post it.
- * - `unknown`: the server doesn't show its sessions, or stores the note elsewhere.
+ * - `unknown`: the server doesn't show its sessions, or stores the note elsewhere. Or it doesn't keep the ids of prompts,
+ *   and the prompt can't be told apart from others with the same text.
  */
 export type Resumed =
   | { readonly type: 'found'; readonly stream: ReplyStream }

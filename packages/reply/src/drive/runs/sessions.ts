@@ -1,8 +1,8 @@
 import { ReplyError } from '../../error.ts'
-import type { Part } from '../../part.ts'
 import { type SessionRef, sessionRefOf } from '../../session-ref.ts'
 import type { CommandInput, SessionInput } from '../../source/input.ts'
 import type { Guarded, GuardTarget } from '../../source/port.ts'
+import { writtenText } from '../../track/written-text.ts'
 import { unrevertedMessages } from '../connection/newest-run.ts'
 import type { Drive } from '../drive.ts'
 import { sessionFields } from '../read-snapshot.ts'
@@ -149,12 +149,4 @@ export function requireRoot(sessionID: string, parentID: string | undefined): vo
   if (parentID === undefined) return
   const message = `Session ${sessionID} belongs to a sub-agent. Prompt the session that started it, ${parentID}.`
   throw new ReplyError('invalid', message)
-}
-
-/**
- * The text that a person typed, without the server's additions. Joins several parts with a blank line. Empty if there
- * is none.
- */
-export function writtenText(parts: readonly Part[]): string {
-  return parts.flatMap((part) => (part.type === 'text' && !part.synthetic ? [part.text] : [])).join('\n\n')
 }

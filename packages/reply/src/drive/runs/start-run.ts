@@ -5,7 +5,6 @@ import { mayHaveReachedServer, postAndFindReply } from './join.ts'
 import { openReplyFor } from './open-reply.ts'
 import { postAgain } from './post-again.ts'
 import { postPrompt, prepareWithRetries } from './post-prompt.ts'
-import type { PostedPrompt } from './posted-prompt.ts'
 import { requireDelivery } from './prompt-input.ts'
 import type { FoundReply } from './recognize.ts'
 import type { ReplyStream } from './reply-stream.ts'
@@ -95,8 +94,16 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   async function callOnPosting({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
-    const posted: PostedPrompt = { sessionID, directory, messageID, after, text, noReply, at: clock.now() }
+    const sameTextBefore = await countSameText({ sessionID, directory })
+    const posted = { sessionID, directory, messageID, after, text, sameTextBefore, noReply, at: clock.now() } as const
     await options.onPosting?.(posted)
+  }
+
+  /** Counts the session's prompts with this text. Undefined if it has none, or if the server keeps the prompt's id. */
+  async function countSameText(place: SessionRef): Promise<number | undefined> {
+    const { canRead, keepsPromptIDs = true } = server.info.current()
+    if (text === undefined || !canRead || keepsPromptIDs) return undefined
+    return await server.source.countPrompts?.(place, text)
   }
 
   /**

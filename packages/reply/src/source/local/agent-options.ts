@@ -31,12 +31,15 @@ export interface LocalAgentOptions {
   readonly find?: ((place: SessionRef) => Promise<SessionInfo | undefined>) | undefined
   /**
    * Reads what a session of an earlier process holds, and adds its runs to `history`, oldest first. Called once for each
-   * session that `find` opened or `sessions` lists, before its first prompt. After that, the session's content is what its
-   * runs emit. Should reject with a `ReplyError`, for example `gone`. With it the source can read its sessions, so that a
+   * session that `find` opened or `sessions` lists, and for a copy up to a message that is not among the last runs, before
+   * its first prompt. After that, the session's content is what its runs emit. Should reject with a `ReplyError`, for example `gone`. With it the source can read its sessions, so that a
    * program that was killed finds its run again. Default: the content of sessions can't be read.
    */
   readonly read?: ((place: SessionRef, history: LocalHistory) => Promise<void>) | undefined
-  /** Lists the agent's root sessions, also those of earlier processes, in any order. Default: those of this process. */
+  /**
+   * Lists the agent's root sessions, also those of earlier processes, in any order. Sessions of this process that it has
+   * never listed are added if they match the query. Default: those of this process.
+   */
   readonly sessions?: Source['sessions'] | undefined
   /** Like `Source.fork`. Default: absent. */
   readonly fork?: NonNullable<Source['fork']> | undefined

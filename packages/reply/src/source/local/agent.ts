@@ -4,7 +4,16 @@ import type { ReplyEvent } from '../../event.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
-import type { AskAddress, Capabilities, SessionInfo, SessionRead, Source, SourcePrompt, WorkStatus } from '../port.ts'
+import type {
+  AskAddress,
+  Capabilities,
+  SessionInfo,
+  SessionQuery,
+  SessionRead,
+  Source,
+  SourcePrompt,
+  WorkStatus,
+} from '../port.ts'
 import { resolveDots } from '../resolve-dots.ts'
 import { createAborter } from './abort.ts'
 import type { LocalAgent, LocalAgentOptions, LocalHistoryRun } from './agent-options.ts'
@@ -31,6 +40,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const sessions = new Map<string, SessionInfo>()
   /** The runs that have not ended, by session: the current one first, then those that wait for its end. */
   const runs = new Map<string, readonly OwnedRun[]>()
+  /** The ids of the sessions that the agent has listed. */
+  const listedOnce = new Set<string>()
   /** What sessions hold. Empty unless the agent can read them. A session without a log was not read yet. */
   const logs = new Map<string, SessionLog>()
   /** Sessions that are being read. */
@@ -57,6 +68,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       if (message) return message
       throw new ReplyError('gone', `Session ${place.sessionID} of ${name} has no message ${messageID}.`)
     },
+    countPrompts: async (place, text) => (await requireLog(place)).countPrompts(text),
     children: async (place) => {
       await findSession(place)
       await readOnce(place)
@@ -65,8 +77,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     working: async () => busySessions(),
     asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
     sessions: listSessions,
-    newestTime: async (directory) =>
-      (await listSessions({ directory })).map(({ updatedAt = 0 }) => updatedAt).toSorted((a, b) => b - a)[0],
+    newestTime: async (directory) => newestOf((await listSessions({ directory })).map(({ updatedAt }) => updatedAt)),
     spelled: async (directory) => (await options.spelled?.(directory)) ?? resolveDots(directory),
     create: createSession,
     prompt: async (place, prompt) => await sendPrompt(place, prompt, promptPartsOf(prompt)),
@@ -154,12 +165,24 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return sessions.get(place.sessionID) ?? storeSession(found)
   }
 
-  /** Lists the agent's root sessions and the stored ones, each once. A stored one replaces the agent's. */
-  async function listSessions(query: Parameters<Source['sessions']>[0]): Promise<readonly SessionInfo[]> {
+  /**
+   * Lists the agent's root sessions, and the stored ones that match the query. A stored session that the agent has listed
+   * before is left out if the agent no longer lists it, for example because it was archived. Fields that are stored replace
+   * the agent's.
+   */
+  async function listSessions(query: SessionQuery): Promise<readonly SessionInfo[]> {
     if (options.sessions) await startOnce()
-    const listed = (await options.sessions?.(query)) ?? []
-    const ownRoots = [...sessions.values()].filter(({ parentID }) => parentID === undefined)
-    return [...new Map([...listed, ...ownRoots].map((info) => [info.sessionID, info])).values()]
+    const listed = new Map<string, SessionInfo>()
+    for (const info of (await options.sessions?.(query)) ?? []) {
+      listed.set(info.sessionID, info)
+      listedOnce.add(info.sessionID)
+    }
+    for (const stored of sessions.values()) {
+      const ofAgent = listed.get(stored.sessionID)
+      if (ofAgent) listed.set(stored.sessionID, withDefaults(stored, ofAgent))
+      else if (!listedOnce.has(stored.sessionID) && matchesQuery(stored, query)) listed.set(stored.sessionID, stored)
+    }
+    return [...listed.values()]
   }
 
   /** Lists the stored sessions that this one is the parent of. */
@@ -265,14 +288,15 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   /**
-   * Copies a session and its log, stores the copy and emits it. Rejects with `unsupported` if the agent returns none.
+   * Copies a session and its log, stores the copy and emits it. A copy up to a message that the log doesn't keep has no log
+   * until the agent is asked for it. Rejects with `unsupported` if the agent returns none.
    */
   async function forkSession(place: SessionRef, messageID?: string): Promise<SessionInfo> {
     await findSession(place)
     await readOnce(place)
     const copy = await options.fork?.(place, messageID)
-    const log = logs.get(place.sessionID)
-    if (copy && log) logs.set(copy.sessionID, log.copy(messageID))
+    const log = logs.get(place.sessionID)?.copy(messageID)
+    if (copy && log) logs.set(copy.sessionID, log)
     if (copy) return storeSession(copy)
     throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
   }
@@ -447,4 +471,28 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     events.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
   }
+}
+
+/** Whether a query for root sessions includes this one. A session without a directory or a time counts as included. */
+function matchesQuery({ parentID, directory, updatedAt }: SessionInfo, query: SessionQuery): boolean {
+  const isThere = query.everywhere === true || query.directory === undefined || directory === undefined
+  if (parentID !== undefined || !(isThere || directory === query.directory)) return false
+  return query.since === undefined || updatedAt === undefined || updatedAt >= query.since
+}
+
+/** Returns the session with the agent's fields where it has none itself, and the later time of both. */
+function withDefaults(stored: SessionInfo, { directory, title, createdAt, updatedAt }: SessionInfo): SessionInfo {
+  return {
+    ...stored,
+    directory: stored.directory ?? directory,
+    title: stored.title ?? title,
+    createdAt: stored.createdAt ?? createdAt,
+    updatedAt: newestOf([stored.updatedAt, updatedAt]),
+  }
+}
+
+/** Returns the latest time. Undefined if none is known. */
+function newestOf(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
 }

@@ -1,6 +1,7 @@
 import type { ReplyEvent } from '../../event.ts'
 import type { Part } from '../../part.ts'
 import type { Todo } from '../../reply.ts'
+import { promptText } from '../../track/written-text.ts'
 import type { MessageRead, WorkStatus } from '../port.ts'
 
 /** How many runs a session's log keeps. A reply that is found again after a restart is one of the last. */
@@ -12,6 +13,8 @@ export interface SessionLog {
   apply(promptID: string, events: readonly ReplyEvent[]): void
   /** Stores that the run has started this sub-agent, whose log is dropped with the run. */
   addChild(promptID: string, sessionID: string): void
+  /** Counts the prompts with this text, also those of dropped runs. White space at both ends doesn't count. */
+  countPrompts(text: string): number
   /** Returns the messages of the kept runs, in their order. */
   messages(): readonly MessageRead[]
   /** Returns the session's to-do list. Empty if it has none. */
@@ -21,10 +24,10 @@ export interface SessionLog {
   /** Whether no run was dropped. */
   isWhole(): boolean
   /**
-   * Returns a log with the same runs, up to before this message. If no message has this id, it is whole and has the
-   * to-do list too.
+   * Returns a log with the same runs, up to before this message. Without a message it has all of them and the to-do list.
+   * Undefined if no kept message has this id.
    */
-  copy(before: string | undefined): SessionLog
+  copy(before: string | undefined): SessionLog | undefined
 }
 
 interface LoggedMessage {
@@ -37,8 +40,15 @@ interface LoggedRun {
   readonly childIDs: string[]
 }
 
-/** Creates an empty log. `isWhole` is false if the session has earlier runs. `onChildDropped` is called for each sub-agent of a run that was dropped. */
-export function createSessionLog(onChildDropped: (sessionID: string) => void, isWhole = true): SessionLog {
+/**
+ * Creates an empty log. `onChildDropped` is called for each sub-agent of a run that was dropped. `isWhole` is false if the
+ * session has earlier runs, and `droppedPrompts` counts their prompts by the text.
+ */
+export function createSessionLog(
+  onChildDropped: (sessionID: string) => void,
+  isWhole = true,
+  droppedPrompts = new Map<string, number>(),
+): SessionLog {
   /** By the id of the prompt, in the order in which they began. */
   const runs = new Map<string, LoggedRun>()
   let todos: readonly Todo[] = []
@@ -48,6 +58,10 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void, is
       for (const event of events) applyEvent(promptID, event)
     },
     addChild: (promptID, sessionID) => void runs.get(promptID)?.childIDs.push(sessionID),
+    countPrompts: (text) => {
+      const kept = [...runs.values()].flatMap(promptTextsOf).filter((each) => each === text.trim())
+      return kept.length + (droppedPrompts.get(text.trim()) ?? 0)
+    },
     messages: () => [...runs.values()].flatMap(({ messages }) => [...messages.values()].map(toMessageRead)),
     todos: () => todos,
     working: () => working,
@@ -55,12 +69,9 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void, is
     copy,
   }
 
-  /**
-   * Returns a log with the same runs, up to before this message. If no message has this id, it is whole and has the
-   * to-do list too.
-   */
-  function copy(before: string | undefined): SessionLog {
-    const log = createSessionLog(onChildDropped, isWhole)
+  /** Returns a log with the runs up to before this message, or with all and the to-do list. Undefined without this message. */
+  function copy(before: string | undefined): SessionLog | undefined {
+    const log = createSessionLog(onChildDropped, isWhole, new Map(droppedPrompts))
     for (const [promptID, { messages }] of runs)
       for (const { head, parts } of messages.values()) {
         if (head.id === before) return log
@@ -70,6 +81,7 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void, is
           [...parts.values()].map((part) => ({ type: 'part', part, sessionID: '', at: 0 })),
         )
       }
+    if (before !== undefined) return undefined
     log.apply('', [{ type: 'todos', todos, sessionID: '', at: 0 }])
     return log
   }
@@ -118,11 +130,12 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void, is
   function addRun(promptID: string): LoggedRun {
     const run: LoggedRun = { messages: new Map(), childIDs: [] }
     runs.set(promptID, run)
-    for (const [id, { childIDs }] of runs) {
+    for (const [id, dropped] of runs) {
       if (runs.size <= keptRuns) break
       runs.delete(id)
       isWhole = false
-      for (const childID of childIDs) onChildDropped(childID)
+      for (const text of promptTextsOf(dropped)) droppedPrompts.set(text, (droppedPrompts.get(text) ?? 0) + 1)
+      for (const childID of dropped.childIDs) onChildDropped(childID)
     }
     return run
   }
@@ -131,6 +144,11 @@ export function createSessionLog(onChildDropped: (sessionID: string) => void, is
   function partsOf(promptID: string, messageID: string): Map<string, Part> | undefined {
     return runs.get(promptID)?.messages.get(messageID)?.parts
   }
+}
+
+/** Returns the texts of a run's prompts: one, or more if others joined it. Empty if the agent began it by itself. */
+function promptTextsOf({ messages }: LoggedRun): readonly string[] {
+  return [...messages.values()].flatMap((message) => promptText(toMessageRead(message)) ?? [])
 }
 
 /** Copies a logged message to what `Source` returns. */

@@ -290,7 +290,9 @@ test('a copy up to a message that is no longer kept is read from the agent', asy
     ['msg_5', ['3', '4']],
   ] as const) {
     const { sessionID } = await client.fork(place.sessionID, messageID)
-    const { messages } = await agent.source.startReading().session({ sessionID }, { messageIDs: [] })
+    const { messages } = await agent.source
+      .startReading()
+      .session({ sessionID, directory: undefined }, { messageIDs: [] })
     const found = messages.flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))
     expect(found).toEqual(kept)
   }

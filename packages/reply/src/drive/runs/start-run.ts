@@ -1,3 +1,4 @@
+import type { SessionRef } from '../../session-ref.ts'
 import { wasNeverSent } from '../never-sent.ts'
 import type { LiveReply } from '../replies.ts'
 import { createFollowedRun, isCurrent } from './followed-run.ts'

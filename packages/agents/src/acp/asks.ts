@@ -7,11 +7,20 @@ import type { ElicitationRequest } from './decode/schema.ts'
 import type { PermissionRequest } from './decode/v2/permission.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** Turns the agent's requests into asks of their runs, and returns people's answers to the agent. */
-export function createAsks(sessions: SessionStore, runOf: (sessionID: string) => LocalRun | undefined) {
+/**
+ * Turns the agent's requests into asks of their runs, and returns people's answers to the agent. `decided` resolves once it
+ * is known which run a session asks in, and is undefined if it is known already.
+ */
+export function createAsks(
+  sessions: SessionStore,
+  runOf: (sessionID: string) => LocalRun | undefined,
+  decided: (sessionID: string) => Promise<void> | undefined,
+) {
   return { permission, elicitation }
 
   async function permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse> {
+    const waiting = decided(request.sessionId)
+    if (waiting) await waiting
     const run = runOf(request.sessionId)
     if (!run) return { outcome: { outcome: 'cancelled' } }
     const { call: asked, output } = sessions.callFor(request)
@@ -28,6 +37,8 @@ export function createAsks(sessions: SessionStore, runOf: (sessionID: string) =>
   }
 
   async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse> {
+    const waiting = request.sessionId ? decided(request.sessionId) : undefined
+    if (waiting) await waiting
     const run = request.sessionId ? runOf(request.sessionId) : undefined
     // The client only announced support for forms, and only a run can ask people.
     if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }

@@ -7,6 +7,7 @@ import {
   createLocalAgent,
   type LocalEnding,
   type LocalHistory,
+  type LocalOutput,
   type LocalRun,
   type SessionInfo,
   type SessionRef,
@@ -19,6 +20,8 @@ import { endingOf, failureOf } from './decode/ending.ts'
 import { type AcpAgent, readSessionID } from './decode/message.ts'
 import type { AcpConfigOption, AcpSession } from './decode/session.ts'
 import { readPromptEnd } from './decode/v1/prompt-end.ts'
+import { decodeNotification } from './decode/v1/update.ts'
+import { readMessageID, readUserMessageID } from './decode/v2/user-message.ts'
 import { dialects } from './dialect.ts'
 import { createHistoryReader } from './history.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
@@ -181,7 +184,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   /** The work of the sessions of one process of the agent. */
   function newTurns(): Turns {
-    return createTurns(wake, sessions.beginRun, endRun)
+    return createTurns(wake, sessions.beginRun, endRun, applyUpdate)
   }
 
   function wake(sessionID: string, reason = `${name} goes on by itself.`): LocalRun {
@@ -197,7 +200,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   /** Returns the run that a session asks in and starts sub-agents in. Begins one if the agent goes on by itself. */
   function runOf(sessionID: string): LocalRun | undefined {
     subagents.begin(sessionID)
-    if (isIdle(sessionID) && running?.dialect.version === 1) {
+    const session = local.session(sessionID)
+    if (running?.dialect.version === 2 && session?.parentID === undefined && !replays.has(sessionID)) {
+      turns.claim(sessionID)
+      return turns.runOf(sessionID)
+    }
+    if (isIdle(sessionID)) {
       sessions.beginRun(sessionID)
       wakes.begin(sessionID)
     }
@@ -212,7 +220,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       ? createTerminals({ env, clock, runOf: local.run, folderOf, onChange: printed })
       : undefined
     terminals = own
-    const { permission, elicitation } = createAsks(sessions, runOf)
+    const { permission, elicitation } = createAsks(sessions, runOf, (sessionID) => turns.decided(rootOf(sessionID)))
     const runStarting = await startAgent(await openTransport(), settings, {
       permission,
       elicitation,
@@ -350,7 +358,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     // Canceled while its session was loaded or configured.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
     const request = { sessionId: sessionID, prompt: blocks }
-    if (dialect.version === 2) return void sendAccepted(run, connection.request('session/prompt', request))
+    if (dialect.version === 2) return await sendAndAccept(run, connection.request('session/prompt', request))
     sessions.beginRun(sessionID)
     const beforeEnd = hooks?.runStarting(run, (callID, childID) => {
       const output = sessions.link(sessionID, callID, childID)
@@ -369,16 +377,19 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       )
   }
 
-  /** Follows a prompt of version 2, whose response only says that the agent has accepted it. */
-  async function sendAccepted(run: LocalRun, accepted: Promise<unknown>): Promise<void> {
+  /**
+   * Waits until the agent has taken a prompt of version 2. Its work may have ended by then. Ends the run if the agent refuses
+   * the prompt.
+   */
+  async function sendAndAccept(run: LocalRun, answered: Promise<unknown>): Promise<void> {
     turns.expect(run)
     try {
-      await accepted
-      turns.accept(run)
+      turns.accept(run, readMessageID(await answered))
     } catch (error) {
+      turns.refuse(run)
       // The end of the agent is reported when the connection breaks.
       if (!(error instanceof RequestError)) return
-      turns.refuse(run, canceled.has(run) ? { type: 'aborted' } : { type: 'failed', error: failureOf(error) })
+      endRun(run, canceled.has(run) ? { type: 'aborted' } : { type: 'failed', error: failureOf(error) })
     }
   }
 
@@ -399,7 +410,25 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     run.end(ending)
   }
 
+  /** Takes an update of the agent. One of version 2 is held while it may belong to a prompt whose response is to come. */
   function update(params: unknown): void {
+    const sent = running?.dialect.version === 2 ? decodeNotification(params) : undefined
+    if (sent && !replays.has(sent.sessionId)) {
+      const { sessionId: sessionID, update: raw } = sent
+      const rootID = rootOf(sessionID)
+      if (turns.hold(rootID, params, rootID === sessionID ? readUserMessageID(raw) : undefined)) return
+    }
+    applyUpdate(params)
+  }
+
+  /** Returns the session that a sub-agent belongs to. A session that is not known yet may be announced by what is held. */
+  function rootOf(sessionID: string): string {
+    const session = local.session(sessionID)
+    if (!session) return turns.holding() ?? sessionID
+    return session.parentID === undefined ? sessionID : rootOf(session.parentID)
+  }
+
+  function applyUpdate(params: unknown): void {
     const updated = sessions.update(params, isIdle)
     if (!updated) {
       settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update. It was skipped.`))
@@ -426,9 +455,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (!session && (decoded.outputs || decoded.subagent)) return reportUnknown(sessionID)
     // The states of a sub-agent also come with its parent's updates.
     const isRoot = session !== undefined && session.parentID === undefined
-    if (decoded.state && isRoot && !replay) turns.update(sessionID, decoded.state)
+    const isWork = isRoot && !replay && running?.dialect.version === 2
+    if (isWork && decoded.prompt) turns.insert(sessionID, decoded.prompt.messageID)
+    if (isWork && decoded.state) turns.update(sessionID, decoded.state)
+    if (isWork && decoded.outputs?.some(isContent)) turns.claim(sessionID)
     if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
-    if (decoded.outputs) local.run(sessionID)?.write(...decoded.outputs)
+    if (decoded.outputs) (isWork ? turns.runOf(sessionID) : local.run(sessionID))?.write(...decoded.outputs)
     if (decoded.endsTurn) wakes.end(sessionID)
     else wakes.keep(sessionID)
   }
@@ -452,6 +484,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   function printed(sessionID: string, terminalID: string): void {
     local.run(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
+}
+
+/** Whether an output is part of an answer, and not only a count or a name. */
+function isContent({ type }: LocalOutput): boolean {
+  return type !== 'usage' && type !== 'context-limit' && type !== 'title'
 }
 
 function notOffered(name: string, category: string, value: string, option: AcpConfigOption | undefined): ReplyError {

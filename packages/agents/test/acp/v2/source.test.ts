@@ -1,4 +1,4 @@
-import { observerOf, type Reply, type ReplyError, textOf, toolsOf } from '@reply/core'
+import { answerOf, observerOf, type Reply, type ReplyError, textOf, toolsOf } from '@reply/core'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../../src/acp/client.ts'
 import { toSettings } from '../../../src/acp/options.ts'
@@ -32,7 +32,7 @@ async function stage(
     })
     return settled
   }
-  return { client, errors, heard, replies }
+  return { client, source, errors, heard, replies }
 }
 
 const summary = (replies: readonly Reply[]) =>
@@ -109,6 +109,117 @@ test('a prompt that is sent while the agent works by itself gets its own answer'
   const reply = await client.prompt({ text: 'Second.', sessionID }).result
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', expect.stringMatching(/The answer\.$/)])
   await client.close()
+})
+
+/** The user's message with the id that `accept` answers with for the second prompt. */
+const sent = { sessionUpdate: 'user_message', messageId: 'prompt_2', content: [{ type: 'text', text: 'Second.' }] }
+
+/** The messages of the session after a first prompt, with the texts of each, once the second prompt has its answer. */
+async function secondOf(act: (session: SessionV2) => void | Promise<void>) {
+  const { client, source } = await stage(async (session) => {
+    if (session.text === 'Second.') return await act(session)
+    session.say(running)
+    session.accept()
+    session.say(idle)
+  })
+  const first = await client.prompt({ text: 'First.' }).result
+  const { sessionID } = first
+  const reply = await client.prompt(
+    { text: 'Second.', sessionID },
+    { observe: () => [{ permissionAsked: ({ ask }) => void client.answer(ask, 'once') }] },
+  ).result
+  const { messages } = await source.startReading().session({ sessionID, directory: '/project' }, { messageIDs: [] })
+  await client.close()
+  const texts = messages.map(({ head, parts }) => [
+    head.role,
+    parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join(),
+  ])
+  return { reply, texts: texts.slice(2) }
+}
+
+const both = [
+  ['user', 'agent goes on by itself.'],
+  ['assistant', 'By itself.'],
+  ['user', 'Second.'],
+  ['assistant', 'The answer.'],
+]
+
+test.each<readonly [string, (session: SessionV2) => readonly (object | (() => void))[]]>([
+  ['its message, and then accepted', ({ accept }) => [sent, accept, running]],
+  ['its message, after it was accepted', ({ accept }) => [accept, sent, running]],
+  ['its message, and then accepted, when the work on it has begun', ({ accept }) => [running, sent, accept]],
+])('work that ends before a prompt is inserted is not its answer: %s', async (_, steps) => {
+  const { reply, texts } = await secondOf((session) => {
+    for (const step of [running, said('By itself.'), idle, ...steps(session)])
+      if (typeof step === 'function') step()
+      else session.say(step)
+    session.say(said('The answer.', 'm2'))
+    session.say(idle)
+  })
+  expect([reply.outcome, answerOf(reply)]).toEqual(['completed', 'The answer.'])
+  expect(texts).toEqual(both)
+})
+
+test.each<readonly [string, readonly object[], readonly object[]]>([
+  ['in the middle', [running, said('By itself.'), idle, running, sent, said('The ')], [said('answer.'), idle]],
+  ['at the end', [running, said('By itself.'), idle, sent, running, said('The '), said('answer.'), idle], []],
+])('the message of a prompt tells whose work it is, also if the response comes %s', async (_, before, after) => {
+  const { texts } = await secondOf((session) => {
+    for (const update of before) session.say(update)
+    session.accept()
+    for (const update of after) session.say(update)
+  })
+  expect(texts).toEqual(both)
+})
+
+test('an ask waits until it is known whose it is', async () => {
+  const { reply, texts } = await secondOf(async ({ say, ask, accept }) => {
+    say(running)
+    say(said('By itself.'))
+    say(idle)
+    say(sent)
+    say(running)
+    const toolCall = { toolCallId: 'c', name: 'bash', rawInput: { command: 'ls' } }
+    const subject = { type: 'tool_call', toolCall }
+    const answered = ask('session/request_permission', { title: 'ls', subject, options: permissionOptions })
+    accept()
+    await answered
+    say(said('The answer.', 'm2'))
+    say(idle)
+  })
+  expect(reply.asks).toMatchObject([{ status: 'answered', title: 'ls' }])
+  expect(texts).toEqual([...both.slice(0, 3), ['assistant', ''], ...both.slice(3)])
+})
+
+test('work without output begins no run, unless it has failed', async () => {
+  const failed = { ...idle, stopReason: 'error', error: { code: -32603, message: 'No.' } }
+  const texts = async (end: object) =>
+    (
+      await secondOf(({ say, accept }) => {
+        say(running)
+        say({ sessionUpdate: 'usage_update', used: 1, size: 2 })
+        say(end)
+        say(sent)
+        accept()
+        say(running)
+        say(said('The answer.', 'm2'))
+        say(idle)
+      })
+    ).texts
+  expect(await texts(idle)).toEqual(both.slice(2))
+  expect(await texts(failed)).toEqual([both[0], ['assistant', ''], ...both.slice(2)])
+})
+
+test('a prompt that the agent takes into its work ends the run before', async () => {
+  const { reply, texts } = await secondOf(({ say, accept }) => {
+    say(running)
+    say(said('By itself.'))
+    say(sent)
+    accept()
+    say(said('The answer.', 'm2'))
+    say(idle)
+  })
+  expect([reply.outcome, texts]).toEqual(['completed', both])
 })
 
 test('the error of an idle state is the reply’s', async () => {

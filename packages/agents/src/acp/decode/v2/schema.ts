@@ -126,6 +126,11 @@ export const configOption = z.object({
 
 export const promptResponse = z.object({ messageId: z.string() })
 
+export const userMessage = z.object({
+  sessionUpdate: z.enum(['user_message', 'user_message_chunk']),
+  messageId: z.string(),
+})
+
 const present = z.unknown()
 
 export const initializeResponse = z.object({

@@ -31,7 +31,7 @@ interface Turn {
   readonly threadID: string
   run: LocalRun
   /** Whether another turn ends the run. */
-  readonly isGuest: boolean
+  isGuest: boolean
   /** Prompts that the turn takes besides its first one, and has not reached so far. */
   readonly joining: LocalRun[]
   /** Commands that a run left in the background. */
@@ -68,9 +68,10 @@ export function createTurns(
   const sent = new Set<LocalRun>()
   return {
     expect: (run) => {
-      // These turns began before the prompt, so they are not its own.
-      for (const [turnID, { threadID }] of held) if (threadID === run.sessionID) assign(turnID, true)
+      // Added first, so that a turn that is shown in this run does not end it.
       sent.add(run)
+      // These turns began before the prompt, so they are not its own.
+      for (const [turnID, { threadID }] of [...held]) if (threadID === run.sessionID) assign(turnID, true)
     },
     confirm,
     write,
@@ -95,7 +96,9 @@ export function createTurns(
   function confirm(run: LocalRun, turnID?: string): void {
     sent.delete(run)
     const turn = turnID === undefined ? undefined : turns.get(turnID)
-    if (turn) turn.joining.push(run)
+    // Codex's own turn, which the run shows already, takes the prompt and ends the run.
+    if (turn?.run === run) turn.isGuest = false
+    else if (turn) turn.joining.push(run)
     else if (turnID !== undefined) begin(turnID, run.sessionID, run)
     for (const [id, { threadID }] of [...held]) if (threadID === run.sessionID) assign(id, false)
   }
@@ -175,8 +178,9 @@ export function createTurns(
     const [next] = at === -1 ? [] : turn.joining.splice(at, 1)
     if (!next) return
     for (const callID of writer.leaveCommands(turn.run)) turn.left.add(callID)
-    turn.run.end({ type: 'completed', finish: 'tool-calls' })
+    if (!turn.isGuest) turn.run.end({ type: 'completed', finish: 'tool-calls' })
     turn.run = next
+    turn.isGuest = false
   }
 
   function endTurn(turn: Turn, { turnID, ending }: Extract<CodexEvent, { readonly type: 'end' }>): void {

@@ -149,3 +149,59 @@ test('a turn of Codex itself that begins while a prompt is on its way does not e
   ])
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Before it.\n\nThe answer.'])
 })
+
+const ownTurn = { threadId: 'root', turnId: 'own' }
+const ownBegins = notice('turn/started', { ...ownTurn, turn: { id: 'own' } })
+const ownSays = (text: string) => notice('item/agentMessage/delta', { ...ownTurn, itemId: `own ${text}`, delta: text })
+const ownEnds = notice('turn/completed', { ...ownTurn, turn: { id: 'own', status: 'completed' } })
+const response = (turnID: string, id = 3) => ({ from: 'codex', line: { id, result: { turn: { id: turnID } } } })
+const firstPrompt = [...prompted('root'), say('root', 'The first answer.'), end('root')]
+const next = { threadId: 'root', turnId: 'next' }
+const nextPrompt = {
+  from: 'us',
+  line: { id: 4, method: 'turn/start', params: { threadId: 'root', clientUserMessageId: 'of-next' } },
+}
+const nextTurn = [
+  notice('turn/started', { ...next, turn: { id: 'next' } }),
+  notice('item/agentMessage/delta', { ...next, itemId: 'next', delta: 'The answer.' }),
+  notice('turn/completed', { ...next, turn: { id: 'next', status: 'completed' } }),
+]
+const takesPrompt = notice('item/started', {
+  ...ownTurn,
+  item: { type: 'userMessage', id: 'm', clientId: 'of-next', content: [{ type: 'text', text: 'Go on.' }] },
+})
+
+test.each([
+  [
+    'its turn begins after the response',
+    [ownBegins, nextPrompt, response('next', 4), ownSays('Own.'), ownEnds, ...nextTurn],
+  ],
+  [
+    'its turn begins before the response',
+    [
+      ownBegins,
+      nextPrompt,
+      ...nextTurn.slice(0, 1),
+      ownSays('Own.'),
+      response('next', 4),
+      ownEnds,
+      ...nextTurn.slice(1),
+    ],
+  ],
+  [
+    "Codex's own turn takes it",
+    [ownBegins, nextPrompt, response('own', 4), ownSays('Own.'), takesPrompt, ownSays('The answer.'), ownEnds],
+  ],
+  [
+    "Codex's own turn takes it, before the response",
+    [ownBegins, nextPrompt, ownSays('Own.'), takesPrompt, response('own', 4), ownSays('The answer.'), ownEnds],
+  ],
+])('a prompt that is sent when a turn of Codex itself has begun gets its whole answer: %s', async (name, lines) => {
+  const command = join(folder, `before ${name}`)
+  writeProgram(command, [...firstPrompt, ...lines])
+  const agent = connectSource(codex({ command, graceMs: 200 }))
+  const { sessionID } = await agent.prompt({ text: 'Go.' }).result
+  const reply = await agent.prompt({ text: 'Go on.', sessionID }).result
+  await agent.close()
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
+})

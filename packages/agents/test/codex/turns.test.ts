@@ -1,0 +1,78 @@
+import { textOf } from '@reply/core'
+import type { LocalRun } from '@reply/core/source'
+import { expect, test } from 'vitest'
+import type { CodexEvent } from '../../src/codex/decode/notification.ts'
+import { createRunWriter } from '../../src/codex/run-writer.ts'
+import { createTurns, type Turns } from '../../src/codex/turns.ts'
+import { runRecorded } from '../replay.ts'
+
+/** The session of `runRecorded`. */
+const recordedSession = 'ses_recorded'
+
+/** Codex's own turn `own` has begun. It is shown in the run of the prompt, which is sent then. */
+async function prompted(play: (turns: Turns, run: LocalRun) => void) {
+  return await runRecorded((run) => {
+    const turns = createTurns(
+      createRunWriter(() => 0),
+      () => true,
+      () => run,
+    )
+    write(turns, 'own', { type: 'turn' })
+    turns.expect(run)
+    play(turns, run)
+  })
+}
+
+type Written = CodexEvent extends infer Event
+  ? Event extends CodexEvent
+    ? Omit<Event, 'threadID' | 'turnID'>
+    : never
+  : never
+
+function write(turns: Turns, turnID: string, ...events: readonly Written[]): void {
+  for (const event of events) turns.write({ threadID: recordedSession, turnID, ...event }, undefined)
+}
+
+const say = (delta: string): Written => ({ type: 'delta', kind: 'text', partID: delta, delta })
+const end: Written = { type: 'end', ending: { type: 'completed' } }
+
+test("the end of Codex's own turn does not end the run of a prompt whose turn follows", async () => {
+  const reply = await prompted((turns, run) => {
+    write(turns, 'own', say('Own.'), end)
+    turns.confirm(run, 'next')
+    write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
+  })
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
+})
+
+test("Codex's own turn that takes the prompt goes on in its run, and ends it", async () => {
+  const reply = await prompted((turns, run) => {
+    write(turns, 'own', say('Own.'))
+    turns.confirm(run, 'own')
+    const text = 'Go on.'
+    write(turns, 'own', { type: 'prompt', messageID: 'm', clientID: run.promptID, text }, say('The answer.'), end)
+  })
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
+})
+
+test("Codex's own turn that takes another run's prompt ends that run alone", async () => {
+  const reply = await prompted((turns, run) => {
+    const other = run.child({ background: true })
+    write(turns, 'own', say('Own.'))
+    turns.confirm(other, 'own')
+    const text = 'Go on.'
+    write(
+      turns,
+      'own',
+      { type: 'prompt', messageID: 'm', clientID: other.promptID, text },
+      say('The other answer.'),
+      end,
+    )
+    turns.confirm(run, 'next')
+    write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
+  })
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
+  expect(reply.children.map(({ reply: child }) => [child.outcome, textOf(child)])).toEqual([
+    ['completed', 'The other answer.'],
+  ])
+})

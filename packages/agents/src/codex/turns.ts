@@ -33,7 +33,7 @@ interface Turn {
   /** Whether another turn ends the run. */
   isGuest: boolean
   /** Prompts that the turn takes besides its first one, and has not reached so far. */
-  readonly joining: LocalRun[]
+  joining: LocalRun[]
   /** Commands that a run left in the background. */
   readonly left: Set<string>
 }
@@ -66,6 +66,8 @@ export function createTurns(
   const goals = new Map<string, string>()
   /** Runs whose prompt is on its way. */
   const sent = new Set<LocalRun>()
+  /** How the last turns ended. The response that names a turn may be handled after the turn's end. */
+  const ended = new Map<string, LocalEnding>()
   return {
     expect: (run) => {
       // Added first, so that a turn that is shown in this run does not end it.
@@ -75,7 +77,7 @@ export function createTurns(
     },
     confirm,
     write,
-    adopt: (threadID, turnID, run) => begin(turnID, threadID, run),
+    adopt: (threadID, turnID, run) => begin(turnID, threadID, run, false),
     ask: (threadID, turnID, ask) => {
       if (turnID !== undefined && held.has(turnID)) assign(turnID, true)
       const run = [...turns].find(([id, turn]) => (turnID === undefined ? turn.threadID === threadID : id === turnID))
@@ -88,7 +90,7 @@ export function createTurns(
     setGoal: (threadID, objective) => void goals.set(threadID, objective),
     turnOf: (run) => [...turns].find(([, turn]) => turn.run === run || turn.joining.includes(run))?.[0],
     clear: () => {
-      for (const map of [turns, held, agents, goals]) map.clear()
+      for (const map of [turns, held, agents, goals, ended]) map.clear()
       sent.clear()
     },
   }
@@ -96,16 +98,16 @@ export function createTurns(
   function confirm(run: LocalRun, turnID?: string): void {
     sent.delete(run)
     const turn = turnID === undefined ? undefined : turns.get(turnID)
-    // Codex's own turn, which the run shows already, takes the prompt and ends the run.
+    const ending = turnID === undefined ? undefined : ended.get(turnID)
+    // The run shows the turn already, which takes the prompt and ends the run.
     if (turn?.run === run) turn.isGuest = false
     else if (turn) turn.joining.push(run)
-    else if (turnID !== undefined) begin(turnID, run.sessionID, run)
+    else if (ending) run.end(unreadEnding(ending))
+    else if (turnID !== undefined) begin(turnID, run.sessionID, run, false)
     for (const [id, { threadID }] of [...held]) if (threadID === run.sessionID) assign(id, false)
   }
 
-  function begin(turnID: string, threadID: string, run: LocalRun): void {
-    // The run of a prompt that is on its way shows this turn too, because a session has one run at a time.
-    const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
+  function begin(turnID: string, threadID: string, run: LocalRun, isGuest: boolean): void {
     turns.set(turnID, { threadID, run, isGuest, joining: [], left: new Set() })
     const { events = [] } = held.get(turnID) ?? {}
     held.delete(turnID)
@@ -138,13 +140,16 @@ export function createTurns(
       const { title, text } = agent.task
       const { parent } = agent
       const child = parent.child({ sessionID: threadID, title, text: text || undefined, background: true })
-      return begin(turnID, threadID, child)
+      return begin(turnID, threadID, child, false)
     }
     if (!isOpen(threadID)) return
     if (!isOwn && [...sent].some((run) => run.sessionID === threadID)) return
     // A turn that another program prompted tells that in its second event.
     if (!isOwn && events.length < 2) return
-    begin(turnID, threadID, wake(threadID, reasonOf(found)))
+    const run = wake(threadID, reasonOf(found))
+    // A session has one run at a time, which may be that of another turn, or of a prompt that is on its way.
+    const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
+    begin(turnID, threadID, run, isGuest)
   }
 
   function reasonOf({ threadID, events }: Held): string {
@@ -174,9 +179,9 @@ export function createTurns(
 
   /** Goes on in the run of another prompt, if the turn takes it now. */
   function takePrompt(turn: Turn, clientID: string | undefined): void {
-    const at = turn.joining.findIndex(({ promptID }) => promptID === clientID)
-    const [next] = at === -1 ? [] : turn.joining.splice(at, 1)
-    if (!next) return
+    const next = [...turn.joining, ...sent].find(({ promptID }) => promptID === clientID)
+    if (!next || next === turn.run) return
+    turn.joining = turn.joining.filter((run) => run !== next)
     for (const callID of writer.leaveCommands(turn.run)) turn.left.add(callID)
     if (!turn.isGuest) turn.run.end({ type: 'completed', finish: 'tool-calls' })
     turn.run = next
@@ -185,9 +190,12 @@ export function createTurns(
 
   function endTurn(turn: Turn, { turnID, ending }: Extract<CodexEvent, { readonly type: 'end' }>): void {
     turns.delete(turnID)
+    ended.set(turnID, ending)
+    const [oldest] = ended.keys()
+    if (ended.size > mostEnded && oldest !== undefined) ended.delete(oldest)
     if (ending.type === 'completed') writer.leaveCommands(turn.run)
     if (!turn.isGuest) turn.run.end(ending)
-    for (const run of turn.joining) run.end(ending.type === 'completed' ? unread : ending)
+    for (const run of turn.joining) run.end(unreadEnding(ending))
   }
 
   function giveTask(run: LocalRun, task: Task): void {
@@ -202,11 +210,12 @@ export function createTurns(
   }
 }
 
-const unread: LocalEnding = {
-  type: 'failed',
-  error: {
-    name: 'CodexError',
-    message: 'Codex ended its turn before it read this prompt. Send it again.',
-    raw: undefined,
-  },
+/** How many turns are remembered after their end. */
+const mostEnded = 50
+
+/** How the run of a prompt ends that a turn took and did not read: as the turn, or as failed if the turn was completed. */
+function unreadEnding(ending: LocalEnding): LocalEnding {
+  if (ending.type !== 'completed') return ending
+  const message = 'Codex ended its turn before it read this prompt. Send it again.'
+  return { type: 'failed', error: { name: 'CodexError', message, raw: undefined } }
 }

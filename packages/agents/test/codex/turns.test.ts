@@ -45,6 +45,15 @@ test("the end of Codex's own turn does not end the run of a prompt whose turn fo
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
 })
 
+test("Codex's own turn that ends after the response leaves the prompt's run to its turn", async () => {
+  const reply = await prompted((turns, run) => {
+    turns.confirm(run, 'next')
+    write(turns, 'own', say('Own.'), end)
+    write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
+  })
+  expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
+})
+
 test("Codex's own turn that takes the prompt goes on in its run, and ends it", async () => {
   const reply = await prompted((turns, run) => {
     write(turns, 'own', say('Own.'))
@@ -74,5 +83,36 @@ test("Codex's own turn that takes another run's prompt ends that run alone", asy
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
   expect(reply.children.map(({ reply: child }) => [child.outcome, textOf(child)])).toEqual([
     ['completed', 'The other answer.'],
+  ])
+})
+
+/** A turn that one child shows takes the prompt of the other one. Resolves with the children's ends and texts. */
+async function joined(play: (turns: Turns, run: LocalRun) => void) {
+  const { children } = await prompted((turns, run) => {
+    const [first, second] = [run.child({ background: true }), run.child({ background: true })]
+    turns.confirm(first, 'next')
+    write(turns, 'next', { type: 'turn' }, say('One.'))
+    turns.expect(second)
+    play(turns, second)
+    turns.confirm(second, 'next')
+    run.end({ type: 'completed' })
+  })
+  return children.map(({ reply: { outcome, error }, reply }) => [outcome, error?.message ?? textOf(reply)])
+}
+
+test('a prompt that a turn reads before the response is handled goes on in its own run', async () => {
+  const children = await joined((turns, { promptID: clientID }) => {
+    write(turns, 'next', { type: 'prompt', messageID: 'm', clientID, text: 'Go on.' }, say('Two.'), end)
+  })
+  expect(children).toEqual([
+    ['stopped', 'One.'],
+    ['completed', 'Two.'],
+  ])
+})
+
+test('a prompt whose turn ended before the response is handled fails if it was not read', async () => {
+  expect(await joined((turns) => write(turns, 'next', end))).toEqual([
+    ['completed', 'One.'],
+    ['failed', 'Codex ended its turn before it read this prompt. Send it again.'],
   ])
 })

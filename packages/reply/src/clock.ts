@@ -62,12 +62,18 @@ export const systemClock: SteadyClock = steadyClock({
   },
 })
 
-/** The wall clock's time in ms since the epoch, to compare with times of servers and platforms. */
+/**
+ * The wall clock's time in ms since the epoch, to compare with times of servers and platforms. The clock's `now` if it
+ * has no wall clock.
+ */
 export function wallTime(clock: Clock): number {
   return clock.wall?.() ?? clock.now()
 }
 
-/** Resolves or rejects with the promise, or resolves to undefined after `limitMs`. */
+/**
+ * Resolves or rejects with the promise, or resolves to undefined after `limitMs`. Doesn't stop what the promise stands
+ * for.
+ */
 export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const stop = clock.after(limitMs, () => resolve(undefined))
@@ -75,7 +81,7 @@ export function within<T>(clock: Clock, limitMs: number, promise: Promise<T>): P
   })
 }
 
-/** Resolves after `delayMs`, or at once when the signal aborts. */
+/** Resolves after `delayMs`, or at once when the signal aborts or has aborted. Never rejects. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()

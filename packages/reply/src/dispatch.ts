@@ -8,7 +8,10 @@ import { describeType } from './text/excerpt.ts'
 
 /** Passes the changes of one reply to its observers. */
 export interface Dispatcher {
-  /** Adds an observer, which receives all changes from now on. Returns a function that removes it. */
+  /**
+   * Adds an observer, which receives all changes from now on. Returns a function that removes it. A value that can't be
+   * an observer is reported and not added.
+   */
   observe(observer: ReplyObserver): () => void
   /**
    * Calls the listener with each change of this type from now on, for example `on('replySettled', ({ reply }) => …)`.
@@ -29,6 +32,10 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
   let observers: readonly ReplyObserver[] = []
   return { observe, on, dispatch }
 
+  /**
+   * Adds an observer after the others. Returns a function that removes it. Reports a value that can't be an observer,
+   * and adds nothing.
+   */
   function observe(observer: ReplyObserver): () => void {
     if (!isObserver(observer)) {
       options.onError?.(notAnObserverError(observer))
@@ -44,6 +51,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     }
   }
 
+  /** Adds a listener, whose errors and rejections are reported. Returns a function that removes it. */
   function on<T extends ChangeType>(type: T, listener: Observe<T>): () => void {
     const guarded = (observation: Events[T]): void => {
       try {
@@ -93,7 +101,10 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     if (isListenedTo(type)) emitter.emit(type, observation)
   }
 
-  /** mitt keeps an empty list when the last listener of a type is removed. */
+  /**
+   * Whether a listener receives this type of change. mitt keeps an empty list when the last listener of a type is
+   * removed.
+   */
   function isListenedTo(type: ChangeType): boolean {
     return (emitter.all.get(type)?.length ?? 0) > 0
   }
@@ -103,7 +114,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     if (isPromise(result)) result.then(undefined, (cause: unknown) => reportFailure(cause, type))
   }
 
-  /** Passes the error of an observer or listener to `onError`. */
+  /** Passes the error of an observer or listener to `onError` as `observer`. */
   function reportFailure(cause: unknown, type: ChangeType): void {
     const reason =
       cause instanceof Error
@@ -133,6 +144,7 @@ export function isObserver(value: unknown): value is ReplyObserver {
   return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
+/** Creates the error for a value that was passed in place of an observer. It names the value's type. */
 export function notAnObserverError(value: unknown): ReplyError {
   const message = `${describeType(value)} is not an observer and was ignored. Pass an object with methods named after change types, for example partChanged.`
   return new ReplyError('observer', message)
@@ -148,8 +160,9 @@ type Methods = { readonly [T in ChangeType]?: (observation: Observation<ChangeOf
 type ObserversFor = (reply: Reply) => readonly ReplyObserver[]
 
 /**
- * Calls `observe` for a reply's observers. Returns an empty list if it throws or returns no list. Drops values that
- * aren't observers. Reports both.
+ * Calls `observe` for a reply's observers. Returns an empty list without `observe`, or if it returns nothing. Does so
+ * too if it throws or returns something other than a list, and reports that. Drops and reports values that aren't
+ * observers.
  */
 export function observersOf(
   observe: ObserversFor | undefined,

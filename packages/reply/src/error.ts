@@ -62,7 +62,7 @@ export function safeOnError<E>(onError: ((error: E) => void) | undefined): (erro
   }
 }
 
-/** Whether the server doesn't know the session, message or ask. */
+/** Whether the error says that the server doesn't know the session, message or ask. */
 export function isGone(error: unknown): boolean {
   return error instanceof ReplyError && error.type === 'gone'
 }

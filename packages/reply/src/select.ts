@@ -52,7 +52,10 @@ export function toolsOf(reply: Reply): readonly ToolPart[] {
   return partsOf(reply).filter((part): part is ToolPart => part.type === 'tool' && part.status !== 'abandoned')
 }
 
-/** Returns the checklist if this run wrote it. Empty if the checklist is from an earlier run. */
+/**
+ * Returns the checklist if this run wrote it, by the source's report or a call of its own. Empty if the checklist is
+ * from an earlier run.
+ */
 export function ownTodosOf(reply: Reply): readonly Todo[] {
   return reply.wroteTodos || toolsOf(reply).some(({ tool }) => isTodoWriter(tool)) ? reply.todos : []
 }
@@ -99,8 +102,9 @@ export function totalUsage(reply: Reply): Usage {
 const subjectInputs = ['description', 'command', 'filePath', 'path', 'pattern', 'url', 'query', 'name', 'prompt']
 
 /**
- * Returns the subject of a tool call, for example a command or a file: its title, or else the first of these inputs:
- * description, command, file, path, pattern, URL, query, name, prompt. Undefined while it has none of them.
+ * Returns the subject of a tool call, for example a command or a file: its title, or else the first of these inputs
+ * that isn't blank: description, command, file, path, pattern, URL, query, name, prompt. Undefined while it has none of
+ * them.
  */
 export function subjectOf({ state }: ToolPart): string | undefined {
   const candidates = [state.title, ...subjectInputs.map((key) => state.input[key])]
@@ -108,8 +112,9 @@ export function subjectOf({ state }: ToolPart): string | undefined {
 }
 
 /**
- * Describes the current activity in a few words, for example "bash: npm test", "general(Explore code) · read:
- * notes.md", "thinking" or "writing". Undefined if the reply has settled, or nothing has happened yet.
+ * Describes the current activity in a few words: "compacting", else that of the newest running sub-agent, else by the
+ * last open part, for example "bash: npm test", "general(Explore code) · read: notes.md", "thinking" or "writing".
+ * Undefined if the reply has settled, or nothing is open.
  */
 export function currentActivity(reply: Reply): string | undefined {
   if (reply.phase === 'settled') return undefined
@@ -141,6 +146,7 @@ function joinTexts(messages: readonly Message[]): string {
   return texts.join('\n\n')
 }
 
+/** The sub-agent's name or "sub-agent", with its title if it has one, and its current activity if it has one. */
 function childActivity(child: Child): string {
   const name = child.agent ?? 'sub-agent'
   const label = child.title === undefined ? name : `${name}(${child.title})`
@@ -148,6 +154,7 @@ function childActivity(child: Child): string {
   return inner === undefined ? label : `${label} · ${inner}`
 }
 
+/** The tool's name, with the call's subject if it has one. */
 function toolActivity(part: ToolPart): string {
   const subject = subjectOf(part)
   return subject === undefined ? part.tool : `${part.tool}: ${subject}`

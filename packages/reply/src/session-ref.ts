@@ -9,6 +9,7 @@ export interface SessionRef {
   readonly directory: string | undefined
 }
 
+/** Returns only the session's id and directory. */
 export function sessionRefOf({
   sessionID,
   directory,

@@ -76,7 +76,11 @@ const unlimited = /^[\s*?/.~]*$/
 /** OpenCode 2 covers a whole line of commands. */
 const betweenCommands = /[\n;&|(){}`]+|\$\(/
 
-/** Returns the program of a command or pattern if it can run anything, or could be any program. Undefined otherwise. */
+/**
+ * Returns the program of a command or pattern if it can run anything, or the word in its place if that could be any
+ * program: a wildcard, a variable, a look-alike, or a file outside the system's folders. Undefined for any other,
+ * without a program, and for commands of git that can't run programs.
+ */
 function unlimitedProgramIn(command: string): string | undefined {
   const parts = command
     .trim()
@@ -95,7 +99,7 @@ function unlimitedProgramIn(command: string): string | undefined {
   return programsThatRunAnything.has(program) || versionedProgram.test(program) ? program : undefined
 }
 
-/** The folder ends with its slash. It is empty for a name alone. */
+/** Splits a path after its last slash. The folder ends with that slash, and is empty for a name alone. */
 function splitPath(path: string): readonly [folder: string, name: string] {
   const at = path.lastIndexOf('/') + 1
   return [path.slice(0, at), path.slice(at)]

@@ -34,8 +34,8 @@ const always = ['2', 'always', 'a', 'allow always']
 const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
 
 /**
- * Parses a typed answer to a permission. The numbers are fixed: 1 once, 2 always, 3 reject. A reason may follow a
- * rejection. Nothing may follow a consent.
+ * Parses a typed answer to a permission, in any case. The numbers are fixed: 1 once, 2 always, 3 reject. A reason may
+ * follow a rejection. Nothing may follow a consent. An error if the text is none of these, or `always` isn't offered.
  */
 export function readPermissionAnswer(typed: string, { canAlways, labels }: AcceptedAnswers): ReadPermissionAnswer {
   const text = normalized(typed)
@@ -55,7 +55,10 @@ export function readPermissionAnswer(typed: string, { canAlways, labels }: Accep
   return { type: 'error', reason: 'unclear' }
 }
 
-/** The text after a rejection that begins with `word`. `''` if nothing follows, undefined if the text isn't one. */
+/**
+ * The text after a rejection that begins with `word`, in any case. `''` if nothing follows. Undefined if the text
+ * doesn't begin with it, or the word goes on.
+ */
 function rejectionReason(typed: string, word: string): string | undefined {
   const text = typed.trim().replace(/^#(?=\d)/, '')
   const start = text.slice(0, word.length)
@@ -108,7 +111,10 @@ function isNumberList(text: string): boolean {
   return numberListPattern.test(text)
 }
 
-/** The options that a text lists, as written. Other text is split at commas. */
+/**
+ * The options that a text lists, as written, without empty ones. Numbers are split at all separators. Other text is
+ * split at commas, semicolons and line ends, and at "and" or "&" only between options.
+ */
 function piecesOf(whole: string, question: Question): readonly string[] {
   if (isNumberList(whole)) {
     const ranges = whole.replace(/(\d)\s*(?:[–—-]|\bto\b)\s*(?=#?\d)/gi, '$1-')
@@ -124,7 +130,10 @@ function piecesOf(whole: string, question: Question): readonly string[] {
   })
 }
 
-/** The labels that a piece names: one option, or a range of numbers. Undefined if it names none. */
+/**
+ * The labels that a piece names: one option, or a range of numbers. Undefined if it names none, or the range leaves the
+ * options.
+ */
 function labelsOf(question: Question, piece: string): readonly string[] | undefined {
   const single = optionLabelOf(question, piece) ?? quotedAnswer(question, piece)
   if (single !== undefined) return [single]
@@ -137,7 +146,7 @@ function labelsOf(question: Question, piece: string): readonly string[] | undefi
 
 /**
  * Finds an option by its label, by its number or, if free text isn't allowed, by an unambiguous prefix of its label.
- * Returns its label.
+ * Returns its label. Undefined if there is none.
  */
 function optionLabelOf({ options, custom }: Question, piece: string): string | undefined {
   const labels = options.map(({ label }) => label)
@@ -152,7 +161,8 @@ function optionLabelOf({ options, custom }: Question, piece: string): string | u
 
 /**
  * The answer that a text in double quotes stands for: free text, or the option's label if only options are allowed. A
- * quoted number of an option keeps its quotes. Undefined if the text isn't quoted.
+ * quoted number of an option keeps its quotes. Undefined if the text isn't quoted, or names no option where only
+ * options are allowed.
  */
 function quotedAnswer(question: Question, piece: string): string | undefined {
   const inner = /^"([^"]+)"$/.exec(piece)?.[1]

@@ -20,7 +20,10 @@ export interface CallPath {
 
 const fileTools = new Set(['edit', 'multiedit', 'write', 'apply_patch', 'patch', 'read', 'list'])
 
-/** Finds the file or folder that a tool call works on. Undefined if its input names none. */
+/**
+ * Finds the folder that a shell command runs in, or the file or folder that a file tool works on. Undefined for any
+ * other tool, and if the input names none.
+ */
 export function callPathOf(tool: string, input: Fields, directory: string | undefined): CallPath | undefined {
   const isFolder = isShellTool(tool)
   const fields = isFolder ? ['workdir', 'cwd'] : fileTools.has(tool) ? ['filePath', 'path'] : []
@@ -48,7 +51,10 @@ function shortenedPath(written: string, path: string | undefined, folder: string
     : written
 }
 
-/** The absolute path. Undefined for a relative one without a folder. Doesn't resolve symbolic links. */
+/**
+ * The absolute path, without `.`, `..` and repeated slashes. Undefined for a relative one without a folder. Doesn't
+ * resolve symbolic links.
+ */
 function absolutePath(path: string, folder: string | undefined): string | undefined {
   if (!path.startsWith('/') && folder === undefined) return undefined
   const parts: string[] = []

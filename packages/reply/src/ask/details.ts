@@ -53,7 +53,10 @@ interface AskDescription {
 
 const descriptions = new WeakMap<PermissionAsk, AskDescription>()
 
-/** Computed once per state of an ask: every repaint needs it. */
+/**
+ * The title and the details of an ask. The details are undefined if its call is unknown, or its values are nested too
+ * deeply. Computed once per state of an ask: every repaint needs it.
+ */
 function describeAsk(ask: PermissionAsk): AskDescription {
   const cached = descriptions.get(ask)
   if (cached) return cached
@@ -110,7 +113,10 @@ function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
   return { title, details: [...textDetail('Patterns', hidden.join('\n')), ...all] }
 }
 
-/** Details that are laid out by the kind of tool. `describeKnownCall` lists the fields that they don't cover. */
+/**
+ * Details that are laid out by the kind of tool: commands, edits, addresses and plans. None for any other tool.
+ * `describeKnownCall` lists the fields that they don't cover.
+ */
 function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: CallPath | undefined): ToolDetails {
   if (isShellTool(tool)) return commandDetails(input)
   switch (tool) {
@@ -130,6 +136,7 @@ function callDetailsOf(tool: string, input: Fields, metadata: Fields, callPath: 
   }
 }
 
+/** The command as code. No details if the input has none. */
 function commandDetails({ command }: Fields): ToolDetails {
   if (!isNonEmptyString(command)) return { details: [], covered: [] }
   return {
@@ -150,6 +157,7 @@ function actionOf({ permission, call }: PermissionAsk): string {
   return isSame || permission === '' || permission === 'edit' ? tool : `${tool} (${permission})`
 }
 
+/** Whether the permission is for a folder outside the project. */
 function isOutsideProject({ permission }: PermissionAsk): boolean {
   return permission === 'external_directory'
 }
@@ -159,6 +167,7 @@ function isTitleDerived({ title, permission, patterns }: PermissionAsk): boolean
   return title === permission || title === `${permission}: ${patterns.join(', ')}`
 }
 
+/** The text without the prefix. The same text if it doesn't begin with it. */
 function withoutPrefix(text: string, prefix: string): string {
   return text.startsWith(prefix) ? text.slice(prefix.length) : text
 }
@@ -202,8 +211,8 @@ function isShownIn(text: string, shown: readonly string[]): boolean {
 }
 
 /**
- * Makes one detail of all short fields, and then one of each text of several lines. Skips empty strings. `isMore` is
- * whether other details precede these.
+ * Makes one detail of all short fields, and then one of each text of several lines. Skips empty strings. Field names
+ * are made readable, unless two would become the same. `isMore` is whether other details precede these.
  */
 function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: boolean): readonly AskDetail[] {
   const present = fields.filter(([, value]) => value !== undefined && value !== '')
@@ -254,13 +263,17 @@ function stringsIn(value: unknown): readonly string[] {
   return leaves
 }
 
+/** Appends every string in a value to `leaves`, at any depth, without keys. */
 function collectStrings(value: unknown, leaves: string[]): void {
   if (typeof value === 'string') leaves.push(value)
   else if (typeof value === 'object' && value !== null)
     for (const item of Object.values(value)) collectStrings(item, leaves)
 }
 
-/** Removes the known strings from a value. Undefined if no other string is left. */
+/**
+ * Removes the known and the empty strings from a value, and keeps everything else. Undefined for a list or an object
+ * without any other string, for a known string, and for null.
+ */
 function withoutKnownStrings(value: unknown, isKnown: (leaf: string) => boolean): unknown {
   if (typeof value === 'string') return value === '' || isKnown(value) ? undefined : value
   if (typeof value !== 'object' || value === null) return value ?? undefined
@@ -283,7 +296,9 @@ function outlineOf(fields: readonly (readonly [name: string, value: unknown])[])
 
 type Labelled = readonly (readonly [label: string, value: unknown])[]
 
-/** Appends one line for each entry, and the lines of a multi-line string or of the values in it. */
+/**
+ * Appends one line for each entry to `lines`, and the lines of a multi-line string or of the values in it, indented.
+ */
 function appendOutline(entries: Labelled, depth: number, lines: string[]): void {
   const indent = '  '.repeat(Math.min(depth, maxIndent))
   for (const [name, item] of entries) {
@@ -299,15 +314,15 @@ function appendOutline(entries: Labelled, depth: number, lines: string[]): void 
   }
 }
 
-/** Drops undefined values. Quotes a key that would be mistaken for more than a label. */
+/** Makes labels of the keys, and drops undefined values. Quotes a key that would be mistaken for more than a label. */
 function labelledFields(fields: readonly (readonly [string, unknown])[]): Labelled {
   const present = fields.filter(([, item]) => item !== undefined)
   return present.map(([key, item]) => [`${/[\n:]/.test(key) ? JSON.stringify(key) : key}:`, item] as const)
 }
 
 /**
- * Writes a value that is not a list or an object with fields. Quotes a string that looks like another value: "1" is not
- * 1.
+ * Writes a value that is not a list or an object with fields, as JSON. A string is verbatim, but quoted if it looks
+ * like another value: "1" is not 1. Undefined becomes `null`.
  */
 function scalarText(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null'

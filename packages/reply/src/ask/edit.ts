@@ -15,8 +15,9 @@ type InputEdit = {
 
 /**
  * Shows an edit as a diff: the server's diff if it has everything that the input has. Otherwise one made from the
- * input, followed by the server's if that adds anything. OpenCode truncates its diff to a few lines around each change,
- * and removes the common indentation. The title names the file, so a diff of that file doesn't.
+ * input, followed by the server's if that adds anything. No details if the input has no edit. OpenCode truncates its
+ * diff to a few lines around each change, and removes the common indentation. The title names the file, so a diff of
+ * that file doesn't.
  */
 export function editDetails(input: Fields, metadata: Fields, callPath: CallPath | undefined): ToolDetails {
   const { edits, fields: covered } = editsIn(input, callPath?.written ?? '')
@@ -41,7 +42,10 @@ interface InputEdits {
   readonly fields: readonly string[]
 }
 
-/** The edits that an input asks for. Empty if it has none of the known fields. */
+/**
+ * The edits that an input asks for: its patch, else its list of edits, else its replacement, else its whole content.
+ * Empty if it has none of these fields.
+ */
 function editsIn(input: Fields, path: string): InputEdits {
   const { patchText, edits, oldString, newString, content } = input
   if (typeof patchText === 'string' && patchText !== '') return { edits: [{ patch: patchText }], fields: ['patchText'] }
@@ -86,7 +90,10 @@ function showsWholeEdit(server: string, edit: InputEdit): boolean {
   return coversText(server, '-', before, { isWhole: false }) && coversText(server, '+', after, { isWhole: false })
 }
 
-/** Every line of both texts: the common beginning and end once, the rest as removed and added lines. */
+/**
+ * The lines of a diff with every line of both texts: the common beginning and end once, the rest as removed and added
+ * lines. A patch stays as it is. The title is the first line.
+ */
 function diffOf(edit: InputEdit): readonly string[] {
   const { title, patch } = edit
   if (patch !== undefined) return [patch]
@@ -189,7 +196,7 @@ function hunkLinesOf(diff: string): readonly string[] {
   return body
 }
 
-/** Drops the lines above the first hunk of a diff if they only name that file. */
+/** Drops the lines above the first hunk of a diff if they only name that file. Otherwise returns the same diff. */
 function withoutFileHeader(diff: string, isFile: (path: string) => boolean): string {
   const lines = diff.split('\n')
   const start = lines.findIndex((line) => line.startsWith('@@'))

@@ -12,13 +12,19 @@ export function isEqualAsk(a: Ask, b: Ask): boolean {
   return key !== undefined && key === equalKey(b)
 }
 
-/** The same key for equal asks. Undefined if the ask can't equal another one. */
+/**
+ * The same key for equal asks. Undefined if the ask can't equal another one: a question, a permission whose call is
+ * unknown, and one that is nested too deeply.
+ */
 export function equalKey(ask: Ask): string | undefined {
   const key = ask.type === 'permission' && ask.call ? askContentKey(ask) : undefined
   return key === undefined ? undefined : `${JSON.stringify(ask.directory ?? null)} ${key}`
 }
 
-/** Whether two copies of one ask show a person the same content, regardless of where the copies came from. */
+/**
+ * Whether two copies of one ask show a person the same content, regardless of where the copies came from. False for
+ * different copies that are nested too deeply.
+ */
 export function hasSameContent(a: Ask, b: Ask): boolean {
   if (a === b) return true
   const key = askContentKey(a)

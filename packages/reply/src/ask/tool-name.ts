@@ -10,6 +10,7 @@ export function isTodoTool(tool: string): boolean {
   return isTodoWriter(tool) || tool === 'todoread'
 }
 
+/** Whether the tool writes the checklist. */
 export function isTodoWriter(tool: string): boolean {
   return tool === 'todowrite'
 }

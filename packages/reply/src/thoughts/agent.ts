@@ -92,7 +92,11 @@ export function createAgent(client: Pick<Client, 'prompt'>, { host }: AgentOptio
     return await startTurn(input, options).result
   }
 
-  /** Posts the prompt. With a host, the tools are offered first. */
+  /**
+   * Posts the prompt at once, or after the host has offered the tools and a tool for `output`. Without a host, throws
+   * `unsupported` for `tools`, and asks for `output` with the prompt's `format`. Throws `invalid` for a bad prompt or
+   * schema. Without `output` the result is the reply.
+   */
   function startTurn(input: string | PromptInput, options: AnyOptions = {}): ThoughtStream<Thought, unknown> {
     const prompt = typeof input === 'string' ? { text: input } : input
     const { include, output, tools, ...runOptions } = options
@@ -108,7 +112,11 @@ export function createAgent(client: Pick<Client, 'prompt'>, { host }: AgentOptio
     return createThoughtStream(async () => run, wanted ? firstFormatValue(run, wanted) : run.result, { include })
   }
 
-  /** Posts a prompt once the agent has its tools. Without `output` the result is the reply. */
+  /**
+   * Posts a prompt once the agent has its tools. Without `output` the result is the reply. With it, the result is the
+   * first value that the agent passes to the return tool, and rejects with `no-output` if the run settles before.
+   * Rejects if the tools can't be offered. Throws `invalid` if a tool has the return tool's name.
+   */
   function runWithTools(
     host: ToolHost,
     prompt: PromptInput,
@@ -129,8 +137,8 @@ export function createAgent(client: Pick<Client, 'prompt'>, { host }: AgentOptio
     return { run, result: Promise.race([returned.value, unreturned]) }
 
     /**
-     * Offers the tools, then posts the prompt. Closes the tools if the prompt cannot be posted, or when the run has
-     * settled.
+     * Offers the tools, then posts the prompt and resolves with its stream. Closes the tools if the prompt cannot be
+     * posted, which rejects, or when the run has settled.
      */
     async function offerAndPost(): Promise<ReplyStream> {
       const all = { ...tools, ...(returned && { [returnTool]: returned.tool }) }
@@ -153,12 +161,12 @@ const returnTool = 'return_result'
 /** Agents only call a tool reliably if the prompt asks for it. */
 const returnInstruction = `Return your result by calling the tool ${returnTool}, once, when the task is done.`
 
-/** Asks the agent to call the return tool, in a text that people do not see. */
+/** Returns the prompt with a text that asks the agent to call the return tool, which people do not see. */
 function withReturnInstruction(prompt: PromptInput): PromptInput {
   return { ...prompt, parts: [...(prompt.parts ?? []), { type: 'text', text: returnInstruction, synthetic: true }] }
 }
 
-/** Creates the tool, and a promise of the first value that the agent passes to it. */
+/** Creates the tool, and a promise of the first value that the agent passes to it. Later values are ignored. */
 function createReturnTool(schema: ValueSchema<unknown>): { readonly tool: Tool; readonly value: Promise<unknown> } {
   let resolve: (value: unknown) => void = () => {}
   const value = new Promise<unknown>((settle) => {
@@ -171,7 +179,10 @@ function createReturnTool(schema: ValueSchema<unknown>): { readonly tool: Tool; 
   return { value, tool: { description: 'Returns the result of the task to the program that asked.', schema, handler } }
 }
 
-/** Resolves with the first value of the run that fits the schema, before the run ends. Rejects with `no-output`. */
+/**
+ * Resolves with the first value of the run that fits the schema, before the run ends. Rejects with `no-output` if there
+ * is none.
+ */
 async function firstFormatValue<T>(run: ReplyStream, { check }: ModelSchema<T>): Promise<T> {
   let problem: string | undefined
   for await (const { message } of run.filter(['messageUpdated'])) {

@@ -35,7 +35,10 @@ const planPriorities: ReadonlyMap<string, PlanEntry['priority']> = new Map([
   ['low', 'low'],
 ])
 
-/** The todos as entries of a plan. An unknown status is `pending`, an unknown priority `medium`. */
+/**
+ * The todos as entries of a plan. A canceled todo is `completed`, an unknown status `pending`, and an unknown priority
+ * `medium`.
+ */
 function planOf(todos: readonly Todo[]): readonly PlanEntry[] {
   return todos.map(({ content, status, priority = 'medium' }) => ({
     content,
@@ -72,7 +75,8 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
   }
 
   /**
-   * Adds the change to the text that waits to be emitted. Drops the text of a removed part, and ignores a closed one.
+   * Adds the change to the text that waits to be emitted. Drops the text of a removed part, which may begin again, and
+   * ignores a closed one.
    */
   function recordChange(change: Change, part: StreamedPart): void {
     const key = `${part.messageID} ${part.id}`
@@ -90,8 +94,8 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
   }
 
   /**
-   * Works out which text is still to be emitted after the part was sent as a whole. If the text replaces emitted text,
-   * all of it is emitted.
+   * Works out which text is still to be emitted after the part was sent as a whole: what it adds to the emitted text,
+   * or nothing if it only got shorter. If it replaces emitted text, all of it is emitted.
    */
   function replaceText(entry: UnfinishedPart, text: string): void {
     if (startsWith(text, entry.emitted)) entry.rest = text.slice(entry.emitted.length)
@@ -103,7 +107,10 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
     }
   }
 
-  /** Returns the text that can be emitted now, and marks it as emitted. Empty if there is none. */
+  /**
+   * Returns the text that can be emitted now, and marks it as emitted. Empty if there is none. Leaves out parts that
+   * are blank as a whole.
+   */
   function takeReadyText(): string {
     let piece = ''
     for (const [key, entry] of entries) {
@@ -123,7 +130,7 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
   }
 }
 
-/** Whether it is a part of this type. Text that people should not see does not count. */
+/** Whether it is a part of this type. Text of the server, and hidden text, does not count. */
 function isStreamedPart(part: Part, type: StreamedPart['type']): part is StreamedPart {
   if (part.type === 'text') return type === 'text' && part.synthetic === undefined && part.ignored === undefined
   return part.type === 'reasoning' && type === 'reasoning'

@@ -40,7 +40,10 @@ const types: readonly ChangeType[] = [
   'replySettled',
 ]
 
-/** The stream of a run that may begin later. If `begin` rejects, its iterators end without an event. */
+/**
+ * The stream of a run that may begin later, which each iterator asks `begin` for. If `begin` rejects, its iterators end
+ * without an event. `include` selects the types of events. Default: all.
+ */
 export function createThoughtStream<T extends ThoughtType, Result>(
   begin: () => Promise<ReplyStream>,
   result: Promise<Result>,
@@ -56,8 +59,8 @@ export function createThoughtStream<T extends ThoughtType, Result>(
   }
 
   /**
-   * Iterates from the beginning. Not a generator: one that waits for its next value can't be closed before that
-   * arrives.
+   * Iterates from the beginning over the wanted events. `return` ends it at once, even while `next` waits. Not a
+   * generator: one that waits for its next value can't be closed before that arrives.
    */
   function iterate(): AsyncIterableIterator<ThoughtOf<T>, undefined> {
     const read = createThoughtReader()

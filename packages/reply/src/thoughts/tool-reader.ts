@@ -33,7 +33,10 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
     return done.has(key) ? [] : updateCall(key, change.part)
   }
 
-  /** Starts or updates the call, and ends it if it is done. Skips a call whose input is still being written. */
+  /**
+   * Starts or updates the call, and ends it if it is done. Returns the thoughts of that, and none if neither status nor
+   * content changed. Skips a new call whose input is still being written, unless it has a subject.
+   */
   function updateCall(key: string, part: ToolPart): readonly Thought[] {
     const { id, state } = part
     const known = calls.get(key)
@@ -55,8 +58,8 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
   }
 
   /**
-   * Ends a call that a retry or an undo took back, and returns the thoughts of that. A call with this key may start
-   * again.
+   * Ends a call that a retry or an undo took back, and returns the thoughts of that. Empty if the call isn't running. A
+   * call with this key may start again.
    */
   function removeCall(key: string): readonly Thought[] {
     const call = calls.get(key)
@@ -81,11 +84,12 @@ export function createToolReader(): (change: Change) => readonly Thought[] {
   }
 }
 
+/** The call's status and all of its content so far. The content is absent if it has none. */
 function updateThought({ id, status, content }: StartedCall): Thought {
   return { type: 'tool_update', id, status, ...(content.length > 0 && { content }) }
 }
 
-/** The subject or else the tool's name, in one line: a command may have several. */
+/** The subject or else the tool's name, in one line: a subject of several lines is joined by spaces. */
 function callTitle(part: ToolPart): string {
   const subject = subjectOf(part)
     ?.replaceAll(/\s*\n\s*/g, ' ')
@@ -110,7 +114,10 @@ function contentOf(part: ToolPart): readonly ThoughtContent[] {
   return [...diffContent(part), ...outputContent(part), ...failure]
 }
 
-/** The file change of an edit or a write, from its input, because servers only report a patch. */
+/**
+ * The file change of an edit or a write, from its input, because servers only report a patch. Empty for a failed call,
+ * another kind of tool, and an input without a path and a new text.
+ */
 function diffContent(part: ToolPart): readonly ThoughtContent[] {
   if (part.state.status === 'error' || toolKindOf(part) !== 'edit') return []
   const { filePath, path = filePath, file_path = path, content, oldString, newString } = part.state.input
@@ -120,7 +127,7 @@ function diffContent(part: ToolPart): readonly ThoughtContent[] {
   return [{ type: 'diff', path: file_path, ...(typeof old_string === 'string' && { oldText: old_string }), newText }]
 }
 
-/** The call's output, or none. While a shell command runs on OpenCode 1, its output is in the metadata. */
+/** The call's output. Empty if it has none. While a shell command runs on OpenCode 1, its output is in the metadata. */
 function outputContent({ state }: ToolPart): readonly ThoughtContent[] {
   const output = state.output ?? state.metadata?.output
   return typeof output === 'string' && output !== '' ? [textContent(output)] : []
@@ -169,7 +176,10 @@ const kindByTool: ReadonlyMap<string, ToolKind> = new Map([
   ['exitplanmode', 'switch_mode'],
 ])
 
-/** The kind from the source's `metadata.kind`, otherwise from the tool's name. `other` counts as missing. */
+/**
+ * The kind from the source's `metadata.kind`, otherwise from the tool's name. `other` counts as missing, and is the
+ * kind of an unknown tool.
+ */
 function toolKindOf({ tool, state }: ToolPart): ToolKind {
   const reported = state.metadata?.kind
   return isToolKind(reported) && reported !== 'other' ? reported : (kindByTool.get(tool.toLowerCase()) ?? 'other')

@@ -183,6 +183,7 @@ export const asking = [
   },
 ] as const satisfies readonly SourceDemand[]
 
+/** Whether it is a permission whose call is known. */
 function hasCall(ask: Ask): boolean {
   return ask.type === 'permission' && ask.call !== undefined
 }

@@ -15,13 +15,16 @@ export interface Received {
 
 /** Waits for events of one connection. */
 export interface Listener {
-  /** Resolves once `find` returns something. Rejects if the connection ends first. */
+  /**
+   * Resolves once `find` returns something, at once if it already does. Rejects if the connection ends first, or `find`
+   * throws.
+   */
   until<T>(find: (received: Received) => T | undefined): Promise<T>
   /** Ends the connection, and resolves when it has ended. */
   stop(): Promise<void>
 }
 
-/** Opens a connection. Resolves when it is open and its events arrive. */
+/** Opens a connection. Resolves when it is open and its events arrive. Rejects if it ends before. */
 export async function listen({ source, directory }: SourceStage): Promise<Listener> {
   const abort = new AbortController()
   const events: ReplyEvent[] = []
@@ -82,7 +85,7 @@ export async function listen({ source, directory }: SourceStage): Promise<Listen
   }
 }
 
-/** Waits for the settled reply of a session. */
+/** Resolves with the session's newest reply once it has settled. Rejects if the connection ends first. */
 export async function waitForSettled(listener: Listener, { sessionID }: SessionRef): Promise<Reply> {
   return await listener.until((received) => {
     const reply = received.reply(sessionID)
@@ -90,7 +93,9 @@ export async function waitForSettled(listener: Listener, { sessionID }: SessionR
   })
 }
 
-/** Waits for a pending ask of a session or of its sub-agents. Rejects if the run ends without one. */
+/**
+ * Resolves with a pending ask of a session or of its sub-agents. Rejects if the run or the connection ends without one.
+ */
 export async function waitForAsk(listener: Listener, { sessionID }: SessionRef): Promise<Ask> {
   return await listener.until((received) => {
     const reply = received.reply(sessionID)

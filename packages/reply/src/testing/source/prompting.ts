@@ -105,11 +105,12 @@ export const prompting = [
   },
 ] as const satisfies readonly SourceDemand[]
 
+/** Whether the source has a queue of prompts. */
 async function queuesPrompts({ source }: SourceStage): Promise<boolean> {
   return (await source.learn()).queuesPrompts
 }
 
-/** Queues a prompt behind an endless run. Resolves with the id of its message. */
+/** Queues a prompt behind an endless run that has begun to answer. Resolves with the id of its message. */
 async function queueBehindEndlessRun(stage: SourceStage, listener: Listener, session: SessionRef): Promise<string> {
   const { source } = stage
   const { endless, plain } = promptsOf(stage)
@@ -120,11 +121,12 @@ async function queueBehindEndlessRun(stage: SourceStage, listener: Listener, ses
   return messageID
 }
 
+/** Whether the source accepts ids for its messages. */
 async function takesMessageIDs({ source }: SourceStage): Promise<boolean> {
   return (await source.learn()).nextMessageID !== undefined
 }
 
-/** Returns undefined instead of false, so that `until` continues to wait. */
+/** True if the reply has a text. Returns undefined instead of false, so that `until` continues to wait. */
 function hasText(reply: Reply | undefined): true | undefined {
   return reply && textOf(reply) !== '' ? true : undefined
 }

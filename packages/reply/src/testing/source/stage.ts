@@ -61,13 +61,13 @@ export function check(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message)
 }
 
-/** Throws if the stage has no existing session. */
+/** Returns the stage's existing session. Throws if it has none. */
 export function existingOf({ existing }: SourceStage): ExistingSession {
   if (!existing) throw new Error('The stage has no existing session.')
   return existing
 }
 
-/** Throws if the stage takes no prompts. */
+/** Returns the stage's prompts. Throws if it takes none. */
 export function promptsOf({ prompts }: SourceStage): StagePrompts {
   if (!prompts) throw new Error('The stage takes no prompts.')
   return prompts
@@ -81,16 +81,17 @@ export function has(kind: OptionalPrompt): (stage: SourceStage) => boolean {
   return ({ prompts }) => prompts?.[kind] !== undefined
 }
 
-/** Throws if the stage lacks this prompt. */
+/** Returns the text of this prompt. Throws if the stage lacks it. */
 export function promptOf(stage: SourceStage, kind: OptionalPrompt): string {
   const text = promptsOf(stage)[kind]
   if (text === undefined) throw new Error(`The stage has no prompt "${kind}".`)
   return text
 }
 
+/** Whether the stage takes prompts. */
 export const takesPrompts = (stage: SourceStage): boolean => stage.prompts !== undefined
 
-/** Awaits the call and returns the error that it was rejected with. Undefined if it resolved. */
+/** Resolves with the error that the call was rejected with, or with undefined if it resolved. Never rejects. */
 export async function rejection(call: Promise<unknown>): Promise<unknown> {
   return await call.then(
     () => undefined,

@@ -40,6 +40,7 @@ export function readContent(item: unknown): ThoughtContent | undefined {
   }
 }
 
+/** Reads a text, an image or a link. Undefined for another type and for an invalid block. */
 function readContentBlock(block: unknown): ThoughtContent | undefined {
   if (!isFields(block)) return undefined
   switch (block.type) {
@@ -57,6 +58,7 @@ function readContentBlock(block: unknown): ThoughtContent | undefined {
   }
 }
 
+/** Reads a link. A name that isn't a string is left out. Undefined without a URI. */
 function readLink({ uri, name }: Fields): ThoughtContent | undefined {
   if (typeof uri !== 'string') return undefined
   return { type: 'content', content: { type: 'resource_link', uri, ...(typeof name === 'string' && { name }) } }

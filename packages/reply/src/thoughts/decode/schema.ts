@@ -40,7 +40,10 @@ function jsonSchemaOf(schema: $ZodType): Fields {
   }
 }
 
-/** The parsed value, or the reason why the value does not fit. */
+/**
+ * Resolves with the parsed value, or with the reason why the value does not fit. Only rejects if the schema's own code
+ * throws.
+ */
 async function checkValue<T>(schema: $ZodType<T>, value: unknown): Promise<Checked<T>> {
   const read = await safeParseAsync(schema, value)
   return read.success ? { value: read.data } : { problem: prettifyError(read.error) }

@@ -107,7 +107,7 @@ async function slack(): Promise<RawPlatform> {
       },
     },
     event: slackEvent(fake),
-    deliver: async (body) => await post(hook, body, slackHeaders(body, { signingSecret, clock: systemClock })),
+    deliver: async (body) => await post(hook, body, slackHeaders(body, signingSecret, systemClock)),
   }
 }
 

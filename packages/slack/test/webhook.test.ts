@@ -33,7 +33,7 @@ async function open(maxBytes?: number, onInbound: (inbound: Inbound) => unknown 
   slack.sendTo(url)
   const signed = (value: unknown, more: Partial<WebhookRequest> = {}): WebhookRequest => {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
-    const headers = slackHeaders(text, { signingSecret, clock })
+    const headers = slackHeaders(text, signingSecret, clock)
     return { method: 'POST', headers, body: new TextEncoder().encode(text), ...more }
   }
   return { slack, api, clock, channel, received, errors, url, signed }
@@ -149,7 +149,7 @@ describe('refused', () => {
     expect(await status(headers({ 'x-slack-request-timestamp': undefined }))).toBe(401)
     expect(await status(headers({ 'x-slack-request-timestamp': 'soon' }))).toBe(401)
     expect(await status({ ...good, body: new TextEncoder().encode(JSON.stringify(said('1.1', 'y'))) })).toBe(401)
-    const other = slackHeaders('{}', { signingSecret: 'another', clock })
+    const other = slackHeaders('{}', 'another', clock)
     expect(await status({ ...signed('{}'), headers: other })).toBe(401)
     expect(await status(signed('{'))).toBe(400)
     expect(await status(signed('payload=%7B'))).toBe(400)

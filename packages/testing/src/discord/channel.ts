@@ -15,7 +15,7 @@ export interface FakeDiscordChannel {
   readonly kind?: DiscordChannelKind
   /** For a thread: its parent channel. */
   readonly parentId?: string
-  /** The channel's name. Default: none. */
+  /** The channel's name. Default: its kind. */
   readonly name?: string
   /** Whether the bot can see it but not write there. Default false. */
   readonly isClosed?: boolean
@@ -113,6 +113,7 @@ export interface Channel {
   mentions: readonly string[]
 }
 
+/** Returns the channel without messages, with the defaults of `FakeDiscordChannel`. */
 export function createChannel({
   id,
   kind = 'text',

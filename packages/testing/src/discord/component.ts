@@ -4,7 +4,10 @@ import type { DiscordComponent, DiscordOption } from './channel.ts'
 import { limits } from './limits.ts'
 import { invalidForm, tooLong } from './refusal.ts'
 
-/** Validates and returns the rows below a message. https://discord.com/developers/docs/components/reference */
+/**
+ * Returns the rows below a message. Throws a `Refusal` for too many, for a custom id that occurs twice, and for a wrong
+ * row or component. https://discord.com/developers/docs/components/reference
+ */
 export function validRows(components: readonly unknown[]): readonly (readonly DiscordComponent[])[] {
   if (components.length > limits.rows) throw tooLong('components', limits.rows)
   const rows = components.map((row, index) => validRow(fieldsOf(row), `components.${index}`))
@@ -15,7 +18,10 @@ export function validRows(components: readonly unknown[]): readonly (readonly Di
   return rows
 }
 
-/** Throws a `Refusal` for an empty row, one with too many components, and a select beside others. */
+/**
+ * Returns the components of a row. Throws a `Refusal` for an empty row, one with too many components, a select beside
+ * others, and anything but buttons and selects.
+ */
 function validRow(row: Fields, path: string): readonly DiscordComponent[] {
   if (row.type !== 1) throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (1,).')
   const inside = listOf(row.components).map((each, index) => {
@@ -35,9 +41,12 @@ function validRow(row: Fields, path: string): readonly DiscordComponent[] {
 /** The style of a button that opens an address. */
 const linkStyle = 5
 
-/** Throws a `Refusal` for a link with a custom id, and for a button without one. */
+/**
+ * Returns a button or a link. Throws a `Refusal` for a link with a custom id or without a URL, and for a button
+ * without a custom id or label.
+ */
 function validButton(fields: Fields, path: string): DiscordComponent {
-  const label = requireText(fields, 'label', { path, most: limits.label })
+  const label = requireText(fields, 'label', path, limits.label)
   if (fields.style === linkStyle) {
     if (fields.custom_id !== undefined)
       throw invalidForm(
@@ -45,12 +54,15 @@ function validButton(fields: Fields, path: string): DiscordComponent {
         'BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE',
         'A link has no custom id',
       )
-    return { type: 'link', label, customId: '', url: requireText(fields, 'url', { path, most: limits.url }) }
+    return { type: 'link', label, customId: '', url: requireText(fields, 'url', path, limits.url) }
   }
   return { type: 'button', label, customId: requireCustomId(fields, path), style: Number(fields.style) }
 }
 
-/** Validates and returns a select. Throws a `Refusal`. */
+/**
+ * Returns a select, of exactly one option by default. Throws a `Refusal` for no or too many options, for two with the
+ * same value, for a text that is too long, and for bounds that don't fit the options.
+ */
 export function validSelect(fields: Fields, path: string): Extract<DiscordComponent, { type: 'select' }> {
   const options = listOf(fields.options).map((each, index) => validOption(fieldsOf(each), `${path}.options.${index}`))
   if (options.length === 0 || options.length > limits.options)
@@ -67,26 +79,22 @@ export function validSelect(fields: Fields, path: string): Extract<DiscordCompon
   return { type: 'select', customId: requireCustomId(fields, path), options, min, max }
 }
 
-/** Throws a `Refusal` for a missing or too long text. */
+/** Returns an option. Throws a `Refusal` for a missing label or value, and for a text that is too long. */
 function validOption(fields: Fields, path: string): DiscordOption {
-  const label = requireText(fields, 'label', { path, most: limits.option })
-  const value = requireText(fields, 'value', { path, most: limits.option })
+  const label = requireText(fields, 'label', path, limits.option)
+  const value = requireText(fields, 'value', path, limits.option)
   const { description } = fields
   if (typeof description !== 'string') return { label, value }
-  return { label, value, description: requireText(fields, 'description', { path, most: limits.option }) }
+  return { label, value, description: requireText(fields, 'description', path, limits.option) }
 }
 
-/** Throws a `Refusal` if it is missing or too long. */
+/** Returns the custom id. Throws a `Refusal` if it is missing or too long. */
 export function requireCustomId(fields: Fields, path: string): string {
-  return requireText(fields, 'custom_id', { path, most: limits.customId })
+  return requireText(fields, 'custom_id', path, limits.customId)
 }
 
-/** A required text of at most `most` UTF-16 units. Throws a `Refusal` that names its path. */
-export function requireText(
-  fields: Fields,
-  name: string,
-  { path, most }: { readonly path: string; readonly most: number },
-) {
+/** Returns a field's text. Throws a `Refusal` that names its path if it is absent, empty, or over `most` UTF-16 units. */
+export function requireText(fields: Fields, name: string, path: string, most: number): string {
   const value = fields[name]
   const at = path === '' ? name : `${path}.${name}`
   if (typeof value !== 'string' || value === '') throw invalidForm(at, 'BASE_TYPE_REQUIRED', 'This field is required')

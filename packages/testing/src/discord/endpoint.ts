@@ -12,15 +12,18 @@ export interface Endpoint {
   /** Undefined if none is set. */
   readonly url: string | undefined
   /**
-   * Sends interactions there from now on. Throws a `TestingError` unless the endpoint answers a PING, and refuses one
-   * with a wrong signature, as Discord demands it.
+   * Sends interactions there from now on. Rejects with a `TestingError`, and keeps the former URL, unless the endpoint
+   * answers a PING, and refuses one with a wrong signature, as Discord demands it.
    */
   setUrl(url: string): Promise<void>
-  /** Sends an interaction. Resolves with the answer, or undefined if it has another status than 200 or no content. */
+  /**
+   * Sends an interaction. Resolves with the answer, or undefined if no URL is set, or if the answer has another status
+   * than 200 or no content. Rejects if the connection fails or the answer isn't JSON.
+   */
   deliver(interaction: Fields): Promise<Fields | undefined>
 }
 
-/** Signs with a new key pair. */
+/** Signs with a new key pair. No URL is set at first. */
 export function createEndpoint(clock: TestClock): Endpoint {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const publicHex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')
@@ -39,7 +42,7 @@ export function createEndpoint(clock: TestClock): Endpoint {
     },
   }
 
-  /** Checks the endpoint with a PING and a forged one. Keeps the former URL if it fails. */
+  /** Sends a forged PING and a right one. */
   async function setUrl(url: string): Promise<void> {
     const ping = JSON.stringify({ id: '1', application_id: '1', type: 1, version: 1, token: 'ping' })
     const forged = await postSigned(url, ping, { 'x-signature-ed25519': '0'.repeat(128) })
@@ -51,7 +54,10 @@ export function createEndpoint(clock: TestClock): Endpoint {
     current = url
   }
 
-  /** Resolves with the status and the parsed answer. `otherHeaders` win over the signature. */
+  /**
+   * Resolves with the status and the parsed answer, undefined if it is empty. `otherHeaders` win over the signature.
+   * Rejects if the connection fails or the answer isn't JSON.
+   */
   async function postSigned(url: string, body: string, otherHeaders: Readonly<Record<string, string>> = {}) {
     const headers = {
       'content-type': 'application/json',
@@ -64,6 +70,7 @@ export function createEndpoint(clock: TestClock): Endpoint {
   }
 }
 
+/** The time is in whole seconds. */
 function signatureHeadersOf(body: string, atMs: number, key: KeyObject): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(atMs / 1000))
   const signature = sign(null, Buffer.from(timestamp + body), key).toString('hex')

@@ -11,11 +11,11 @@ const intent = { guildMessages: 1 << 9, directMessages: 1 << 12, content: 1 << 1
 
 export interface Gateway {
   /**
-   * Sends to all clients with the matching intent. Without the content intent, a message in a server has no content
-   * unless it mentions the bot.
+   * Sends a message to all sessions with the matching intent, and an interaction to all. Without the content intent, a
+   * message in a server has no content unless it mentions the bot. Sessions that aren't connected get it on a resume.
    */
-  dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, place: { readonly isDirect: boolean }): void
-  /** Sends any text to all clients as a frame. */
+  dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, isDirect: boolean): void
+  /** Sends any text to all identified clients as a frame. It is not kept for a resume. */
   pushFrame(text: string): void
   /**
    * Breaks all connections, or closes them with that code. After most codes clients reconnect and get what they missed.
@@ -30,6 +30,7 @@ export interface Gateway {
   readonly connected: number
   /** How many connections are open, identified or not. */
   readonly connections: number
+  /** Breaks all connections and accepts no more. */
   close(): void
 }
 
@@ -88,7 +89,10 @@ export function createGateway(
     close: sockets.close,
   }
 
-  /** Greets a client, then answers its heartbeats and lets it identify itself or resume. */
+  /**
+   * Greets a client, then answers its heartbeats and lets it identify itself or resume. Ignores it while the mood is
+   * `silent`.
+   */
   function serveConnection(socket: Socket): void {
     let session: Session | undefined
     sendUnlessSilent(socket, { op: op.hello, d: { heartbeat_interval: heartbeatMs } })
@@ -104,7 +108,10 @@ export function createGateway(
     })
   }
 
-  /** Closes the connection, and returns undefined, if the token is wrong or the mood is a close code. */
+  /**
+   * Starts a session, tells the client, and returns it. Closes the connection, and returns undefined, if the token is
+   * wrong or the mood is a close code.
+   */
   function startSession(socket: Socket, { token: givenToken, intents }: Fields): Session | undefined {
     if (givenToken !== token) {
       socket.close(4004, 'Authentication failed.')
@@ -131,7 +138,10 @@ export function createGateway(
     return session
   }
 
-  /** Sends what the session missed. Returns undefined if the token is wrong or there is no such session. */
+  /**
+   * Connects a session to this client, and sends it what it missed. Tells the client to identify again, and returns
+   * undefined, if the token is wrong or there is no such session.
+   */
   function resumeSession(socket: Socket, { token: givenToken, session_id, seq }: Fields): Session | undefined {
     const session = sessions.get(String(session_id))
     if (givenToken !== token || !session) {
@@ -144,8 +154,8 @@ export function createGateway(
     return session
   }
 
-  /** Removes the content for clients without that intent, unless the message is direct or mentions the bot. */
-  function dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, { isDirect }: { isDirect: boolean }) {
+  /** The content of a message for a session without the content intent becomes empty. */
+  function dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, isDirect: boolean): void {
     for (const session of sessions.values()) {
       const { intents } = session
       if (type === 'INTERACTION_CREATE') sendEvent(session, type, event)
@@ -156,7 +166,7 @@ export function createGateway(
     }
   }
 
-  /** Keeps the event for a resume, and sends it if the session is connected. */
+  /** Keeps the event for a resume, and sends it if the session is connected and the mood isn't `silent`. */
   function sendEvent({ sent, socket }: Session, type: string, event: Fields): void {
     const text = JSON.stringify({ op: op.dispatch, t: type, s: sent.length + 1, d: event })
     sent.push(text)

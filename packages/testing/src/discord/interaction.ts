@@ -22,7 +22,7 @@ export interface DiscordInteraction {
   readonly modal: DiscordModal | undefined
   /** Resolves with the first answer, or when the time is up. */
   readonly settled: Promise<DiscordInteraction>
-  /** Resolves once there are this many texts. */
+  /** Resolves once there are at least this many texts. Never resolves if they don't come. */
   received(count: number): Promise<DiscordInteraction>
 }
 
@@ -30,23 +30,30 @@ export interface DiscordInteraction {
 export interface OpenInteraction {
   readonly token: string
   readonly interaction: DiscordInteraction
-  /** Takes the first answer, within 3 s. Throws a `Refusal`. */
+  /**
+   * Takes the first answer: shows its text, opens its dialog, or defers. Throws a `Refusal` for a second answer, after
+   * 3 s, and for an unknown type, a wrong dialog or an empty text.
+   */
   answer(body: Fields): void
-  /** Takes a further answer, within 15 min, and shows its text. Throws a `Refusal`. */
+  /**
+   * Takes a further answer, and shows its text. Throws a `Refusal` before the first answer, after a failure, after
+   * 15 min, and for an empty text.
+   */
   followUp(body: Fields): void
-  /** The bot's endpoint failed: the person sees that nothing came. */
+  /** Fails it, because the bot's endpoint did. The person only sees the failure. The reason is for the test. */
   fail(reason: string): void
 }
 
 export interface Interactions {
-  /** Begins to wait for the bot's first answer, which fails after 3 s. */
+  /** Begins to wait for the bot's first answer. Fails after 3 s without one. */
   begin(id: string, token: string): OpenInteraction
   /** Undefined if there is none. */
   byToken(token: string): OpenInteraction | undefined
+  /** Cancels the time limits, so that interactions that wait never fail. */
   close(): void
 }
 
-/** Each takes its first answer only while it is recent, and further ones for 15 minutes. */
+/** Holds every interaction by its token, also after its end. */
 export function createInteractions(clock: TestClock): Interactions {
   const openInteractions = new Map<string, OpenInteraction>()
   const timers = createTimers(clock)
@@ -56,7 +63,7 @@ export function createInteractions(clock: TestClock): Interactions {
     close: timers.close,
   }
 
-  /** Fails after 3 s without an answer. */
+  /** The interaction changes in place with each answer. */
   function begin(id: string, token: string): OpenInteraction {
     const openedAt = clock.now()
     let status: DiscordInteraction['status'] = 'waiting'
@@ -87,7 +94,7 @@ export function createInteractions(clock: TestClock): Interactions {
     openInteractions.set(token, opened)
     return opened
 
-    /** Throws a `Refusal` for a second answer, and after 3 s. */
+    /** Keeps waiting if the answer is refused. */
     function answer(body: Fields): void {
       if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
       if (status !== 'waiting') throw refusals.acknowledged()
@@ -98,7 +105,7 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
 
-    /** Throws a `Refusal` before the first answer, and after 15 min. */
+    /** An interaction that was deferred is then answered. */
     function followUp(body: Fields): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
@@ -106,13 +113,13 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus('answered')
     }
 
-    /** The person only sees the failure. The reason is for the test. */
+    /** Also replaces an earlier answer's status. */
     function fail(why: string): void {
       reason = why
       setStatus('failed')
     }
 
-    /** Throws a `Refusal` for an empty text. */
+    /** Shows the text of an answer. Throws a `Refusal` if it is empty. */
     function addText(body: Fields): void {
       const { content } = body
       if (typeof content !== 'string' || content === '') throw refusals.empty()

@@ -23,12 +23,12 @@ interface Inside {
   readonly links: DiscordLink[]
 }
 
-/** Within a line, where no quotes, headings and lists begin. */
+/** Returns the place within a line, where no quotes, headings and lists begin. */
 function insideLine({ links }: Inside): Inside {
   return { isBlock: false, isQuote: true, links }
 }
 
-/** Adds a link to those found. Returns its text. */
+/** Adds a link to those found, and returns its text. */
 function addLink(text: string, url: string, { links }: Inside): string {
   links.push({ text, url })
   return text
@@ -107,7 +107,7 @@ export function linksInDiscord(content: string): readonly DiscordLink[] {
   return links
 }
 
-/** Reads a source mark by mark. Adds its links to `inside.links`. */
+/** Returns a source as a person reads it. Adds its links to `inside.links`. */
 function displayedText(source: string, inside: Inside): string {
   let text = ''
   for (let at = 0; at < source.length; ) {
@@ -120,7 +120,10 @@ function displayedText(source: string, inside: Inside): string {
   return text
 }
 
-/** The first rule that applies here: how much of the source it reads, and the displayed text. */
+/**
+ * Returns how much of the source the first rule that applies here reads, and the displayed text. Undefined if none
+ * applies.
+ */
 function firstMatch(rest: string, isStart: boolean, inside: Inside): readonly [number, string] | undefined {
   for (const { pattern, atStart, read } of rules) {
     const found = atStart && !isStart ? null : pattern.exec(rest)
@@ -130,7 +133,10 @@ function firstMatch(rest: string, isStart: boolean, inside: Inside): readonly [n
   return undefined
 }
 
-/** The longest emphasis that begins here: how much of the source it covers, and the displayed text. */
+/**
+ * Returns how much of the source the longest emphasis that begins here covers, and the displayed text. Undefined if
+ * none begins.
+ */
 function longestEmphasis(rest: string, inside: Inside): readonly [number, string] | undefined {
   const found = emphases.map((pattern) => pattern.exec(rest)).filter((each) => each !== null)
   const [longest] = found.toSorted((a, b) => b[0].length - a[0].length)

@@ -33,7 +33,9 @@ export type DiscordField = {
 )
 
 /**
- * Validates and returns the dialog that an answer opens. https://discord.com/developers/docs/components/reference#label
+ * Returns the dialog that an answer opens. Throws a `Refusal` for none or too many components, for another type than
+ * labels and texts, for a custom id that occurs twice, and for a missing or too long text.
+ * https://discord.com/developers/docs/components/reference#label
  */
 export function validModal(data: Fields): DiscordModal {
   const components = listOf(data.components)
@@ -44,20 +46,24 @@ export function validModal(data: Fields): DiscordModal {
   for (const [index, each] of components.entries()) {
     const component = fieldsOf(each)
     const path = `data.components.${index}`
-    if (component.type === 10) texts.push(requireText(component, 'content', { path, most: limits.content }))
+    if (component.type === 10) texts.push(requireText(component, 'content', path, limits.content))
     else if (component.type === 18) fields.push(validField(component, path))
     else throw invalidForm(`${path}.type`, 'BASE_TYPE_CHOICES', 'Value must be one of (10, 18).')
   }
   const ids = fields.map(({ customId }) => customId)
   if (new Set(ids).size < ids.length)
     throw invalidForm('data.components', 'COMPONENT_CUSTOM_ID_DUPLICATED', 'Component custom id cannot be duplicated')
-  const title = requireText(data, 'title', { path: 'data', most: limits.title })
+  const title = requireText(data, 'title', 'data', limits.title)
   return { customId: requireCustomId(data, 'data'), title, fields, texts }
 }
 
-/** Validates and returns a field with its label. Throws a `Refusal`. */
+/**
+ * Returns a labelled field, required unless it says otherwise. An optional select takes no minimum. Throws a
+ * `Refusal` for anything but a select or a text input, for a text input with a label of its own, and for a missing or
+ * too long text.
+ */
 function validField(labelled: Fields, path: string): DiscordField {
-  const label = requireText(labelled, 'label', { path, most: limits.fieldLabel })
+  const label = requireText(labelled, 'label', path, limits.fieldLabel)
   const { description } = labelled
   if (typeof description === 'string' && description.length > limits.fieldDescription)
     throw tooLong(`${path}.description`, limits.fieldDescription)

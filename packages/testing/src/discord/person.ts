@@ -65,12 +65,12 @@ export interface DiscordPeople {
 
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
-/** Throws a `TestingError` if it doesn't exist. */
+/** Throws a `TestingError` if the fake doesn't have the channel. */
 export function existingChannel(state: DiscordState, channelId: string): Channel {
   return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
 
-/** An interaction goes to the endpoint if one is set, else over the gateway, as messages do. */
+/** Interactions go to the endpoint if one is set, else over the gateway, as messages do. */
 export function createPeople(state: DiscordState, gateway: Gateway, endpoint: Endpoint): DiscordPeople {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
@@ -130,7 +130,10 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
     },
   }
 
-  /** Adds a person's message, and sends its event. Throws a `TestingError` where a bot can't read. Returns its id. */
+  /**
+   * Adds a person's message, sends its event over the gateway, and returns its id. Throws a `TestingError` in direct
+   * messages between people, where a bot can't read.
+   */
   function postMessage(
     channel: Channel,
     message: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
@@ -140,11 +143,11 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
     const post = addPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...message })
     const event = { ...messageObject(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, message.from) }
-    gateway.dispatch('MESSAGE_CREATE', event, { isDirect: isOutside(channel) })
+    gateway.dispatch('MESSAGE_CREATE', event, isOutside(channel))
     return post.id
   }
 
-  /** Sends an interaction to the endpoint if one is set, else over the gateway. */
+  /** Sends an interaction to the endpoint if one is set, else over the gateway. Returns it while it waits. */
   function beginInteraction(channel: Channel, from: DiscordUser, action: Fields): DiscordInteraction {
     const id = state.nextId()
     const token = `interaction-token-${id}`
@@ -170,12 +173,15 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
     }
     const message = objectIn(action, 'message')
     dialogs.set(id, { channel, from, ...(message && { message }) })
-    if (endpoint.url === undefined) gateway.dispatch('INTERACTION_CREATE', interaction, { isDirect })
+    if (endpoint.url === undefined) gateway.dispatch('INTERACTION_CREATE', interaction, isDirect)
     else void sendToEndpoint(interaction, opened)
     return opened.interaction
   }
 
-  /** An endpoint's failure, or an invalid answer, looks to the person as if nothing had come. */
+  /**
+   * Sends an interaction to the endpoint, and takes its answer if the bot gave none meanwhile. Without an answer, the
+   * interaction keeps waiting. Fails it if the connection fails or the answer is invalid. Never rejects.
+   */
   async function sendToEndpoint(interaction: Fields, opened: OpenInteraction): Promise<void> {
     try {
       const answer = await endpoint.deliver(interaction)
@@ -187,7 +193,8 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
 }
 
 /**
- * Options in their subcommand (type 1), which may be in a group (type 2).
+ * Returns options inside their subcommand (type 1), which may be in a group (type 2). The options themselves without
+ * names.
  * https://discord.com/developers/docs/interactions/application-commands#subcommands-and-subcommand-groups
  */
 function inSubcommand(names: readonly string[], options: readonly Fields[]): readonly Fields[] {
@@ -199,10 +206,10 @@ function inSubcommand(names: readonly string[], options: readonly Fields[]): rea
 
 /** Throws a `TestingError` if the channel has no such message. */
 function shownPostIn({ id, posts }: Channel, messageId: string): Post {
-  return shownPost('discord', { id: messageId, place: `Channel ${id}`, posts })
+  return shownPost('discord', `Channel ${id}`, posts, messageId)
 }
 
-/** The button with this label or custom id. */
+/** Returns the button with this label or custom id. Throws a `TestingError` if there is none. */
 function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent, { type: 'button' }> {
   const buttons = rows.flat().filter((each) => each.type === 'button')
   const named = buttons.map((button) => ({ ...button, otherNames: [button.customId] }))
@@ -210,8 +217,8 @@ function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent,
 }
 
 /**
- * As Discord sends it: all fields, including empty ones. Throws a `TestingError` for values that the dialog doesn't
- * allow.
+ * Returns all fields as Discord sends them, including empty ones. Throws a `TestingError` for a label that the dialog
+ * doesn't have, and for a value that its field doesn't allow.
  */
 function submittedFields(
   modal: DiscordModal,
@@ -228,7 +235,10 @@ function submittedFields(
   })
 }
 
-/** Throws a `TestingError` for a missing value, an unknown option, or too many. Cuts off a text that is too long. */
+/**
+ * Returns a field with its values. Joins several texts by line breaks, and cuts off one that is too long. Throws a
+ * `TestingError` for a missing value, an unknown option, or too many.
+ */
 function submittedField(field: DiscordField, values: readonly string[]): Fields {
   const { customId: custom_id, label, isRequired } = field
   if (isRequired && values.length === 0) throw new TestingError('discord', `The field "${label}" must be filled in.`)

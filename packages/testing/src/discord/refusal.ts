@@ -15,7 +15,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Code 50035, with the path of the error: `content`, or `components.0.components.1.label`. */
+/** A 400 with code 50035, and the error inside objects by its path: `content`, or `components.0.components.1.label`. */
 export function invalidForm(path: string, code: string, message: string): Refusal {
   const errors = path.split('.').reduceRight<Fields>((inner, key) => ({ [key]: inner }), {
     _errors: [{ code, message }],

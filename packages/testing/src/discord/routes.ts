@@ -75,7 +75,7 @@ const routes: readonly Route[] = [
 /** A route, and what its path names. A name that the path doesn't have is empty. */
 export type RouteMatch = Pick<Call, 'channelId' | 'messageId' | 'emojiOrToken'> & { readonly route: Route }
 
-/** Undefined if there is no such route. */
+/** Returns the route of a call, and what its path names. Undefined if there is no such route. */
 export function matchRoute(method: string, path: string): RouteMatch | undefined {
   for (const route of routes) {
     const found = route.method === method ? route.path.exec(path) : null
@@ -89,7 +89,11 @@ export function matchRoute(method: string, path: string): RouteMatch | undefined
 /** The flags that Discord keeps when a message is posted: no embeds, no sound. */
 const keptFlags = (1 << 2) | (1 << 12)
 
-/** Posts nothing, and returns the earlier message, if its nonce is enforced and known. */
+/**
+ * Posts the bot's message and returns it as REST does. It unarchives a thread and counts its mentions. If its nonce is
+ * enforced and known, posts nothing and returns the earlier message. Throws a `Refusal` for an empty message, for
+ * anything too long or too large, and where the bot can't write.
+ */
 function postMessage({ state, fields, files, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
   const content = validContent(fields)
@@ -122,8 +126,9 @@ function postMessage({ state, fields, files, channelId }: Call): unknown {
 }
 
 /**
- * Keeps the fields that the call leaves out. Given components replace all existing ones. Throws a `Refusal` for another
- * author's message.
+ * Edits the bot's message and returns it as REST does. Keeps the fields that the call leaves out. Given components
+ * replace all existing ones. Throws a `Refusal` for another author's message, in an archived thread, if nothing would be
+ * left, for too many edits of old messages, and for anything too long.
  */
 function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)
@@ -151,7 +156,7 @@ function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   return messageObject(edited, channel, state.me)
 }
 
-/** Throws a `Refusal` for another author's message. */
+/** Deletes the bot's message. Throws a `Refusal` for another author's, and in an archived thread. */
 function deleteMessage({ state, channelId, messageId }: Call): undefined {
   const channel = channelIn(state, channelId)
   const { id, from } = postIn(channel, messageId)
@@ -161,14 +166,17 @@ function deleteMessage({ state, channelId, messageId }: Call): undefined {
   state.changed(channel)
 }
 
-/** For 10 s, or until the bot posts. */
+/** Shows the typing indicator for 10 s, or until the bot posts. */
 function showTyping({ state, channelId }: Call): undefined {
   const channel = channelIn(state, channelId)
   channel.typingUntil = state.clock.now() + limits.typingMs
   state.changed(channel)
 }
 
-/** Adds the bot's emoji, or removes it. Those of people stay. */
+/**
+ * Adds the bot's emoji, or removes it. Its others and those of people stay. Throws a `Refusal` for anything but one
+ * emoji.
+ */
 function changeReaction({ state, channelId, messageId, emojiOrToken, method }: Call): undefined {
   const channel = channelIn(state, channelId)
   const post = postIn(channel, messageId)
@@ -180,7 +188,7 @@ function changeReaction({ state, channelId, messageId, emojiOrToken, method }: C
   state.changed(channel)
 }
 
-/** The text, trimmed. Throws a `Refusal` if it is too long. */
+/** Returns the text, trimmed. Empty if absent. Throws a `Refusal` if it is too long. */
 function validContent(fields: Fields): string {
   const content = (textIn(fields, 'content') ?? '').trim()
   if (content.length > limits.content) throw tooLong('content', limits.content)
@@ -196,8 +204,8 @@ function validNonce({ nonce }: Fields): string | undefined {
 }
 
 /**
- * The message that a call replies to. Undefined if the call isn't a reply, or if the reference is optional and its
- * message doesn't exist.
+ * Returns the id of the message that a call replies to. Undefined if the call isn't a reply, or if the reference is
+ * optional and its message doesn't exist. Throws a `Refusal` if it doesn't exist otherwise.
  */
 function repliedIn(fields: Fields, channel: Channel): string | undefined {
   if (fields.message_reference === undefined) return undefined
@@ -208,8 +216,8 @@ function repliedIn(fields: Fields, channel: Channel): string | undefined {
 }
 
 /**
- * Begins a thread at a message. It has the message's id, which is how Discord finds it. Throws a `Refusal` if the
- * message has one.
+ * Begins a thread at a message and returns it. It has the message's id, which is how Discord finds it. Throws a
+ * `Refusal` outside of text channels, for a missing or too long name, and if the message has a thread.
  */
 function startThread({ state, fields, channelId, messageId }: Call): unknown {
   const parent = channelIn(state, channelId)
@@ -225,7 +233,7 @@ function startThread({ state, fields, channelId, messageId }: Call): unknown {
 }
 
 /**
- * The first answer to an interaction. Throws a `Refusal` for an unknown token, and for a late or second answer.
+ * Takes the first answer to an interaction. Throws a `Refusal` for an unknown token, and as `OpenInteraction.answer`.
  * https://discord.com/developers/docs/interactions/receiving-and-responding
  */
 function answerInteraction({ state, fields, emojiOrToken: token }: Call): undefined {
@@ -235,8 +243,8 @@ function answerInteraction({ state, fields, emojiOrToken: token }: Call): undefi
 }
 
 /**
- * A further answer, as a message of the interaction's webhook. Throws a `Refusal` for an unknown token, and for a late
- * answer.
+ * Takes a further answer to an interaction, and returns the id of its message. Throws a `Refusal` for an unknown token,
+ * for a text that is too long, and as `OpenInteraction.followUp`.
  */
 function followUp({ state, fields, emojiOrToken: token }: Call): unknown {
   const interaction = state.interactions.byToken(token)
@@ -246,17 +254,20 @@ function followUp({ state, fields, emojiOrToken: token }: Call): unknown {
   return { id: state.nextId() }
 }
 
-/** https://docs.discord.com/developers/resources/channel#get-channel */
+/**
+ * Returns a channel with the id of its last message, or null.
+ * https://docs.discord.com/developers/resources/channel#get-channel
+ */
 function readChannel({ state, channelId }: Call): unknown {
   const channel = channelIn(state, channelId)
   return { ...channelObject(channel), last_message_id: [...channel.posts.keys()].at(-1) ?? null }
 }
 
 /**
- * https://docs.discord.com/developers/resources/message#get-channel-messages: 50 by default, 100 at most.
- *
- * Newest first. After an id come those right behind it, not the newest: discord.py pages like that (`_after_strategy` in
- * `discord/abc.py`). The messages lack what only the gateway adds.
+ * Returns the last messages of a channel, newest first: 50 by default. After an id come those right behind it, not the
+ * newest: discord.py pages like that (`_after_strategy` in `discord/abc.py`). The messages lack what only the gateway
+ * adds. Throws a `Refusal` for a limit outside of 1 to 100.
+ * https://docs.discord.com/developers/resources/message#get-channel-messages
  */
 function readMessages({ state, channelId, query }: Call): unknown {
   const channel = channelIn(state, channelId)
@@ -270,7 +281,10 @@ function readMessages({ state, channelId, query }: Call): unknown {
   return found.toReversed().map((post) => messageObject(post, channel, state.me, state.cdn()))
 }
 
-/** Validates the embeds of a message. https://discord.com/developers/docs/resources/message#embed-object-embed-limits */
+/**
+ * Returns the embeds of a message. Throws a `Refusal` for too many, for too much text in all, and for a wrong one.
+ * https://discord.com/developers/docs/resources/message#embed-object-embed-limits
+ */
 function validEmbeds(embeds: readonly unknown[]): readonly DiscordEmbed[] {
   if (embeds.length > limits.embeds) throw tooLong('embeds', limits.embeds)
   const all = embeds.map((each, index) => validEmbed(fieldsOf(each), `embeds.${index}`))
@@ -280,13 +294,16 @@ function validEmbeds(embeds: readonly unknown[]): readonly DiscordEmbed[] {
   return all
 }
 
-/** Validates and returns an embed. Throws a `Refusal` for one that shows nothing. */
+/**
+ * Returns an embed. Throws a `Refusal` for one that shows nothing, for a field without a name or value, and for
+ * anything too long.
+ */
 function validEmbed(source: Fields, path: string): DiscordEmbed {
   const fields = listOf(source.fields).map((each, index) => {
     const field = fieldsOf(each)
     const at = `${path}.fields.${index}`
-    const name = requireText(field, 'name', { path: at, most: limits.fieldName })
-    return { name, value: requireText(field, 'value', { path: at, most: limits.fieldValue }) }
+    const name = requireText(field, 'name', at, limits.fieldName)
+    return { name, value: requireText(field, 'value', at, limits.fieldValue) }
   })
   if (fields.length > limits.embedFields) throw tooLong(`${path}.fields`, limits.embedFields)
   const title = optionalText(source.title, `${path}.title`, limits.embedTitle)
@@ -306,7 +323,7 @@ function embedLength({ title, description, fields, source }: DiscordEmbed): numb
   return fields.reduce((sum, { name, value }) => sum + name.length + value.length, length)
 }
 
-/** Empty if absent. Throws a `Refusal` if it is too long. */
+/** Returns the text. Empty if it is undefined or null. Throws a `Refusal` if it is too long. */
 function optionalText(value: unknown, path: string, most: number): string {
   if (value === undefined || value === null) return ''
   const text = String(value)
@@ -320,15 +337,19 @@ const written = /@everyone|@here|<@[!&]?(\d+)>/g
 const code = /```[\s\S]*?```|(`+)[\s\S]*?[^`]\1(?!`)/g
 
 /**
- * The mentions that a message triggers: `@everyone`, `@here`, or a person's or role's mark. Limited by
- * `allowed_mentions`, if given. https://discord.com/developers/docs/resources/message#allowed-mentions-object
+ * Returns the mentions that a message triggers, as written: `@everyone`, `@here`, or a person's or role's mark. Leaves
+ * out those in code, and those that `allowed_mentions` doesn't allow.
+ * https://discord.com/developers/docs/resources/message#allowed-mentions-object
  */
 function mentionsIn(content: string, allowed: unknown): readonly string[] {
   const found = content.replace(code, '').matchAll(written)
   return [...found].filter(([mark, id]) => isMentionAllowed(mark, id, allowed)).map(([mark]) => mark)
 }
 
-/** Everything is allowed if the call has no `allowed_mentions`. `id` is undefined for `@everyone` and `@here`. */
+/**
+ * Whether `allowed_mentions` allows a mention, by its kind or by its id. True if the call has none. `id` is undefined
+ * for `@everyone` and `@here`.
+ */
 function isMentionAllowed(mark: string, id: string | undefined, allowed: unknown): boolean {
   if (allowed === undefined || allowed === null) return true
   const fields = fieldsOf(allowed)

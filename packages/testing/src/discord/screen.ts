@@ -38,8 +38,8 @@ export const silentFlag = 1 << 12
 const noEmbedsFlag = 1 << 2
 
 /**
- * The addresses whose previews Discord loads. Those in angle brackets have none:
- * https://support.discord.com/hc/en-us/articles/206342858
+ * Returns the addresses whose previews Discord loads. None if the message suppresses them. Those in angle brackets have
+ * none: https://support.discord.com/hc/en-us/articles/206342858
  */
 function previewedIn(content: string, flags: number): readonly string[] {
   if ((flags & noEmbedsFlag) !== 0) return []
@@ -47,7 +47,7 @@ function previewedIn(content: string, flags: number): readonly string[] {
   return linksInDiscord(content).flatMap(({ url }) => (bracketed.has(url) ? [] : [url]))
 }
 
-/** Oldest first. */
+/** Returns the messages that a person sees in a channel, oldest first. */
 export function screenOf(channel: Channel): readonly DiscordMessage[] {
   return [...channel.posts.values()].map((post) => ({
     messageId: post.id,

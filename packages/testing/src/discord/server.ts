@@ -37,7 +37,10 @@ interface Answer extends HttpAnswer {
 
 const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
 
-/** Speaks Discord's REST API, under `/api/v10`. */
+/**
+ * Returns a handler that speaks Discord's REST API, under `/api/v10`, and serves files. Answers 404 to an unknown
+ * path, and 401 to another token. Logs only the calls of `routes.ts`.
+ */
 export function createRest(
   state: DiscordState,
   token: string,
@@ -61,7 +64,7 @@ export function createRest(
     await answerRoute(match, new URLSearchParams(query), request, response)
   }
 
-  /** Logs a call to a known route, and answers it. */
+  /** Logs a call to a known route, and answers it within its budget. */
   async function answerRoute(
     match: RouteMatch,
     query: URLSearchParams,
@@ -90,7 +93,10 @@ export function createRest(
     })
   }
 
-  /** Files need no token: their address has a signature. https://discord.com/developers/docs/reference#signed-attachment-cdn-urls */
+  /**
+   * Sends the file at a path, or an empty 404. Files need no token, because their address has a signature.
+   * https://discord.com/developers/docs/reference#signed-attachment-cdn-urls
+   */
   function sendFile(path: string, response: ServerResponse): void {
     const [, , channelId = '', postId = '', index = ''] = path.split('/')
     const file = state.channel(channelId)?.posts.get(postId)?.files[Number(index)]
@@ -98,7 +104,7 @@ export function createRest(
     response.end(file?.bytes)
   }
 
-  /** Answers a call about the bot itself, which is not logged. Undefined for any other call. */
+  /** Returns what answers a call about the application, which is not logged. Undefined for any other call. */
   function applicationRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
     // https://discord.com/developers/docs/resources/user#get-current-user
     if (method === 'GET' && path === '/users/@me') return async () => done({ ...state.me, bot: true })
@@ -111,7 +117,7 @@ export function createRest(
     }
   }
 
-  /** Freezes the window that a 429 is for. */
+  /** Returns the response to a fault. A 429 also freezes the window that it is for. */
   function answerTo(fault: AnswerFault<DiscordFault>, match: RouteMatch): Answer {
     switch (fault.type) {
       case 'rate-limited': {
@@ -131,7 +137,10 @@ export function createRest(
     }
   }
 
-  /** Refuses the call if a window is empty. Else does it, and reports its bucket in the headers. */
+  /**
+   * Does the call and returns the response, with its bucket in the headers. Refuses it with a 429 if the global window or
+   * the bucket's is empty. Calls that need no token don't count globally.
+   */
   function runWithinBudget(match: RouteMatch, received: Pick<Call, 'fields' | 'files' | 'query' | 'method'>): Answer {
     const { route, ...place } = match
     const now = state.clock.now()
@@ -145,6 +154,7 @@ export function createRest(
   }
 }
 
+/** Returns the answer with the result, or the refusal if the call throws. */
 function doneOrRefused(run: () => unknown): Answer {
   try {
     return done(run())
@@ -158,14 +168,17 @@ function done(result: unknown): Answer {
   return result === undefined ? { status: 204 } : { status: 200, body: JSON.stringify(result) }
 }
 
-/** Any error that isn't a `Refusal` is a bug in the fake, and must fail the test. */
+/**
+ * Returns the error response. An error that isn't a `Refusal` is a bug in the fake, and becomes a 500 so that the
+ * test fails.
+ */
 function refused(error: unknown): Answer {
   const { status, code, message, errors } =
     error instanceof Refusal ? error : new Refusal(500, 0, `The fake Discord failed: ${String(error)}`)
   return { status, code, body: JSON.stringify({ message, code, ...(errors && { errors }) }) }
 }
 
-/** `retry_after` is exact. The header is in whole seconds. */
+/** Returns the 429. `retry_after` is exact. The header is in whole seconds. */
 function tooMany(waitMs: number, scope: 'user' | 'global' | 'shared', code = 0): Answer {
   const message = scope === 'shared' ? 'The resource is being rate limited.' : 'You are being rate limited.'
   const body = { message, retry_after: waitMs / 1000, global: scope === 'global', ...(code && { code }) }
@@ -182,7 +195,10 @@ function bucketName({ route, channelId, emojiOrToken }: RouteMatch): string | un
   return route.bucket && `${route.bucket} ${channelId || emojiOrToken}`
 }
 
-/** The bucket headers of each response. https://discord.com/developers/docs/topics/rate-limits#header-format */
+/**
+ * Returns the answer with the headers of its bucket. Headers of the answer win.
+ * https://discord.com/developers/docs/topics/rate-limits#header-format
+ */
 function withBucket(answer: Answer, { name, limit, remaining, resetAfterMs }: WindowState, now: number): Answer {
   const headers = {
     'x-ratelimit-limit': String(limit),
@@ -204,7 +220,8 @@ function gatewayOf(url: string): unknown {
 }
 
 /**
- * The names of commands that replace all of an application's. Throws a `Refusal`.
+ * Returns the names of commands that replace all of an application's. Throws a `Refusal` for anything but a list of at
+ * most 100, and for a command with a wrong name, description or type.
  * https://discord.com/developers/docs/interactions/application-commands#bulk-overwrite-global-application-commands
  */
 function validCommandNames(value: unknown): readonly string[] {
@@ -222,7 +239,10 @@ function invalidCommands(): Refusal {
   return new Refusal(400, 50035, 'Invalid Form Body')
 }
 
-/** The payload of a call: JSON, or a form with JSON and files. Throws a `Refusal`. */
+/**
+ * Resolves with the fields and files of a call: JSON, or a form with JSON and files. No fields for an empty body. Rejects
+ * with a `Refusal` for invalid JSON, and a 500 for a text that can't be encoded.
+ */
 async function readPayload(request: IncomingMessage): Promise<Pick<Call, 'fields' | 'files'>> {
   const body = await readBody(request)
   const form = readForm(body, request)

@@ -7,7 +7,7 @@ import type { FakeDiscordChannel } from './channel.ts'
 import { createEndpoint } from './endpoint.ts'
 import { type DiscordFault, matchesDiscord } from './fault.ts'
 import { createGateway, type GatewayMood } from './gateway.ts'
-import { type DiscordBucket, limits } from './limits.ts'
+import type { DiscordBucket } from './limits.ts'
 import { createPeople, type DiscordPeople, existingChannel } from './person.ts'
 import type { DiscordCallName } from './routes.ts'
 import { type DiscordMessage, screenOf } from './screen.ts'
@@ -78,18 +78,10 @@ export interface FakeDiscord
 
 /** Starts a fake Discord on loopback. You can start several. */
 export async function startDiscord(options: DiscordOptions): Promise<FakeDiscord> {
-  const {
-    token,
-    clock = realClock,
-    faults = [],
-    channels,
-    allowances,
-    nonceMs = limits.nonceMs,
-    heartbeatMs = 41_250,
-  } = options
+  const { token, clock = realClock, faults = [], heartbeatMs = 41_250 } = options
   const log = createCallLog<DiscordCall, DiscordFault>(clock, faults, matchesDiscord)
   const { observe, changed } = createObservers<string>()
-  const state = createState({ clock, channels, allowances, nonceMs, cdn: () => server.origin, onChange: changed })
+  const state = createState(options, clock, () => server.origin, changed)
   const gatewayUrl = (): string => `${server.origin.replace(/^http/, 'ws')}/gateway`
   const server = createFakeServer('discord', createRest(state, token, gatewayUrl, log))
   const gateway = createGateway(server.server, gatewayUrl, { token, me: state.me }, heartbeatMs)

@@ -3,9 +3,10 @@ import { type Allowance, createWindowBudget, type WindowBudget } from '../platfo
 import { createPlaces } from '../platform/fake.ts'
 import { type Channel, createChannel, type FakeDiscordChannel, type Post } from './channel.ts'
 import { createInteractions, type Interactions } from './interaction.ts'
-import { buckets, type DiscordBucket } from './limits.ts'
+import { buckets, type DiscordBucket, limits } from './limits.ts'
 import { refusals } from './refusal.ts'
 import { silentFlag } from './screen.ts'
+import type { DiscordOptions } from './start.ts'
 import type { Me } from './wire.ts'
 
 /** The state of the fake. */
@@ -26,6 +27,7 @@ export interface DiscordState {
   /** The threads of a channel. */
   threads(parentId: string): readonly Channel[]
   add(channel: FakeDiscordChannel): Channel
+  /** A new snowflake, greater than all before. */
   nextId(): string
   /**
    * The message recently posted with a nonce, in any channel, because nonces are per author. Undefined if there is
@@ -36,16 +38,13 @@ export interface DiscordState {
   changed(channel: Channel): void
 }
 
-interface DiscordSetup {
-  readonly clock: TestClock
-  readonly channels?: readonly FakeDiscordChannel[] | undefined
-  readonly allowances?: Partial<Readonly<Record<DiscordBucket, Allowance>>> | undefined
-  readonly nonceMs: number
-  readonly cdn: () => string
-  readonly onChange: (channelId: string) => void
-}
-
-export function createState({ clock, channels, allowances, nonceMs, cdn, onChange }: DiscordSetup): DiscordState {
+/** Returns the bot and its channels without messages. `onChange` gets the id of each channel that now looks different. */
+export function createState(
+  { channels, allowances, nonceMs = limits.nonceMs }: Pick<DiscordOptions, 'channels' | 'allowances' | 'nonceMs'>,
+  clock: TestClock,
+  cdn: () => string,
+  onChange: (channelId: string) => void,
+): DiscordState {
   const places = createPlaces<string, FakeDiscordChannel, Channel>(channels, createChannel)
   return {
     clock,
@@ -70,7 +69,7 @@ export function createState({ clock, channels, allowances, nonceMs, cdn, onChang
   }
 }
 
-/** A channel that the bot may write to. Throws a `Refusal` for any other. */
+/** Returns a channel that the bot may write to. Throws a `Refusal` if it doesn't exist or is closed. */
 export function channelIn(state: DiscordState, id: string): Channel {
   const channel = state.channel(id)
   if (!channel) throw refusals.unknownChannel()
@@ -85,7 +84,10 @@ export function postIn(channel: Channel, id: string): Post {
   return post
 }
 
-/** Adds a message to a channel, and notifies observers. The bot's message ends its typing indicator there. */
+/**
+ * Adds a message to a channel under a new id, counts its notification, and notifies observers. The bot's message ends
+ * its typing indicator there.
+ */
 export function addPost(
   state: DiscordState,
   channel: Channel,
@@ -102,7 +104,7 @@ export function addPost(
 /** Ids begin with the time since 2015. https://discord.com/developers/docs/reference#snowflakes */
 const epochMs = Date.UTC(2015, 0, 1)
 
-/** Makes ids, each greater than the previous one. */
+/** Returns a function that makes ids: the present time, or one more than the previous id if that isn't greater. */
 function createSnowflakes(clock: TestClock): () => string {
   let last = 0n
   return () => {

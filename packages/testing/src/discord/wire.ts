@@ -16,12 +16,15 @@ const kinds: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, g
 /** https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-context-types */
 const contexts: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1, group: 2, thread: 0 }
 
-/** Direct messages are outside of a server: nothing names the server or a member of it. */
+/**
+ * Whether a channel is outside of a server, as direct messages are, so that nothing names the server or a member of
+ * it.
+ */
 export function isOutside({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
 
-/** https://discord.com/developers/docs/resources/user#user-object */
+/** An account as REST names it, without whether it is a webhook. https://discord.com/developers/docs/resources/user#user-object */
 export function userObject({ id, name = 'Person', isBot = false }: DiscordUser): Fields {
   const username = name.toLowerCase().replace(/\W/g, '_')
   return { id, username, global_name: name, discriminator: '0', avatar: null, bot: isBot }
@@ -39,13 +42,13 @@ export function channelObject(channel: Channel): Fields {
   return { id, type: kinds[kind], name, ...place, ...(parentId !== undefined && { parent_id: parentId }) }
 }
 
-/** Where an interaction came from. */
+/** The number of the kind of place that an interaction came from. */
 export function interactionContext({ kind }: Channel): number {
   return contexts[kind]
 }
 
 /**
- * The gateway-only fields of a message: `channel_type` in discord-api-types' GatewayMessageEventExtraFields, the others
+ * Returns the fields that a message has only over the gateway. Outside of a server, only the channel's type: `channel_type` in discord-api-types' GatewayMessageEventExtraFields, the others
  * in https://docs.discord.com/developers/events/gateway-events#message-create
  */
 export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
@@ -55,12 +58,15 @@ export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
   return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
-/** A referenced message does not name the one that it references. */
+/** Returns the message as one that replies to nothing, because a referenced message doesn't name the one it references. */
 function withoutReply({ replyTo: _, ...post }: Post): Post {
   return post
 }
 
-/** A message as REST and the gateway return it. https://discord.com/developers/docs/resources/message#message-object */
+/**
+ * A message as REST and the gateway return it, with the message that it replies to, or null if that one is deleted. The
+ * addresses of its files begin with `cdn`. https://discord.com/developers/docs/resources/message#message-object
+ */
 export function messageObject(post: Post, channel: Channel, me: Me, cdn = 'https://cdn.invalid'): Fields {
   const replied = post.replyTo === undefined ? undefined : channel.posts.get(post.replyTo)
   return {

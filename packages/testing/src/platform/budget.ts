@@ -10,9 +10,12 @@ export interface Allowance {
 
 /** Counts calls within any time span of an allowance's length. */
 export interface Budget {
-  /** Takes one call from each scope. If one of them is used up, takes none and throws `refusalOf(secondsToWait)`. */
+  /**
+   * Takes one call from each scope. If a scope is used up or frozen, takes none and throws `refusalOf(secondsToWait)`. A
+   * scope that is used up is then frozen until its next call may be made.
+   */
   spend(scopes: readonly Scope[], refusalOf: (waitS: number) => Error): void
-  /** Refuses all calls of this scope for this many seconds. */
+  /** Refuses all calls of this scope for this many seconds from now, whatever was frozen before. */
   freeze(scopeName: string, seconds: number): void
 }
 
@@ -30,10 +33,7 @@ interface Account {
 
 const fresh: Account = { spent: [], frozenUntil: 0 }
 
-/**
- * Counts calls by the clock. A caller that exceeds the budget is frozen until the oldest counted call expires. Further
- * calls don't extend that.
- */
+/** Counts calls by the clock. Calls during a freeze don't extend it. */
 export function createBudget(clock: TestClock): Budget {
   const accounts = new Map<string, Account>()
   return {
@@ -84,9 +84,12 @@ export interface WindowState {
 
 /** Counts calls in windows. Each begins with the first call after the previous one ended. */
 export interface WindowBudget {
-  /** Takes one call from a window, unless it is empty or frozen. */
+  /**
+   * Takes one call from a window, unless it is empty or frozen, and returns the window after it. While it is frozen,
+   * nothing remains and `resetAfterMs` is the rest of the freeze.
+   */
   take(name: string, allowance: Allowance): WindowState
-  /** Refuses all calls of this window for this long. */
+  /** Refuses all calls of this window for this long from now, whatever was frozen before. */
   freeze(name: string, forMs: number): void
 }
 

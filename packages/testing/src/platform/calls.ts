@@ -19,7 +19,10 @@ export interface CallLog<Call, Fault> {
   readonly calls: readonly Call[]
   /** Adds a fault. */
   inject(fault: Fault): void
-  /** Logs a call, does it and answers it, unless a fault prevents that. Resolves when no more will be sent. */
+  /**
+   * Logs a call, does it and answers it, unless a fault prevents that. If `answerTo` has an answer for the fault, sends
+   * that one, and does the call only if the fault `isTaken`. Resolves when no more will be sent.
+   */
   answer<Answer extends HttpAnswer>(
     response: ServerResponse,
     call: Call,
@@ -31,7 +34,7 @@ export interface CallLog<Call, Fault> {
 
 /** How a platform does a call. */
 interface CallSteps<Call, Fault, Answer> {
-  /** Does the call. May throw a refusal. */
+  /** Does the call, which this fault hit. May throw a refusal. */
   run(fault: Fault | undefined): Answer | Promise<Answer>
   /** The answer to a call that threw. */
   refused(error: unknown): Answer
@@ -41,7 +44,7 @@ interface CallSteps<Call, Fault, Answer> {
   outcomeOf(answer: Answer): Partial<Call>
 }
 
-/** Without calls. `matches` says whether a fault applies to a call. */
+/** Returns an empty log. `matches` says whether a fault applies to a call. */
 export function createCallLog<Call extends { readonly fault?: string }, Fault extends AnyFault>(
   clock: TestClock,
   faults: readonly Fault[],
@@ -70,7 +73,7 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
     else logOutcome(answered)
     sendAnswer(response, answered)
 
-    /** Does the call, and logs its outcome. */
+    /** Does the call, logs its outcome, and returns the answer: the platform's refusal if the call threw. */
     async function runAndLog(): Promise<Answer> {
       const result = await runOrRefuse()
       logOutcome(result)
@@ -90,7 +93,10 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
       calls[index] = { ...logged, ...outcomeOf(result) }
     }
 
-    /** Does the call if the server accepts it, and breaks, stalls or delays the answer. */
+    /**
+     * Does the call unless the fault comes before it. Then breaks the connection, sends nothing, or answers after the
+     * delay.
+     */
     async function breakConnection(broken: ConnectionFault): Promise<void> {
       switch (broken.type) {
         case 'refuse':

@@ -44,7 +44,10 @@ export function createObservers<Place>(): Observers<Place> {
   }
 }
 
-/** The chat or channel where a person acts. Throws a `TestingError` if it doesn't exist. */
+/**
+ * Returns the chat or channel where a person acts. Throws a `TestingError` that names the option to add it to, if it
+ * is undefined.
+ */
 export function shownPlace<Place>(
   platform: TestingFailure,
   kind: string,
@@ -56,10 +59,12 @@ export function shownPlace<Place>(
   throw new TestingError(platform, `There is no ${kind} ${id}: add it to ${start}'s ${kind}s.`)
 }
 
-/** The message that a person acts on. Throws a `TestingError` that lists the ones on the screen. */
+/** Returns the message that a person acts on. Throws a `TestingError` that lists the ones on the screen. */
 export function shownPost<Id, Post>(
   platform: TestingFailure,
-  { id, place, posts }: { readonly id: Id; readonly place: string; readonly posts: ReadonlyMap<Id, Post> },
+  place: string,
+  posts: ReadonlyMap<Id, Post>,
+  id: Id,
 ): Post {
   const post = posts.get(id)
   if (post !== undefined) return post
@@ -96,13 +101,14 @@ export function shownButton<Button extends Labelled>(
   )
 }
 
-/** The names for an error, or "none". */
+/** The names, separated by commas, or "none". */
 function listed(names: Iterable<unknown>): string {
   return [...names].join(', ') || 'none'
 }
 
 /**
- * The chats or channels of a fake. If a test names none, every accepted id exists as soon as something asks for it.
+ * Creates the listed chats or channels of a fake. If none are listed, `get` creates each accepted id when it is first
+ * asked for. Any other unknown id is undefined. `add` replaces a place with the same id.
  */
 export function createPlaces<Id, Options extends { readonly id: Id }, Place>(
   listed: readonly Options[] | undefined,

@@ -47,7 +47,7 @@ export interface FaultPlan<Fault, Call> {
   next(call: Call): Fault | undefined
 }
 
-/** `matches` says whether a fault applies to a call. */
+/** Returns a plan with these faults. `matches` says whether a fault applies to a call. */
 export function createFaultPlan<Fault extends FaultTimes, Call>(
   faults: readonly Fault[],
   matches: (fault: Fault, call: Call) => boolean,

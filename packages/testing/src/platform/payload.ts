@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Fields, fieldsOf } from '../fields.ts'
 
-/** The whole body of a request. */
+/** Resolves with the whole body of a request. Rejects if the connection breaks before its end. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
@@ -17,7 +17,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether any text in a JSON value has half of a surrogate pair, which can't be encoded in UTF-8. */
+/**
+ * Whether any text in a JSON value has half of a surrogate pair, which can't be encoded in UTF-8. Doesn't look at
+ * names of fields, nor into files.
+ */
 export function hasHalfPair(value: unknown): boolean {
   if (typeof value === 'string') return /\p{Surrogate}/u.test(value)
   if (typeof value !== 'object' || value === null || isFile(value)) return false
@@ -41,8 +44,8 @@ export function filesIn(form: Fields): readonly NamedFile[] {
 }
 
 /**
- * The fields of a form: a text each, or a `NamedFile`. Undefined if the request is not a form. Accepts unquoted names, as
- * grammY writes them.
+ * Returns the fields of a form: a text each, or a `NamedFile`. The last of several with the same name counts.
+ * Undefined if the request is not a form. Accepts unquoted names, as grammY writes them.
  */
 export function readForm(body: Buffer, { headers }: IncomingMessage): Fields | undefined {
   const type = headers['content-type'] ?? ''
@@ -52,7 +55,10 @@ export function readForm(body: Buffer, { headers }: IncomingMessage): Fields | u
   return boundary === undefined ? undefined : Object.fromEntries(splitParts(body, boundary).flatMap(readPart))
 }
 
-/** The name and value of a part. Empty for a part without an end of its headers. */
+/**
+ * Returns the name and value of a part. The name is empty if it has none. Returns an empty list if its headers don't
+ * end.
+ */
 function readPart(part: Buffer): readonly (readonly [string, string | NamedFile])[] {
   const end = part.indexOf('\r\n\r\n')
   if (end === -1) return []
@@ -63,7 +69,7 @@ function readPart(part: Buffer): readonly (readonly [string, string | NamedFile]
   return [[name, fileName === undefined ? bytes.toString('utf8') : { name: fileName, bytes: new Uint8Array(bytes) }]]
 }
 
-/** The parts of a `multipart/form-data` body, headers included. */
+/** Returns the parts of a `multipart/form-data` body, headers included, without one that doesn't end. */
 function splitParts(body: Buffer, boundary: string): readonly Buffer[] {
   const parts: Buffer[] = []
   const first = `--${boundary}\r\n`
@@ -86,39 +92,39 @@ function parameterIn(headers: string, name: string): string | undefined {
 
 // Forms have only texts, so a number, a flag, a list or an object counts in its text form too.
 
-/** A text, or the digits of a number. Undefined if absent or empty. */
+/** A text, or the digits of a number. Undefined if empty or anything else. */
 export function textIn(fields: Fields, name: string): string | undefined {
   const value = fields[name]
   if (typeof value === 'number') return String(value)
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** An integer. Undefined for anything else. */
+/** A number as it is, or the integer that a text has. Undefined for anything else. */
 export function numberIn(fields: Fields, name: string): number | undefined {
   const value = fields[name]
   if (typeof value === 'number') return value
   return typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : undefined
 }
 
-/** Whether a flag is on. False if absent. */
+/** Whether a field is true, 1, or one of these as text in any case. */
 export function flagIn(fields: Fields, name: string): boolean {
   const value = fields[name]
   return value === true || value === 1 || (typeof value === 'string' && /^(?:true|1)$/i.test(value))
 }
 
-/** A list. Undefined for anything else. */
+/** A list, or the list in a JSON text. Undefined for anything else. */
 export function listIn(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = jsonIn(fields, name)
   return Array.isArray(value) ? value : undefined
 }
 
-/** An object. Undefined for anything else. */
+/** An object, or the object in a JSON text. Undefined for anything else. */
 export function objectIn(fields: Fields, name: string): Fields | undefined {
   const value = jsonIn(fields, name)
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? fieldsOf(value) : undefined
 }
 
-/** A JSON value, parsed if it is a text. Undefined if absent or not JSON. */
+/** The value of a field, parsed if it is a text. Undefined if absent, or a text that isn't JSON. */
 export function jsonIn(fields: Fields, name: string): unknown {
   const value = fields[name]
   return typeof value === 'string' ? parseJson(value) : value

@@ -4,9 +4,9 @@ import { TestingError, type TestingFailure } from '../error.ts'
 /** A server on loopback that a fake answers with. */
 interface FakeServer {
   readonly server: Server
-  /** `http://127.0.0.1:…`, once it listens. */
+  /** `http://127.0.0.1:…`, once it listens. Empty before. */
   readonly origin: string
-  /** Listens on a free port, which `origin` then names. */
+  /** Listens on a free port, which `origin` then names. Rejects if there is none. */
   listen(): Promise<void>
   /** Breaks open connections and stops listening. */
   close(): Promise<void>
@@ -15,7 +15,7 @@ interface FakeServer {
 /** Answers a request. `gone` aborts when the client disconnects. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, gone: AbortSignal) => Promise<void>
 
-/** Destroys the connection if `handle` rejects. */
+/** Creates a server that doesn't listen yet. Destroys the connection of a request if its `handle` rejects. */
 export function createFakeServer(platform: TestingFailure, handle: Handler): FakeServer {
   const server = createServer((request, response) => {
     // The client may disconnect while a response is being written.
@@ -63,7 +63,7 @@ export interface HttpAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Does nothing if the client has disconnected. */
+/** Sends the whole response. Does nothing if the client has disconnected. */
 export function sendAnswer(response: ServerResponse, { status, body, type, headers }: HttpAnswer): void {
   if (response.destroyed) return
   response.writeHead(status, { ...headers, ...(body !== undefined && { 'content-type': type ?? 'application/json' }) })

@@ -11,7 +11,10 @@ interface SocketServer {
   close(): void
 }
 
-/** Accepts WebSockets on a fake's server, and destroys the socket of each upgrade that `accepts` returns false for. */
+/**
+ * Accepts WebSockets on a fake's server, and calls `onOpen` with each. Destroys the socket of an upgrade for which
+ * `accepts` returns false. Accepts all if it is absent.
+ */
 export function acceptSockets(
   server: Server,
   onOpen: (socket: Socket) => void,

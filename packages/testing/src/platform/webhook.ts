@@ -1,14 +1,16 @@
 import { request } from 'node:http'
 import type { TestClock } from '../clock.ts'
 
-interface Post {
-  readonly body: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly signal: AbortSignal
-}
-
-/** Posts to a bot's address. Resolves with the status, and rejects if the connection fails. */
-export function postTo(url: string, { body, headers, signal }: Post): Promise<number> {
+/**
+ * Posts to a bot's address. Resolves with the status when the response has ended. Rejects if the connection fails or
+ * `signal` aborts.
+ */
+export function postTo(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method: 'POST', headers, agent: false, signal }, (answer) => {
       answer.resume()
@@ -45,11 +47,13 @@ interface WebhookEvents<Event> {
 interface WebhookQueue {
   /** Sends the oldest event, unless one is being sent or waits for its retry. Does nothing if there is no event. */
   sendNext(): void
-  /** Breaks the request that is being sent, and forgets its attempts. */
+  /** Breaks the request that is being sent, cancels a retry, and forgets the attempts. The event stays the oldest. */
   stop(): void
 }
 
-/** Retries by the clock, and drops an event after its last attempt. */
+/**
+ * Sends nothing before `sendNext` is called. A status other than 2xx is a failed attempt, as is a broken connection.
+ */
 export function createWebhookQueue<Event>(options: WebhookEvents<Event>): WebhookQueue {
   const { clock, limits, oldest, post, drop, onFailure } = options
   let attempts = 0
@@ -58,7 +62,7 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
   let abort = new AbortController()
   return { sendNext, stop }
 
-  /** Breaks the request and cancels the retry. The event stays the oldest one. */
+  /** Aborts the request without a failed attempt, so that nothing is reported or dropped. */
   function stop(): void {
     stopWaiting?.()
     stopWaiting = undefined
@@ -86,7 +90,10 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
     )
   }
 
-  /** Drops an event that was accepted or had its last attempt, and sends the next. Schedules a retry of any other. */
+  /**
+   * Drops an event that was accepted or had its last attempt, and sends the next. Schedules a retry of any other.
+   * Undefined if the event was accepted.
+   */
   function finishAttempt(failure: string | undefined): void {
     isSending = false
     attempts = failure === undefined ? 0 : attempts + 1

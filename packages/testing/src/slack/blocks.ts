@@ -34,7 +34,10 @@ export interface Shown {
   readonly rows: readonly (readonly SlackControl[])[]
 }
 
-/** Validates a message's blocks and returns what they display. */
+/**
+ * Returns what a message's blocks display. Throws a `Refusal` for a block that Slack doesn't accept, for ids that are
+ * not unique, and for too many blocks or characters.
+ */
 export function validBlocks(blocks: readonly unknown[]): Shown {
   if (blocks.length > limits.blocks) throw invalidBlocks(`no more than ${limits.blocks} items allowed`)
   const all = blocks.map(fieldsOf)
@@ -54,14 +57,17 @@ export function validBlocks(blocks: readonly unknown[]): Shown {
   return { text: texts.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
 }
 
-/** Of all texts in a JSON value. */
+/** The characters of all texts in a JSON value. */
 function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
   return Object.values(value).reduce((sum: number, inner) => sum + countCharacters(inner), 0)
 }
 
-/** Validates a block and returns its text. Undefined for one that shows none. Throws a `Refusal`. */
+/**
+ * Returns a block's text. Undefined for one that shows none. Throws a `Refusal` for an unknown block and for wrong
+ * content. Doesn't check the controls of an actions block.
+ */
 function blockText(block: Fields): string | undefined {
   switch (block.type) {
     case 'markdown':
@@ -97,7 +103,10 @@ function blockText(block: Fields): string | undefined {
   }
 }
 
-/** https://docs.slack.dev/reference/block-kit/blocks/section-block: up to ten texts beside the main one. */
+/**
+ * Returns the texts of a section beside the main one. None if undefined. Throws a `Refusal` for anything but 1 to 10
+ * texts. https://docs.slack.dev/reference/block-kit/blocks/section-block
+ */
 function sectionFields(fields: unknown): readonly string[] {
   if (fields === undefined) return []
   if (!Array.isArray(fields) || fields.length === 0 || fields.length > limits.fields)
@@ -105,7 +114,10 @@ function sectionFields(fields: unknown): readonly string[] {
   return fields.map((field) => limitLength(textOfObject(field), limits.field))
 }
 
-/** https://docs.slack.dev/reference/block-kit/blocks/context-block: texts, and images without a shown text. */
+/**
+ * Returns the texts of a context block on one line, without those of images. Throws a `Refusal` for anything but 1 to 10
+ * texts and images. https://docs.slack.dev/reference/block-kit/blocks/context-block
+ */
 function contextText(elements: unknown): string {
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.context)
     throw invalidBlocks(`a context block has 1 to ${limits.context} elements`)
@@ -117,26 +129,35 @@ function contextText(elements: unknown): string {
   return texts.filter((text) => text !== '').join(' ')
 }
 
-/** The text of a mrkdwn or plain text object. Throws a `Refusal`. */
+/** Returns the text of a mrkdwn or plain text object. Throws a `Refusal` for another type and an empty text. */
 function textOfObject(value: unknown): string {
   const { type, text } = fieldsOf(value)
   if (type !== 'mrkdwn' && type !== 'plain_text') throw invalidBlocks(`unsupported type: ${String(type)}`)
   return requireText(text)
 }
 
-/** The text of elements, one after another. Throws a `Refusal`. */
+/**
+ * Returns the text of elements, one after another. Throws a `Refusal` for anything but a list, and for a wrong
+ * element.
+ */
 function richText(elements: unknown): string {
   if (!Array.isArray(elements)) throw invalidBlocks('missing required field: elements')
   return elements.map(fieldsOf).map(richTextOfElement).join('')
 }
 
-/** https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type */
+/**
+ * Returns the text of an element: a text, a mention, or that of the elements inside. Throws a `Refusal` for anything else.
+ * https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type
+ */
 function richTextOfElement(element: Fields): string {
   if (element.type === 'text') return requireText(element.text)
   return element.type === 'user' ? `<@${requireText(element.user_id)}>` : richText(element.elements)
 }
 
-/** Validates and returns the controls of an actions block. Throws a `Refusal`. */
+/**
+ * Returns the controls of an actions block, under the id `b<index>` if it has none. Throws a `Refusal` for none, for
+ * too many, and for a wrong one.
+ */
 function validControls(block: Fields, index: number): readonly SlackControl[] {
   const { elements, block_id } = block
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.actions)
@@ -145,7 +166,10 @@ function validControls(block: Fields, index: number): readonly SlackControl[] {
   return elements.map(fieldsOf).map((element, at) => validControl(element, blockId, `${blockId}.${at}`))
 }
 
-/** `defaultId` is the action id of a control that has none of its own. */
+/**
+ * Returns a button or a select, with `defaultId` as its action id if it has none. Throws a `Refusal` for another
+ * type, and for a text or id that is too long.
+ */
 function validControl(element: Fields, blockId: string, defaultId: string): SlackControl {
   const { type, action_id, value = '' } = element
   const actionId = action_id === undefined ? defaultId : String(action_id)
@@ -159,7 +183,10 @@ function validControl(element: Fields, blockId: string, defaultId: string): Slac
   return { type: 'select', actionId, blockId, label, value: '', options: validOptions(element.options, limits.options) }
 }
 
-/** Validates and returns 1 to `most` options. Throws a `Refusal`. */
+/**
+ * Returns 1 to `most` options. Throws a `Refusal` for another number, for two with the same value, and for a wrong
+ * text.
+ */
 export function validOptions(options: unknown, most: number): readonly SlackOption[] {
   if (!Array.isArray(options) || options.length === 0 || options.length > most)
     throw invalidBlocks(`there are 1 to ${most} options`)
@@ -171,7 +198,10 @@ export function validOptions(options: unknown, most: number): readonly SlackOpti
   return all
 }
 
-/** The text of a plain text object. Throws a `Refusal` if it is blank or too long. */
+/**
+ * Returns the text of a plain text object. Throws a `Refusal` for anything else, and for one that is blank or too
+ * long.
+ */
 export function validPlainText(value: unknown, most: number): string {
   const { type, text } = fieldsOf(value)
   if (type !== 'plain_text') throw invalidBlocks('a plain_text is needed here')
@@ -180,7 +210,7 @@ export function validPlainText(value: unknown, most: number): string {
   return limitLength(requireText(text), most)
 }
 
-/** Throws a `Refusal` for anything but a text that is not empty. */
+/** Returns the text. Throws a `Refusal` for anything but a text that is not empty. */
 export function requireText(value: unknown): string {
   if (typeof value !== 'string' || value === '') throw invalidBlocks('must be more than 0 characters')
   return value

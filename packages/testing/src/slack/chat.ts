@@ -70,10 +70,13 @@ export interface Channel {
   readonly posts: Map<string, Post>
   /** By thread. */
   readonly statuses: Map<string, Working>
+  /** The status of the agent's session, by thread. */
   readonly sessions: Map<string, string>
+  /** How many of the bot's messages notified. */
   notifications: number
 }
 
+/** Returns the channel without messages. */
 export function createChannel({ id, isForeign = false, isArchived = false }: FakeSlackChannelOptions): Channel {
   return {
     id,

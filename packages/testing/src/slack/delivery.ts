@@ -21,7 +21,7 @@ interface Attempt {
 }
 
 interface Receiver {
-  /** Sends once. Resolves with whether it was acknowledged. */
+  /** Sends once. Resolves with whether it was acknowledged before the signal aborts. Never rejects. */
   deliver(attempt: Attempt): Promise<boolean>
   /** Whether an app is connected. Otherwise, nothing is sent or retried. */
   isConnected(): boolean
@@ -29,16 +29,20 @@ interface Receiver {
 
 /** Delivers events to the app. */
 export interface EventDelivery {
-  /** Resolves with whether it was finally acknowledged. Only events are retried. */
+  /**
+   * Resolves with whether it was finally acknowledged. Only events are retried. False, without a try, if no app is
+   * connected.
+   */
   send(type: SlackEnvelope, body: Fields): Promise<boolean>
-  /** Sends everything there from now on. */
+  /** Sends everything there from now on, or nothing if it is undefined. */
   setReceiver(receiver: Receiver | undefined): void
   /** Sends the next event twice although it is acknowledged, as if the acknowledgement was lost. */
   repeatNext(): void
+  /** Sends and retries nothing any more. */
   close(): void
 }
 
-/** Without a receiver at first. */
+/** Has no receiver at first. */
 export function createDelivery(clock: TestClock): EventDelivery {
   let receiver: Receiver | undefined
   let repeats = 0
@@ -59,7 +63,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
     },
   }
 
-  /** Retries an event that is not acknowledged. Sends nothing if no app is connected. */
+  /** Tries an event again at once, after a minute and after five, as long as it is not acknowledged. */
   async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
     if (!receiver?.isConnected()) return false
     if (await attemptOnce(type, body, 0)) {
@@ -76,7 +80,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
     return false
   }
 
-  /** False if there is no receiver, or no acknowledgement within 3 s. */
+  /** Sends once. Resolves with whether it was acknowledged within 3 s. False if there is no receiver. */
   async function attemptOnce(type: SlackEnvelope, body: Fields, retry: number): Promise<boolean> {
     if (!receiver) return false
     const abort = new AbortController()
@@ -90,7 +94,7 @@ export function createDelivery(clock: TestClock): EventDelivery {
 }
 
 interface Sockets {
-  /** Makes a ticket for one connection and returns its URL. */
+  /** Makes a ticket for one connection and returns its URL. Without a ticket, a connection is destroyed. */
   createUrl(): string
   readonly receiver: Receiver
   /** How many apps are connected. */
@@ -99,10 +103,11 @@ interface Sockets {
   pushFrame(text: string): void
   /** Asks all apps to reconnect, as Slack does every few hours. */
   recycle(): void
+  /** Breaks all connections and accepts no more. */
   close(): void
 }
 
-/** Socket Mode: events arrive over a WebSocket and are acknowledged on it. */
+/** Serves Socket Mode: events arrive over a WebSocket and are acknowledged on it. `addressOf` is the server's. */
 export function createSockets(server: Server, addressOf: () => string): Sockets {
   const tickets = new Set<string>()
   const sockets = new Set<Socket>()
@@ -143,7 +148,10 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     sendJson(socket, { type: 'hello', num_connections: sockets.size, connection_info: { app_id: 'A0FAKE' } })
   }
 
-  /** Sends to the app that connected last. Resolves with whether it acknowledged before the signal aborts. */
+  /**
+   * Sends to the app that connected last. Resolves with whether it acknowledged before the signal aborts. False if
+   * none is connected.
+   */
   async function deliverToNewest({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const socket = [...sockets].at(-1)
     if (!socket) return false
@@ -172,21 +180,15 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   }
 }
 
-/** What Slack signs its requests with. */
-interface Signing {
-  readonly signingSecret: string
-  readonly clock: TestClock
-}
-
 /** Returns the headers that identify a request as Slack's: the time, and the body's signature. */
-export function slackHeaders(body: string, { signingSecret, clock }: Signing): Record<string, string> {
+export function slackHeaders(body: string, signingSecret: string, clock: TestClock): Record<string, string> {
   const timestamp = String(Math.floor(clock.now() / 1000))
   const signature = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex')
   return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${signature}` }
 }
 
 /**
- * Events as JSON, interactions as JSON in a form. A command's fields are those of the form:
+ * Returns an event as JSON, an interaction as JSON in a form. A command's fields are those of the form:
  * https://docs.slack.dev/interactivity/implementing-slash-commands
  */
 function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
@@ -197,19 +199,19 @@ function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
   return new URLSearchParams(fields).toString()
 }
 
-/** Sends to a request URL: events as JSON, interactions and commands as a form. */
-export function createRequestReceiver(url: string, signing: Signing): Receiver {
+/** Sends to a request URL, signed. Always counts as connected. */
+export function createRequestReceiver(url: string, signingSecret: string, clock: TestClock): Receiver {
   return { deliver, isConnected: () => true }
 
-  /** False for another status than 200, and if the connection fails. */
+  /** Resolves with false for another status than 200, and if the connection fails. */
   async function deliver({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const text = encodeBody(type, body)
     const headers = {
       'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
-      ...slackHeaders(text, signing),
+      ...slackHeaders(text, signingSecret, clock),
       ...(retry > 0 && { 'x-slack-retry-num': String(retry), 'x-slack-retry-reason': 'http_timeout' }),
     }
-    return await postTo(url, { body: text, headers, signal }).then(
+    return await postTo(url, text, headers, signal).then(
       (status) => status === 200,
       () => false,
     )

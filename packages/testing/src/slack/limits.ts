@@ -86,7 +86,6 @@ export const tiers: Readonly<Record<string, Allowance>> = {
   'files.getUploadURLExternal': tier4,
   'files.completeUploadExternal': tier4,
   'files.info': tier4,
-  'files.delete': tier3,
   'assistant.threads.setStatus': { count: 600, perMs: 60_000 },
   // [chosen]
   'agents.sessions.setStatus': tier4,

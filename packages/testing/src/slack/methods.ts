@@ -47,11 +47,12 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['files.info', fileInfo],
 ])
 
-/** Undefined if there is none. */
+/** Undefined if the Web API doesn't have the method. */
 export function methodNamed(name: string): Method | undefined {
   return methods.get(name)
 }
 
+/** Posts a message. Throws a `Refusal` for no, too much or wrong content, and where the bot can't write. */
 function postMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const threadTs = threadOf(channel, payload)
@@ -61,7 +62,10 @@ function postMessage(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts, message: { ts: post.ts, thread_ts: threadTs } }
 }
 
-/** Shows a message to one person alone. It is not on the screen. */
+/**
+ * Shows a message to one person alone. It is not on the screen. Throws a `Refusal` as `postMessage`, and without a
+ * `user`.
+ */
 function postEphemeral(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const { shown } = readMessage(state, payload, limits.text)
@@ -71,19 +75,21 @@ function postEphemeral(state: SlackState, payload: Fields): Fields {
   return { message_ts: state.nextTs() }
 }
 
-/** Replaces the content of the bot's own message. Throws a `Refusal` while it is streamed. */
+/**
+ * Replaces the content of the bot's own message, and ends its stream. Throws a `Refusal` for another author's, while
+ * it is streamed, and for no, too much or wrong content.
+ */
 function updateMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload)
   if (post.stream && isLive(post.stream, state.clock.now())) throw new Refusal('streaming_state_conflict')
   const written = readMessage(state, payload, limits.updateText)
-  // Removes the stream and its tasks.
   const { stream: _, ...rest } = post
   replacePost(state, channel, { ...rest, ...written, editedTimes: post.editedTimes + 1 })
   return { channel: channel.id, ts: post.ts, text: written.fallback }
 }
 
-/** Throws a `Refusal` for a message that isn't the bot's. */
+/** Deletes the bot's own message. Throws a `Refusal` for another author's. */
 function deleteMessage(state: SlackState, payload: Fields): Fields {
   const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'cant_delete_message')
@@ -93,7 +99,7 @@ function deleteMessage(state: SlackState, payload: Fields): Fields {
 }
 
 /**
- * An event's type and its payload, both required. Undefined if absent.
+ * Returns the type and the payload of an event. Undefined if the call has none. Throws a `Refusal` if either is missing.
  * https://docs.slack.dev/messaging/message-metadata
  */
 function metadataIn(payload: Fields): object | undefined {
@@ -104,7 +110,10 @@ function metadataIn(payload: Fields): object | undefined {
   return { event_type: type, event_payload: content }
 }
 
-/** The `ts` of the first message of the thread that a call names. Throws a `Refusal` if the thread doesn't exist. */
+/**
+ * Returns the `ts` of the first message of the thread that a call names by any of its messages. Undefined if it names
+ * none. Throws a `Refusal` if the message doesn't exist.
+ */
 function threadOf({ posts }: Channel, payload: Fields): string | undefined {
   const threadTs = textIn(payload, 'thread_ts')
   if (threadTs === undefined) return undefined
@@ -119,7 +128,10 @@ interface MessageContent {
   readonly blocks: readonly unknown[]
 }
 
-/** The content of a message. Notes its mentions. Throws a `Refusal`. */
+/**
+ * Returns the content of a message: its blocks, else its Markdown, else its text. Adds its mentions to the state. Throws
+ * a `Refusal` if it has none, if it has Markdown beside another, for wrong blocks, and for a text over `most` characters.
+ */
 function readMessage(state: SlackState, payload: Fields, most: number): MessageContent {
   const fallback = textIn(payload, 'text') ?? ''
   const markdown = textIn(payload, 'markdown_text')
@@ -136,12 +148,15 @@ function readMessage(state: SlackState, payload: Fields, most: number): MessageC
   return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
 }
 
-/** Three characters are escaped in `text`. */
+/** Returns the text with the three characters that are escaped in it. */
 function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }
 
-/** Begins a message, and with it a session that is working. Outside of direct messages it needs a recipient. */
+/**
+ * Begins a streamed message in a thread, and with it a session that is working. Throws a `Refusal` if the workspace
+ * lacks streams, without a thread, and outside of direct messages without a recipient.
+ */
 function startStream(state: SlackState, payload: Fields): Fields {
   requireStreams(state)
   const channel = channelIn(state, payload)
@@ -158,6 +173,7 @@ function startStream(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts }
 }
 
+/** Adds to a stream. Throws a `Refusal` if it isn't the bot's, has ended, gets nothing, or becomes too long. */
 function appendStream(state: SlackState, payload: Fields): Fields {
   const { channel, post, stream } = ownStream(state, payload)
   const next = appendedStream(stream, payload, state.clock.now())
@@ -165,7 +181,10 @@ function appendStream(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts }
 }
 
-/** Ends a stream, and sets the status of its session. Blocks add their buttons to the message. */
+/**
+ * Ends a stream, and sets the status of its session, "active" by default. Blocks add their buttons to the message,
+ * not their text. Throws a `Refusal` if the stream isn't the bot's or has ended, and for wrong content.
+ */
 function stopStream(state: SlackState, payload: Fields): Fields {
   const { channel, post, stream } = ownStream(state, payload)
   const session = requireSessionStatus(textIn(payload, 'session_status') ?? 'active')
@@ -178,10 +197,13 @@ function stopStream(state: SlackState, payload: Fields): Fields {
   return { channel: channel.id, ts: post.ts }
 }
 
-/** A message that the bot streams or has streamed. Throws a `Refusal` for any other. */
-function ownStream(state: SlackState, payload: Fields) {
+/** Returns a message that the bot streams or has streamed. Throws a `Refusal` for any other. */
+function ownStream(
+  state: SlackState,
+  payload: Fields,
+): { readonly channel: Channel; readonly post: Post; readonly stream: Stream } {
   requireStreams(state)
-  const channel: Channel = channelIn(state, payload)
+  const channel = channelIn(state, payload)
   const post = ownPost(channel, payload, 'message_not_owned_by_app')
   if (!post.stream) throw new Refusal('message_not_in_streaming_state')
   return { channel, post, stream: post.stream }
@@ -192,7 +214,7 @@ function requireStreams({ features }: SlackState): void {
   if (!features.streams) throw new Refusal('feature_not_enabled')
 }
 
-/** The content of a stream's message. Notes its mentions that are not known yet. */
+/** Returns the content of a stream's message. Adds its mentions to the state, unless they are there. */
 function displayOf(
   state: SlackState,
   { text, plan, tasks }: Stream,
@@ -203,7 +225,10 @@ function displayOf(
   return { shown: { text, mode: 'markdown', rows: [] }, fallback: text }
 }
 
-/** An empty status removes it. */
+/**
+ * Shows the agent's status in a thread's head for 2 min. An empty one removes it. Throws a `Refusal` if the workspace
+ * lacks statuses or the thread doesn't exist.
+ */
 function setStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.statuses) throw new Refusal('unknown_method')
   const channel = channelIn(state, payload, 'channel_id')
@@ -225,7 +250,10 @@ function requireSessionStatus(status: string): string {
   throw new Refusal('invalid_status')
 }
 
-/** Throws a `Refusal` if the workspace has no sessions. */
+/**
+ * Sets the status of a thread's session, which needs no message. Throws a `Refusal` if the workspace has no sessions,
+ * and for an unknown status.
+ */
 function setSessionStatus(state: SlackState, payload: Fields): Fields {
   if (!state.features.sessions) throw new Refusal('not_authorized')
   const channel = channelIn(state, payload, 'channel_id')
@@ -234,19 +262,22 @@ function setSessionStatus(state: SlackState, payload: Fields): Fields {
   return {}
 }
 
-/** Opens a dialog for the person whose action the trigger comes from. A trigger works once, for 3 s. */
+/**
+ * Opens a dialog for the person whose action the trigger comes from, in place of an open one. A trigger works once,
+ * for 3 s. Throws a `Refusal` for any other trigger, and for a wrong dialog.
+ */
 function openView(state: SlackState, payload: Fields): Fields {
   const trigger = requiredText(payload, 'trigger_id')
   const opener = state.triggers.get(trigger)
   if (!opener) throw new Refusal('invalid_trigger_id')
   state.triggers.delete(trigger)
   if (opener.until < state.clock.now()) throw new Refusal('expired_trigger_id')
-  const view = readView(jsonIn(payload, 'view'), { id: state.nextId('V'), user: opener.user })
+  const view = readView(jsonIn(payload, 'view'), state.nextId('V'), opener.user)
   state.views.set(view.user, view)
   return { view: { id: view.id } }
 }
 
-/** Throws a `Refusal` if the emoji is there. */
+/** Adds an emoji to a message. Throws a `Refusal` if it is there, or if the message doesn't exist. */
 function addReaction(state: SlackState, payload: Fields): Fields {
   return changeReactions(state, payload, (before, name) => {
     if (before.includes(name)) throw new Refusal('already_reacted')
@@ -254,7 +285,7 @@ function addReaction(state: SlackState, payload: Fields): Fields {
   })
 }
 
-/** Throws a `Refusal` if the emoji isn't there. */
+/** Removes an emoji from a message. Throws a `Refusal` if it isn't there, or if the message doesn't exist. */
 function removeReaction(state: SlackState, payload: Fields): Fields {
   return changeReactions(state, payload, (before, name) => {
     if (!before.includes(name)) throw new Refusal('no_reaction')
@@ -262,7 +293,10 @@ function removeReaction(state: SlackState, payload: Fields): Fields {
   })
 }
 
-/** Replaces the reactions of a message by those that `change` returns. */
+/**
+ * Replaces the reactions of a message by those that `change` returns. Throws a `Refusal` if the message doesn't
+ * exist.
+ */
 function changeReactions(
   state: SlackState,
   payload: Fields,
@@ -275,7 +309,7 @@ function changeReactions(
   return {}
 }
 
-/** Reserves an id and a URL for the bytes. */
+/** Reserves an id and a URL for the bytes. Throws a `Refusal` without a name, and for a length that isn't above 0. */
 function getUploadUrl(state: SlackState, payload: Fields): Fields {
   const name = requiredText(payload, 'filename')
   const length = Number(requiredText(payload, 'length'))
@@ -285,7 +319,10 @@ function getUploadUrl(state: SlackState, payload: Fields): Fields {
   return { file_id: id, upload_url: `${state.addressOf()}/upload/${id}` }
 }
 
-/** Posts each uploaded file as a message of its own. */
+/**
+ * Posts each uploaded file as a message of its own. Throws a `Refusal` at the first file without bytes, after posting
+ * those before it.
+ */
 function completeUpload(state: SlackState, payload: Fields): Fields {
   const uploads = optionalList(payload, 'files', 'invalid_arguments') ?? []
   const channel = channelIn(state, payload, 'channel_id')
@@ -305,7 +342,10 @@ function completeUpload(state: SlackState, payload: Fields): Fields {
   return { files: uploads }
 }
 
-/** Includes where the file was shared. */
+/**
+ * Returns a file with the messages that share it, or only those in the given channel. Throws a `Refusal` if there is
+ * no such file.
+ */
 function fileInfo(state: SlackState, payload: Fields): Fields {
   const id = requiredText(payload, 'file')
   const file = state.files.get(id)
@@ -316,14 +356,20 @@ function fileInfo(state: SlackState, payload: Fields): Fields {
   return { file: { ...fileFields(state, file), shares: { public: byChannel } } }
 }
 
-/** Newest first, without answers in threads. https://docs.slack.dev/reference/methods/conversations.history */
+/**
+ * Returns the messages of a channel, newest first, without answers in threads.
+ * https://docs.slack.dev/reference/methods/conversations.history
+ */
 function readHistory(state: SlackState, payload: Fields): Fields {
   const channel = readableChannel(state, payload)
   const posts = [...channel.posts.values()].filter(({ ts, threadTs }) => threadTs === undefined || threadTs === ts)
   return firstPage(posts.toReversed(), state, payload)
 }
 
-/** A thread with its first message, oldest first. https://docs.slack.dev/reference/methods/conversations.replies */
+/**
+ * Returns a thread with its first message, oldest first. Throws a `Refusal` if that message doesn't exist.
+ * https://docs.slack.dev/reference/methods/conversations.replies
+ */
 function readReplies(state: SlackState, payload: Fields): Fields {
   const channel = readableChannel(state, payload)
   const root = requiredText(payload, 'ts')
@@ -335,14 +381,16 @@ function readReplies(state: SlackState, payload: Fields): Fields {
   )
 }
 
-/** Throws a `Refusal` if the app may not read messages. */
+/**
+ * Returns the channel that a call names. Throws a `Refusal` if it doesn't exist, or if the app may not read messages.
+ */
 function readableChannel(state: SlackState, payload: Fields): Channel {
   if (!state.features.history) throw new Refusal('missing_scope')
   return channelIn(state, payload)
 }
 
 /**
- * `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
+ * Returns the state of a message's stream. Empty if it has none. `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
  * its values are in `events/message.d.ts` of `@slack/types`. The value for a stream that Slack closed is undocumented.
  */
 function streamingState({ stream }: Post, now: number): Fields {
@@ -351,7 +399,10 @@ function streamingState({ stream }: Post, now: number): Fields {
   return { streaming_state: stream.end === undefined ? 'errored' : 'completed' }
 }
 
-/** The first messages after `oldest`, up to `limit`, in the given order. */
+/**
+ * Returns the first messages after `oldest`, in the given order: 100, or up to `limit`. Metadata is left out unless
+ * the call asks for it.
+ */
 function firstPage(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
   const oldest = Number(textIn(payload, 'oldest') ?? 0)
   const limit = Number(payload.limit ?? 100)
@@ -379,17 +430,18 @@ const links = /\]\(\s*<?[!@]\w[^)]*\)|^\s*\[[^\]]+\]:\s*<?[!@]\w.*$/gm
 /** With `link_names` or `parse: full` a bare word is enough. */
 const names = /(?<![\w@])@(?:channel|here|everyone|\w+)/g
 
+/** Returns the mentions in Markdown as written: marks, links to people, and bare names if `linksNames`. */
 function mentionsIn(text: string, linksNames = false): readonly string[] {
   return [...mentionsInMrkdwn(text, linksNames), ...[...text.matchAll(links)].map(([mention]) => mention)]
 }
 
-/** The same in Slack's older formatting, which has marks instead of Markdown links. */
+/** Returns the same for Slack's older formatting, which has marks instead of Markdown links. */
 function mentionsInMrkdwn(text: string, linksNames = false): readonly string[] {
   const found = [...text.matchAll(markup), ...(linksNames ? text.matchAll(names) : [])]
   return found.map(([mention]) => mention)
 }
 
-/** Rich text blocks name the mentioned people explicitly. */
+/** Returns the mentions in blocks, also in their elements. Rich text blocks name the mentioned people explicitly. */
 function mentionsInBlocks(blocks: readonly unknown[]): readonly string[] {
   return blocks.flatMap((value): readonly string[] => {
     const { type, text, elements, user_id } = fieldsOf(value)

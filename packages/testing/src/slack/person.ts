@@ -35,15 +35,18 @@ export interface SlackPeople {
   say(channel: string, text: string, options?: SlackSay): string
   /** Presses the button with this text. Resolves with whether the app acknowledged it in time. */
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
-  /** Picks an option of the message's select. */
+  /** Picks the option with this label of the message's selects. Resolves with whether the app acknowledged it in time. */
   choose(channel: string, ts: string, option: string, options?: SlackFrom): Promise<boolean>
   /** Gives a slash command, as in `command('C1', '/ask', 'Why?')`. Resolves with whether it was acknowledged in time. */
   command(channel: string, name: string, text?: string, options?: SlackFrom): Promise<boolean>
-  /** The dialog that a person has open. */
+  /** The dialog that a person has open. Undefined if none is. Default: the person U1. */
   view(user?: string): SlackView | undefined
-  /** Fills in the open dialog, field by field, with texts or option labels, and submits it. */
+  /**
+   * Fills in the open dialog, field by field, with texts or option labels, and submits it, which closes it. Resolves with
+   * whether the app acknowledged it in time.
+   */
   submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
-  /** Presses Stop in a thread where the agent is working. */
+  /** Presses Stop in a thread where the agent is working. Resolves with whether the app finally acknowledged the event. */
   stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
   /** Deletes a message. The app gets no event. */
   remove(channel: string, ts: string): void
@@ -51,14 +54,14 @@ export interface SlackPeople {
 
 const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
-/** Throws a `TestingError` if it doesn't exist. */
+/** Throws a `TestingError` if the fake doesn't have the channel. */
 export function existingChannel(state: SlackState, id: string): Channel {
   return shownPlace('slack', 'channel', id, state.channel(id))
 }
 
 /** Throws a `TestingError` if the channel has no such message. */
 function shownPostIn({ id, posts }: Channel, ts: string): Post {
-  return shownPost('slack', { id: ts, place: `Channel ${id}`, posts })
+  return shownPost('slack', `Channel ${id}`, posts, ts)
 }
 
 /** Without a `from`, the person U1 acts. */
@@ -67,13 +70,12 @@ export function createPeople(state: SlackState): SlackPeople {
     say,
     press: (id, ts, label, { from = defaultPerson } = {}) => {
       const buttons = controlsIn(id, ts).filter(({ type }) => type === 'button')
-      const control = shownButton('slack', { messageId: ts, wanted: label }, buttons)
-      return useControl({ id, ts, from, control, value: control.value })
+      return useControl(id, ts, shownButton('slack', { messageId: ts, wanted: label }, buttons), from)
     },
     choose: (id, ts, option, { from = defaultPerson } = {}) => {
       const all = controlsIn(id, ts).flatMap((control) => control.options.map((each) => ({ ...each, control })))
       const { control, value } = shownButton('slack', { messageId: ts, wanted: option, kind: 'option' }, all)
-      return useControl({ id, ts, from, control, value })
+      return useControl(id, ts, { ...control, value }, from)
     },
     command: async (id, name, text = '', { from = defaultPerson } = {}) => {
       const trigger = createTrigger(from)
@@ -107,6 +109,7 @@ export function createPeople(state: SlackState): SlackPeople {
     const message = {
       ...messageFields(post, channel, text),
       ...(forwards !== undefined && { attachments: [forwardedAttachment(forwards)] }),
+      // https://docs.slack.dev/messaging/retrieving-messages: the author of the thread's first message.
       ...(root !== undefined && { parent_user_id: authorId(shownPostIn(channel, root)) }),
       ...(file && { subtype: 'file_share', files: [shareFile(state, file)] }),
     }
@@ -121,31 +124,27 @@ export function createPeople(state: SlackState): SlackPeople {
     return state.delivery.send('events_api', eventBody(state, event))
   }
 
-  /** Resolves with whether the app acknowledged it in time. */
-  async function useControl(use: {
-    readonly id: string
-    readonly ts: string
-    readonly from: SlackPerson
-    readonly control: SlackControl
-    readonly value: string
-  }): Promise<boolean> {
-    const { id, ts, from, control, value } = use
+  /**
+   * Presses a button, or picks the option of a select that has the control's value. Resolves with whether the app
+   * acknowledged it in time.
+   */
+  async function useControl(id: string, ts: string, control: SlackControl, from: SlackPerson): Promise<boolean> {
     const channel = existingChannel(state, id)
     const trigger = createTrigger(from)
     return await state.delivery.send(
       'interactive',
-      actionBody(state, { channel, post: shownPostIn(channel, ts), from, control, value, trigger }),
+      actionBody(state, { channel, post: shownPostIn(channel, ts), from, control, trigger }),
     )
   }
 
-  /** With it the app may open a dialog for this person, within 3 s. */
+  /** Returns a new trigger, with which the app may open a dialog for this person, within 3 s. */
   function createTrigger({ id }: SlackPerson): string {
     const trigger = `${state.nextId('')}.trigger`
     state.triggers.set(trigger, { user: id, until: state.clock.now() + limits.triggerMs })
     return trigger
   }
 
-  /** Closes the dialog. Throws a `TestingError` if none is open, or if an answer is not allowed. */
+  /** The dialog stays open if an answer is missing or not allowed. */
   async function submit(
     answers: readonly (string | readonly string[])[],
     { from = defaultPerson }: SlackFrom = {},
@@ -166,7 +165,7 @@ export function createPeople(state: SlackState): SlackPeople {
     }
   }
 
-  /** Ends the thread's live streams. Throws a `TestingError` if the agent isn't working there. */
+  /** Ends the thread's live streams, then sends the event. */
   async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
     const channel = existingChannel(state, id)
     if (channel.sessions.get(threadTs) !== 'processing')
@@ -187,12 +186,12 @@ export function createPeople(state: SlackState): SlackPeople {
     })
   }
 
-  /** The buttons and selects below a message. */
+  /** Returns the buttons and selects below a message. Throws a `TestingError` if there is no such message. */
   function controlsIn(id: string, ts: string): readonly SlackControl[] {
     return shownPostIn(existingChannel(state, id), ts).shown.rows.flat()
   }
 
-  /** https://docs.slack.dev/messaging/retrieving-messages: `parent_user_id` is the author of the thread's first message. */
+  /** The id of a message's author, also of the bot. */
   function authorId({ from }: Post): string {
     return from === 'bot' ? state.bot : from.id
   }
@@ -216,7 +215,7 @@ function forwardedAttachment(text: string): Fields {
   return { is_share: true, text, from_url: 'https://example.slack.com/archives/C9/p1700000000000100' }
 }
 
-/** https://docs.slack.dev/messaging/formatting-message-text#escaping */
+/** Escapes "&", "<" and ">". https://docs.slack.dev/messaging/formatting-message-text#escaping */
 function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

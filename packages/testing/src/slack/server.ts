@@ -30,14 +30,10 @@ export interface SlackCall {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-interface WebApi {
-  readonly state: SlackState
+/** The token of the bot, and that of the app, for Socket Mode only. */
+interface Tokens {
   readonly token: string
-  /** The app's token, for Socket Mode only. */
   readonly appToken: string
-  readonly log: CallLog<SlackCall, SlackFault>
-  /** Makes the URL of a new connection. */
-  readonly openSocket: () => string
 }
 
 interface Answer extends HttpAnswer {
@@ -46,8 +42,16 @@ interface Answer extends HttpAnswer {
 
 const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Server Error</h1></body></html>'
 
-/** Speaks the Web API. */
-export function createWebApi({ state, token, appToken, log, openSocket }: WebApi): Handler {
+/**
+ * Returns a handler that speaks the Web API, and takes and serves files. Answers 404 to another path. `openSocket` makes
+ * the URL of a new connection.
+ */
+export function createWebApi(
+  state: SlackState,
+  { token, appToken }: Tokens,
+  log: CallLog<SlackCall, SlackFault>,
+  openSocket: () => string,
+): Handler {
   return async (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
     const [, file] = /^\/upload\/(\w+)$/.exec(path) ?? []
@@ -86,7 +90,7 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
     })
   }
 
-  /** Freezes the budget that a 429 is for. */
+  /** Returns the response to a fault. A 429 also freezes the budget that it is for. */
   function answerTo(fault: AnswerFault<SlackFault>, { method, channel }: SlackCall): Answer {
     switch (fault.type) {
       case 'rate-limited':
@@ -103,7 +107,10 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
     }
   }
 
-  /** Without the token, Slack redirects to the log-in page. https://docs.slack.dev/messaging/working-with-files */
+  /**
+   * Sends the file at a path, or a page with a 404. Without the token, Slack redirects to the log-in page.
+   * https://docs.slack.dev/messaging/working-with-files
+   */
   function sendFile(path: string, request: IncomingMessage, response: ServerResponse): void {
     const file = fileAt(state, decodeURI(path))
     if (request.headers.authorization !== `Bearer ${token}`)
@@ -112,7 +119,10 @@ export function createWebApi({ state, token, appToken, log, openSocket }: WebApi
     response.end(response.statusCode === 200 ? file?.bytes : page)
   }
 
-  /** Takes the bytes of an upload, which are the body or a file in a form. Refuses them if their number is another. */
+  /**
+   * Takes the bytes of an upload, which are the body or the first file in a form. Answers 400, and takes none, if their
+   * number is another than announced.
+   */
   async function storeUpload(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request)
     const form = readForm(body, request)
@@ -130,7 +140,10 @@ function okAnswer(result: Fields): Answer {
   return { status: 200, body: JSON.stringify({ ok: true, ...result }) }
 }
 
-/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
+/**
+ * Returns the error response: a 429 for `Limited`, and a 200 with the error for a refusal. Any other error is a bug
+ * in the fake, and becomes a 500 so that the test fails.
+ */
 function refused(error: unknown): Answer {
   if (error instanceof Limited) {
     const { retryAfterS, message } = error
@@ -146,7 +159,10 @@ function refused(error: unknown): Answer {
   return { status: 200, error: message, body: JSON.stringify({ ok: false, error: message, ...more }) }
 }
 
-/** The fields of a JSON body or a form, in which lists and objects are JSON. Throws a `Refusal` for another type. */
+/**
+ * Resolves with the fields of a JSON body or a form, in which lists and objects are JSON. Empty for an empty body, and
+ * for malformed JSON. Rejects with a `Refusal` for another type.
+ */
 async function readPayload(request: IncomingMessage): Promise<Fields> {
   const body = await readBody(request)
   const form = readForm(body, request)

@@ -3,7 +3,7 @@ import { createCallLog } from '../platform/calls.ts'
 import { createObservers, type FakeHttpPlatform } from '../platform/fake.ts'
 import { createFakeServer } from '../platform/server.ts'
 import type { FakeSlackChannelOptions, SlackWhisper } from './chat.ts'
-import { createDelivery, createRequestReceiver, createSockets } from './delivery.ts'
+import { createRequestReceiver, createSockets } from './delivery.ts'
 import { matchesSlack, type SlackFault } from './fault.ts'
 import { createPeople, existingChannel, type SlackPeople } from './person.ts'
 import { type SlackMessage, screenOf } from './screen.ts'
@@ -68,15 +68,15 @@ export interface FakeSlack extends SlackPeople, FakeHttpPlatform<string, SlackCa
 
 /** Starts a fake Slack on loopback. You can start several. */
 export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack> {
-  const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret', channels, features } = options
+  const { token = 'xoxb-fake', appToken = 'xapp-fake', signingSecret = 'signing-secret' } = options
   const { clock = realClock, faults = [] } = options
   const log = createCallLog<SlackCall, SlackFault>(clock, faults, matchesSlack)
   const { observe, changed } = createObservers<string>()
-  const delivery = createDelivery(clock)
   const addressOf = (): string => server.origin
-  const state = createState({ clock, channels, features, delivery, addressOf, onChange: changed })
+  const state = createState(options, clock, addressOf, changed)
+  const { delivery } = state
   const openSocket = (): string => sockets.createUrl()
-  const server = createFakeServer('slack', createWebApi({ state, token, appToken, log, openSocket }))
+  const server = createFakeServer('slack', createWebApi(state, { token, appToken }, log, openSocket))
   const sockets = createSockets(server.server, addressOf)
   delivery.setReceiver(sockets.receiver)
   await server.listen()
@@ -100,7 +100,7 @@ export async function startSlack(options: SlackOptions = {}): Promise<FakeSlack>
     },
     session: (channel, threadTs) => existingChannel(state, channel).sessions.get(threadTs),
     sendTo: (url) =>
-      delivery.setReceiver(url === undefined ? sockets.receiver : createRequestReceiver(url, { signingSecret, clock })),
+      delivery.setReceiver(url === undefined ? sockets.receiver : createRequestReceiver(url, signingSecret, clock)),
     repeatNext: () => delivery.repeatNext(),
     get sockets() {
       return sockets.count

@@ -10,10 +10,11 @@ import {
   type SlackFileSent,
   type SlackWhisper,
 } from './chat.ts'
-import type { EventDelivery } from './delivery.ts'
+import { createDelivery, type EventDelivery } from './delivery.ts'
 import { posts, tiers } from './limits.ts'
 import { requiredText } from './payload.ts'
 import { Limited, Refusal } from './refusal.ts'
+import type { SlackOptions } from './start.ts'
 import type { SlackView } from './view.ts'
 
 /** The features of this workspace. Calls of a missing one fail as they do at Slack. */
@@ -58,16 +59,16 @@ export interface SlackState {
   sharesOf(file: string): readonly { readonly channel: string; readonly ts: string }[]
 }
 
-interface SlackSetup {
-  readonly clock: TestClock
-  readonly channels?: readonly FakeSlackChannelOptions[] | undefined
-  readonly features?: SlackFeatures | undefined
-  readonly delivery: EventDelivery
-  readonly addressOf: () => string
-  readonly onChange: (channel: string) => void
-}
-
-export function createState({ clock, channels, features, delivery, addressOf, onChange }: SlackSetup): SlackState {
+/**
+ * Returns the workspace and its channels without messages. If no channels are listed, each id of Slack's form is one.
+ * `onChange` gets the id of each channel that now looks different.
+ */
+export function createState(
+  { channels, features }: Pick<SlackOptions, 'channels' | 'features'>,
+  clock: TestClock,
+  addressOf: () => string,
+  onChange: (channel: string) => void,
+): SlackState {
   const places = createPlaces<string, FakeSlackChannelOptions, Channel>(channels, createChannel, (id) =>
     /^[CDG][A-Z0-9]+$/.test(id),
   )
@@ -85,7 +86,7 @@ export function createState({ clock, channels, features, delivery, addressOf, on
     triggers: new Map(),
     whispers: [],
     mentions: [],
-    delivery,
+    delivery: createDelivery(clock),
     channel: places.get,
     // Unique even while the clock stands still.
     nextTs: () => `${Math.floor(clock.now() / 1000)}.${String(++count).padStart(6, '0')}`,
@@ -98,7 +99,10 @@ export function createState({ clock, channels, features, delivery, addressOf, on
   }
 }
 
-/** The channel that a call names. Throws a `Refusal` if the bot can't write there. */
+/**
+ * Returns the channel that a call names. Throws a `Refusal` if it doesn't exist, if the bot isn't a member, or if it
+ * is archived.
+ */
 export function channelIn(state: SlackState, payload: Fields, name = 'channel'): Channel {
   const channel = state.channel(requiredText(payload, name))
   if (!channel) throw new Refusal('channel_not_found')
@@ -107,9 +111,7 @@ export function channelIn(state: SlackState, payload: Fields, name = 'channel'):
   return channel
 }
 
-/**
- * The bot's own message that a call names. Throws a `Refusal` for any other, with this error if it is another person's.
- */
+/** Returns the bot's own message that a call names. Throws a `Refusal` for any other, with this error if it is a person's. */
 export function ownPost({ posts }: Channel, payload: Fields, error = 'cant_update_message'): Post {
   const post = posts.get(requiredText(payload, 'ts'))
   if (!post) throw new Refusal('message_not_found')
@@ -117,7 +119,9 @@ export function ownPost({ posts }: Channel, payload: Fields, error = 'cant_updat
   return post
 }
 
-/** Takes a call from its budget, if its method has a limit. Throws `Limited` if the budget is used up. */
+/**
+ * Takes a call from its budget. Throws `Limited` if the budget is used up. Does nothing for a method without a limit.
+ */
 export function spend({ budget }: SlackState, method: string, channel: string | undefined): void {
   const allowance = method === 'chat.postMessage' ? posts : tiers[method]
   if (!allowance) return
@@ -130,12 +134,15 @@ export function freeze({ budget }: SlackState, method: string, channel: string |
   budget.freeze(scopeNameOf(method, channel), seconds)
 }
 
-/** Posts use their channel's budget, everything else the method's. */
+/** The name of a call's budget: its channel's for a post, else its method's. */
 function scopeNameOf(method: string, channel: string | undefined): string {
   return method === 'chat.postMessage' ? `posts in ${channel ?? ''}` : method
 }
 
-/** Adds a message to a channel. A message in a thread notifies its participants, a direct message its person. */
+/**
+ * Adds a message under a new `ts`, and notifies observers. The bot's ends the status of its thread, and notifies in a
+ * thread or direct message, unless it is streamed.
+ */
 export function addPost(
   state: SlackState,
   channel: Channel,

@@ -45,7 +45,10 @@ export function isLive({ end, startedAt }: Stream, now: number): boolean {
   return end === undefined && now < startedAt + limits.streamMs
 }
 
-/** A new stream with a call's additions. Throws a `Refusal`. */
+/**
+ * Returns a new stream with a call's additions, which may be none. Throws a `Refusal` for wrong or too many
+ * additions.
+ */
 export function startedStream(payload: Fields, now: number): Stream {
   const addition = readAddition(payload)
   const none: Stream = {
@@ -59,7 +62,10 @@ export function startedStream(payload: Fields, now: number): Stream {
   return withAddition(none, addition)
 }
 
-/** The stream with a call's additions. Throws a `Refusal` if it has ended, or if the call adds nothing. */
+/**
+ * Returns the stream with a call's additions. Throws a `Refusal` if it has ended, if the call adds nothing, and for
+ * wrong or too many additions.
+ */
 export function appendedStream(stream: Stream, payload: Fields, now: number): Stream {
   requireLive(stream, now)
   const addition = readAddition(payload)
@@ -67,19 +73,25 @@ export function appendedStream(stream: Stream, payload: Fields, now: number): St
   return withAddition(stream, addition)
 }
 
-/** The stream with a call's last additions, if any, and ended. Throws a `Refusal` if it has ended before. */
+/**
+ * Returns the stream with a call's last additions, if any, and ended. Throws a `Refusal` if it has ended before, and
+ * for wrong or too many additions.
+ */
 export function stoppedStream(stream: Stream, payload: Fields, now: number): Stream {
   requireLive(stream, now)
   return { ...withAddition(stream, readAddition(payload)), end: 'stopped' }
 }
 
-/** Throws a `Refusal` if the stream has ended. */
+/** Throws a `Refusal` if the stream has ended, with another error if a person stopped it. */
 function requireLive(stream: Stream, now: number): void {
   if (stream.end === 'stopped-by-user') throw new Refusal('stopped_by_user')
   if (!isLive(stream, now)) throw new Refusal('message_not_in_streaming_state')
 }
 
-/** Adds text, and replaces tasks that have the same ids. Throws a `Refusal` if the stream is then too long. */
+/**
+ * Returns the stream with more text, and with tasks that replace those with the same ids. Throws a `Refusal` for
+ * another mode than the stream's, and if the stream is then too long.
+ */
 function withAddition(stream: Stream, { mode, text, tasks, plan }: Addition): Stream {
   if (mode !== undefined && mode !== stream.mode) throw new Refusal('streaming_mode_mismatch')
   const next = {
@@ -92,7 +104,7 @@ function withAddition(stream: Stream, { mode, text, tasks, plan }: Addition): St
   return next
 }
 
-/** The size in UTF-8 bytes. */
+/** The size in UTF-8 bytes. Details and output count twice, as measured. */
 function streamBytes({ text, tasks, plan }: Stream): number {
   const parts = tasks.map(
     ({ title, details, output }) => byteLength(title) + 2 * byteLength(details) + 2 * byteLength(output),
@@ -104,7 +116,10 @@ function byteLength(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }
 
-/** Throws a `Refusal` for fields that exclude each other. */
+/**
+ * Returns what a call adds. Without text or chunks, nothing and no mode. Throws a `Refusal` if it has both, and for a
+ * wrong chunk.
+ */
 function readAddition(payload: Fields): Addition {
   const markdown = textIn(payload, 'markdown_text')
   const chunks = optionalList(payload, 'chunks', 'invalid_chunks')
@@ -115,7 +130,10 @@ function readAddition(payload: Fields): Addition {
   return chunks.reduce<Addition>(withChunk, { ...none, mode: 'chunks' })
 }
 
-/** The addition with another chunk. Throws a `Refusal` for an unknown type. */
+/**
+ * Returns the addition with another chunk. Throws a `Refusal` for an unknown type, and for missing or too long
+ * content.
+ */
 function withChunk(before: Addition, value: unknown): Addition {
   const chunk = fieldsOf(value)
   switch (chunk.type) {
@@ -130,7 +148,7 @@ function withChunk(before: Addition, value: unknown): Addition {
   }
 }
 
-/** Throws a `Refusal` for a task without an id, a title or a known status. */
+/** Returns a task. Throws a `Refusal` for one without an id, a title or a known status. */
 function readTask(chunk: Fields): SlackTask {
   const { details = '', output = '' } = chunk
   return {
@@ -142,13 +160,13 @@ function readTask(chunk: Fields): SlackTask {
   }
 }
 
-/** Throws a `Refusal` if it is unknown. */
+/** Returns the status. Throws a `Refusal` if it is unknown. */
 function requireTaskStatus(status: unknown): SlackTaskStatus {
   if (status === 'pending' || status === 'in_progress' || status === 'complete' || status === 'error') return status
   throw new Refusal('invalid_chunks', `[ERROR] not a task status: ${String(status)}`)
 }
 
-/** Throws a `Refusal` if the text is absent or empty. */
+/** Returns the text. Throws a `Refusal` if it is absent or empty. */
 function requireText(chunk: Fields, name: string): string {
   const value = chunk[name]
   if (typeof value !== 'string' || value === '') throw new Refusal('invalid_chunks', `[ERROR] missing: ${name}`)

@@ -43,8 +43,11 @@ const kinds: Readonly<Record<string, { readonly type: SlackField['type']; readon
   multi_static_select: { type: 'several', most: limits.options },
 }
 
-/** Validates a modal and returns it. Throws a `Refusal`. */
-export function readView(value: unknown, place: { readonly id: string; readonly user: string }): SlackView {
+/**
+ * Returns a modal, for the person who has it open. Throws a `Refusal` for another type, for no or too many blocks, for
+ * fields without a Submit button, for ids that are not unique, and for a wrong or too long field or text.
+ */
+export function readView(value: unknown, id: string, user: string): SlackView {
   const source = fieldsOf(value)
   if (source.type !== 'modal') throw new Refusal('invalid_arguments', '[ERROR] the fake Slack opens only modals')
   const { blocks, private_metadata = '', callback_id = '' } = source
@@ -55,10 +58,13 @@ export function readView(value: unknown, place: { readonly id: string; readonly 
   const fields = blocks.map(fieldsOf).flatMap((block, index) => readField(block, index) ?? [])
   requireUnique(fields.map(({ blockId }) => blockId))
   if (fields.length > 0) validPlainText(source.submit, limits.title)
-  return { ...place, title: validPlainText(source.title, limits.title), fields, source }
+  return { id, user, title: validPlainText(source.title, limits.title), fields, source }
 }
 
-/** A block's field. Undefined for a block that only shows something. Throws a `Refusal`. */
+/**
+ * Returns a block's field. Undefined for a block that only shows something. Throws a `Refusal` for an unknown block
+ * or input, and for a wrong text, id or option.
+ */
 function readField(block: Fields, index: number): SlackField | undefined {
   if (block.type === 'section' || block.type === 'markdown' || block.type === 'divider') return undefined
   if (block.type !== 'input') throw new Refusal('invalid_arguments', `[ERROR] unsupported type: ${String(block.type)}`)
@@ -76,14 +82,20 @@ function readField(block: Fields, index: number): SlackField | undefined {
   }
 }
 
-/** The state that the app receives: a text or the picked options for each field, in order. Throws a `Refusal`. */
+/**
+ * Returns the state that the app receives: a text or the picked options for each field, in order. Throws a `Refusal`
+ * named "incomplete" for a missing answer, and for one that the field doesn't allow.
+ */
 export function submittedState({ fields }: SlackView, answers: readonly (string | readonly string[])[]): Fields {
   return Object.fromEntries(
     fields.map((field, index) => [field.blockId, { [field.actionId]: submittedField(field, answers[index] ?? '') }]),
   )
 }
 
-/** Throws a `Refusal` named "incomplete" for an answer that the field doesn't allow. */
+/**
+ * Returns a field's answer. Null for no text or option. Throws a `Refusal` named "incomplete" for an answer that the
+ * field doesn't allow.
+ */
 function submittedField(
   { type, element, label, options, isOptional }: SlackField,
   answer: string | readonly string[],

@@ -21,17 +21,15 @@ interface Action {
   readonly channel: Channel
   readonly post: Post
   readonly from: SlackPerson
+  /** With its own value for a button, and that of the picked option for a select. */
   readonly control: SlackControl
-  readonly value: string
   readonly trigger: string
 }
 
-/** A pressed button or a picked option. */
-export function actionBody(
-  { team, bot }: SlackState,
-  { channel, post, from, control, value, trigger }: Action,
-): Fields {
+/** A pressed button or a picked option as sent to the app. */
+export function actionBody({ team, bot }: SlackState, { channel, post, from, control, trigger }: Action): Fields {
   const { ts, threadTs, blocks, fallback } = post
+  const { value } = control
   const thread = threadTs === undefined ? {} : { thread_ts: threadTs }
   const option = control.options.find((one) => one.value === value)
   const picked =
@@ -57,7 +55,7 @@ interface Submission {
   readonly trigger: string
 }
 
-/** A submitted dialog. */
+/** A submitted dialog as sent to the app. */
 export function submissionBody({ team }: SlackState, { view, from, values, trigger }: Submission): Fields {
   return {
     type: 'view_submission',
@@ -77,7 +75,10 @@ interface Command {
   readonly trigger: string
 }
 
-/** https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling */
+/**
+ * A slash command as sent to the app.
+ * https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling
+ */
 export function commandBody({ team }: SlackState, { channel, from, name, text, trigger }: Command): Fields {
   const { id, name: user } = userFields(from, team)
   return {

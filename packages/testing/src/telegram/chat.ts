@@ -11,7 +11,7 @@ export interface TelegramChat {
   readonly id: number
   /** Default: "private" for an id above 0, "group" for one below. */
   readonly type?: TelegramChatType
-  /** The person's name, or the group's title. */
+  /** The person's name, or the group's title. Default "Person" or "Group". */
   readonly title?: string
   /** The `message_thread_id`s of its topics. Default none. */
   readonly topics?: readonly number[]
@@ -117,6 +117,7 @@ export interface Chat {
   notifications: number
 }
 
+/** Returns the chat without messages, with the defaults of `TelegramChat`. */
 export function createChat(options: TelegramChat): Chat {
   const type = options.type ?? (options.id > 0 ? 'private' : 'group')
   return {

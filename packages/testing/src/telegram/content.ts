@@ -8,7 +8,10 @@ import { parseMarkdown } from './markdown.ts'
 import { badRequest } from './refusal.ts'
 import { elementsOf, loadedUrls, readRich, requireRichLimits, searchedRichText, textOfRich } from './rich.ts'
 
-/** The parsed text of a call. Throws a `Refusal` if it is empty or too long. */
+/**
+ * Returns the parsed text of a call. It loads its first address, unless the call disables link previews. Throws a
+ * `Refusal` if the text is empty, too long or malformed.
+ */
 export function textContent(payload: Fields): Content {
   const content = parsedContent(payload, 'text', 'entities')
   if (content.text === '') throw badRequest('message text is empty')
@@ -19,14 +22,17 @@ export function textContent(payload: Fields): Content {
     : { ...content, loads: previewedUrls(content) }
 }
 
-/** A draft may be empty. The client then shows "Thinking…". Throws a `Refusal` if it is too long. */
+/**
+ * Returns the parsed text of a draft. It may be empty: the client then shows "Thinking…". Throws a `Refusal` if it is
+ * too long or malformed.
+ */
 export function draftContent(payload: Fields): Content {
   const content = parsedContent(payload, 'text', 'entities')
   if (content.text.length > limits.text) throw badRequest('message is too long')
   return content
 }
 
-/** The parsed caption of a call, which may be empty. Throws a `Refusal` if it is too long. */
+/** Returns the parsed caption of a call, which may be empty. Throws a `Refusal` if it is too long or malformed. */
 export function captionContent(payload: Fields): Content {
   const content = parsedContent(payload, 'caption', 'caption_entities')
   if (content.text.length > limits.caption) throw badRequest('message caption is too long')
@@ -42,8 +48,8 @@ function previewedUrls({ text, entities }: Formatted): readonly string[] {
 }
 
 /**
- * Throws a `Refusal` for a message that shows nothing or is too large.
- * https://core.telegram.org/bots/api#inputrichmessage
+ * Returns the content of a call's rich message, from its Markdown or HTML. Throws a `Refusal` if it is in several
+ * formats or in blocks, shows nothing, or is too large. https://core.telegram.org/bots/api#inputrichmessage
  */
 export function richContent(payload: Fields): Content {
   const { markdown, html, blocks, skip_entity_detection: skipped } = objectIn(payload, 'rich_message') ?? {}
@@ -61,7 +67,10 @@ export function richContent(payload: Fields): Content {
   return { ...findings, text, entities: [], source, mode: 'rich', rich, loads: loadedUrls(rich) }
 }
 
-/** Names and commands that Telegram finds in a text. https://core.telegram.org/bots/api#messageentity */
+/**
+ * Returns the names and commands that Telegram finds in a text, without "@" and "/".
+ * https://core.telegram.org/bots/api#messageentity
+ */
 function detect(text: string): Pick<Content, 'names' | 'commands'> {
   return {
     names: [...text.matchAll(/(?<![\w@])@(\w{3,32})(?!\w)/g)].map(([, name = '']) => name),
@@ -69,7 +78,7 @@ function detect(text: string): Pick<Content, 'names' | 'commands'> {
   }
 }
 
-/** A text without its code and links, because Telegram finds nothing in those. */
+/** The text with line breaks in place of code and links, because Telegram finds nothing in those. */
 function searchedText({ text, entities }: Formatted): string {
   let searched = text
   for (const { type, offset, length } of entities)
@@ -78,7 +87,10 @@ function searchedText({ text, entities }: Formatted): string {
   return searched
 }
 
-/** Parses a field by the call's `parse_mode`, or with the entities of the call. Throws a `Refusal`. */
+/**
+ * Parses a field by the call's `parse_mode`, or with the entities of the call. Empty if the field is absent. Throws a
+ * `Refusal` for malformed or unknown markup.
+ */
 function parsedContent(payload: Fields, name: string, entitiesName: string): Content {
   const source = textIn(payload, name) ?? ''
   const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
@@ -89,12 +101,12 @@ function parsedContent(payload: Fields, name: string, entitiesName: string): Con
   return toContent(tidy(requireInsideText({ text: source, entities })), source, 'plain')
 }
 
-/** With the names and commands that Telegram finds in it. */
+/** Returns the content of a parsed text, with the names and commands that Telegram finds in it. */
 function toContent(formatted: Formatted, source: string, mode: TelegramMode): Content {
   return { ...formatted, ...detect(searchedText(formatted)), source, mode, rich: [], loads: [] }
 }
 
-/** An entity of a call. Fields of a wrong type are left out, and a wrong place becomes -1. */
+/** Returns an entity of a call. Fields of a wrong type are left out, and a wrong offset or length becomes -1. */
 function readEntity(value: unknown): TelegramEntity {
   const entity = fieldsOf(value)
   const { type, url, language, user } = entity
@@ -118,7 +130,10 @@ function requireInsideText(formatted: Formatted): Formatted {
   return formatted
 }
 
-/** The rows of a call's inline keyboard. Empty if it has another markup or none. Throws a `Refusal`. */
+/**
+ * Returns the rows of a call's inline keyboard without empty ones. Empty if it has another markup or none. Throws a
+ * `Refusal` for a wrong button.
+ */
 export function keyboardIn(payload: Fields): TelegramRows {
   const rows = objectIn(payload, 'reply_markup')?.inline_keyboard
   if (!Array.isArray(rows)) return []
@@ -128,14 +143,17 @@ export function keyboardIn(payload: Fields): TelegramRows {
 /** Buttons that do something in the person's app, and cause no press. https://core.telegram.org/bots/api#inlinekeyboardbutton */
 const otherActions = ['web_app', 'login_url', 'switch_inline_query', 'switch_inline_query_current_chat', 'copy_text']
 
-/** Adds a missing scheme, as Telegram does. Throws a `Refusal` for anything but a URL. */
+/** Returns the URL. Adds a missing scheme, as Telegram does. Throws a `Refusal` for anything but a URL. */
 function validUrl(url: string): string {
   if (/^(?:https?:\/\/|tg:\/\/)\S+$/i.test(url)) return url
   if (/^[\w-]+(?:\.[\w-]+)+(?:[/?#]\S*)?$/.test(url)) return `http://${url}`
   throw badRequest(`inline keyboard button URL '${url}' is invalid: Wrong HTTP URL`)
 }
 
-/** Throws a `Refusal` for a button that does nothing. */
+/**
+ * Returns a button: a link if it has a URL, else another action, else its data. Throws a `Refusal` for a button
+ * without a label, or without any of these, and for data that is too long.
+ */
 function readButton(value: unknown): TelegramButton {
   const fields = fieldsOf(value)
   const { text, callback_data: data, url } = fields

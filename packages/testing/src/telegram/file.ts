@@ -24,7 +24,7 @@ export interface Media extends Required<TelegramSentFile> {
   readonly fileId: string
 }
 
-/** Stores a person's file under a new id. */
+/** Stores a person's file under a new id, with the defaults of `TelegramSentFile`. */
 export function storeMedia(state: TelegramState, file: TelegramSentFile): Media {
   const fileId = `file-${state.files.size + 1}`
   const media = {
@@ -39,7 +39,10 @@ export function storeMedia(state: TelegramState, file: TelegramSentFile): Media 
   return media
 }
 
-/** https://core.telegram.org/bots/api#document and the types beside it. Of a photo there are several sizes, small first. */
+/**
+ * The field of a message that has the file, by its kind. A photo has two sizes, small first.
+ * https://core.telegram.org/bots/api#document and the types beside it.
+ */
 export function mediaFields({ kind, fileId, bytes, name, mime, isSizeHidden }: Media): Fields {
   const size = isSizeHidden ? {} : { file_size: bytes.length }
   const file = { file_id: fileId, file_unique_id: fileId, ...size }
@@ -65,7 +68,8 @@ export function mediaFields({ kind, fileId, bytes, name, mime, isSizeHidden }: M
 }
 
 /**
- * Throws a `Refusal` if the file is too large: "For the moment, bots can download files of up to 20MB in size."
+ * Returns where a file can be downloaded. Throws a `Refusal` if there is no such file, or if it is too large: "For the
+ * moment, bots can download files of up to 20MB in size."
  * https://core.telegram.org/bots/api#getfile
  */
 export function getFile({ files }: TelegramState, payload: Fields): unknown {
@@ -85,7 +89,10 @@ function filePath({ fileId }: StoredFile): string {
   return `files/${fileId}`
 }
 
-/** https://core.telegram.org/bots/api#botcommand and https://core.telegram.org/bots/api#setmycommands */
+/**
+ * Replaces the bot's menu. Throws a `Refusal` for no list, too many commands, or a wrong command.
+ * https://core.telegram.org/bots/api#botcommand and https://core.telegram.org/bots/api#setmycommands
+ */
 export function setMyCommands(state: TelegramState, payload: Fields): unknown {
   const commands = listIn(payload, 'commands')
   if (!commands) throw badRequest('expected an Array of BotCommand')
@@ -102,7 +109,7 @@ export interface TelegramCommand {
   readonly description: string
 }
 
-/** Removes the slash. Throws a `Refusal` for a command that Telegram doesn't accept. */
+/** Returns the command without its slash. Throws a `Refusal` for a name or description that Telegram doesn't accept. */
 function readCommand(value: unknown): TelegramCommand {
   if (typeof value !== 'object' || value === null) throw badRequest('expected an Object')
   const { command, description } = { command: '', description: '', ...value }

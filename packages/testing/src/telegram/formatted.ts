@@ -25,14 +25,15 @@ export interface Formatted {
   readonly entities: readonly TelegramEntity[]
 }
 
+/** The refusal of a text with malformed markup. */
 export const unparsable = (what: string): Error => badRequest(`can't parse entities: ${what}`)
 
 /** The offset of a character in UTF-8 bytes, in which Telegram reports positions. */
 export const byteOffset = (source: string, index: number): number => Buffer.byteLength(source.slice(0, index), 'utf8')
 
 /**
- * A text as Telegram stores it: in order, without surrounding white space, empty entities, entities inside code, and
- * those beyond the limit.
+ * Returns a text as Telegram stores it: without surrounding white space, blank entities, entities inside code, and
+ * those beyond the limit. Entities are in order, and the longer of two that begin together comes first.
  */
 export function tidy({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
@@ -52,7 +53,7 @@ export function tidy({ text, entities }: Formatted): Formatted {
   }
 }
 
-/** Whether the outer entity is code, so that Telegram drops the inner one. */
+/** Whether the inner entity is inside code, so that Telegram drops it. It keeps a code block inside inline code. */
 function isCodeAround(outer: TelegramEntity, inner: TelegramEntity): boolean {
   if (outer.type !== 'pre' && !(outer.type === 'code' && inner.type !== 'pre')) return false
   return outer.offset <= inner.offset && inner.offset + inner.length <= outer.offset + outer.length

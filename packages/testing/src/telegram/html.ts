@@ -30,7 +30,10 @@ const tag = /<(\/?)([^\s>]*)((?:[^>"']|"[^"]*"|'[^']*')*)(>?)/y
 const reference = /&(?:#x([0-9a-f]+)|#(\d+)|(lt|gt|amp|quot));?/iy
 const attribute = /([^\s=>]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([\w.-]*)))?/g
 
-/** Reads Telegram's HTML, which has few tags and no comments: "<" starts a tag or is an error. */
+/**
+ * Reads Telegram's HTML, which has few tags and no comments. Throws a `Refusal` for a "<" that starts no known tag,
+ * and for tags that aren't closed in order.
+ */
 export function parseHtml(source: string): Formatted {
   const open: Open[] = []
   const entities: TelegramEntity[] = []
@@ -48,7 +51,9 @@ export function parseHtml(source: string): Formatted {
   if (left) throw unparsable(`Can't find end tag corresponding to start tag "${left.name}"`)
   return { text, entities }
 
-  /** Adds the character of a reference, or its source if it is none. Returns where the next element begins. */
+  /**
+   * Adds the character of a reference, or its source if it names no character. Returns where the next element begins.
+   */
   function readReference(start: number): number {
     reference.lastIndex = start
     const found = reference.exec(source)
@@ -59,7 +64,10 @@ export function parseHtml(source: string): Formatted {
     return start + all.length
   }
 
-  /** Opens or closes an entity. Returns where the next element begins. Throws a `Refusal`. */
+  /**
+   * Opens or closes an entity. Returns where the next element begins. Throws a `Refusal` for an unknown or unclosed
+   * tag.
+   */
   function readTag(start: number): number {
     tag.lastIndex = start
     const [all = '<', slash, raw = '', rest = '', end] = tag.exec(source) ?? []
@@ -81,7 +89,10 @@ export function parseHtml(source: string): Formatted {
     return start + all.length
   }
 
-  /** Adds the entity of the tag that was opened last. Throws a `Refusal` for another tag. */
+  /**
+   * Adds the entity of the tag that was opened last. Adds none if it is empty, if it is a link without a working URL, or
+   * if the code inside it has added the same. Throws a `Refusal` for another tag, or if none is open. `</>` closes any.
+   */
   function closeTag(name: string, place: string): void {
     const last = open.pop()
     if (!last) throw unparsable(`Unexpected end tag ${place}`)
@@ -97,7 +108,6 @@ export function parseHtml(source: string): Formatted {
     // The code inside has already added the entity, with the language.
     const hasEntity = entities.some(({ type, offset }) => type === 'pre' && offset === last.offset)
     if (last.name === 'pre' && hasEntity) return
-    // A link without a working URL is plain text.
     const url = last.name === 'a' ? (last.attributes.get('href') ?? text.slice(last.offset)) : undefined
     if (url !== undefined && !/^(https?|tg|tel|mailto):|^[\w-]+(\.[\w-]+)+/i.test(url)) return
     // https://core.telegram.org/bots/api#html-style
@@ -111,6 +121,7 @@ export function parseHtml(source: string): Formatted {
   }
 }
 
+/** The attributes by name, in lower case. Empty for one without a value. */
 function parseAttributes(source: string): ReadonlyMap<string, string> {
   const found = [...source.matchAll(attribute)]
   return new Map(

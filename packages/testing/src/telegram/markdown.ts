@@ -24,7 +24,7 @@ interface Open {
 
 /**
  * Reads Telegram's MarkdownV2, in which every mark without meaning must be escaped. Doesn't support expandable
- * quotations and custom emoji.
+ * quotations and custom emoji. Throws a `Refusal` for a mark that isn't escaped or closed.
  */
 export function parseMarkdown(source: string): Formatted {
   const open: Open[] = []
@@ -64,7 +64,7 @@ export function parseMarkdown(source: string): Formatted {
     return next
   }
 
-  /** Opens an entity. That of a code block includes its language and the line break behind it. */
+  /** Opens an entity. The mark of a code block includes its language and the line break behind it. */
   function openMark([mark, type, name]: readonly [string, string, string], start: number): number {
     const opened = { mark, type, name, offset: text.length, at: start }
     const language = type === 'pre' ? /^```([\w+#-]*)\n/.exec(source.slice(start, start + 80)) : undefined
@@ -72,7 +72,7 @@ export function parseMarkdown(source: string): Formatted {
     return start + (language?.[0].length ?? mark.length)
   }
 
-  /** Adds the entity that was opened last, unless it is empty. */
+  /** Closes the entity that was opened last, and adds it unless it is empty. */
   function closeMark({ type, offset, mark, language }: Open, start: number): number {
     open.pop()
     const length = text.length - offset
@@ -80,7 +80,10 @@ export function parseMarkdown(source: string): Formatted {
     return start + mark.length
   }
 
-  /** Adds the link, unless it has no text or no address. */
+  /**
+   * Closes the link, and adds it unless it has no text or no address. Throws a `Refusal` for an address without an
+   * end.
+   */
   function closeLink({ offset }: Open, start: number): number {
     open.pop()
     const length = text.length - offset
@@ -96,13 +99,13 @@ export function parseMarkdown(source: string): Formatted {
     return start === 0 || source[start - 1] === '\n'
   }
 
-  /** Continues the quote of the line before, if there is one. */
+  /** Begins a quote, or continues the one of the line before. */
   function startQuote(start: number): number {
     quoteFrom ??= text.length
     return start + 1
   }
 
-  /** Adds the entity of the quote that is open, if any. */
+  /** Adds the entity of the quote that is open, unless it is empty. Does nothing if none is open. */
   function endQuote(): void {
     if (quoteFrom !== undefined && text.length > quoteFrom)
       entities.push({ type: 'blockquote', offset: quoteFrom, length: text.length - quoteFrom })

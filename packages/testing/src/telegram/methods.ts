@@ -35,14 +35,14 @@ const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['getWebhookInfo', getWebhookInfo],
 ])
 
-/** Undefined if the server doesn't have the method. */
+/** Undefined if the Bot API doesn't have the method, or if this server lacks its feature. */
 export function methodNamed(name: string, { features }: TelegramState): Method | undefined {
   if (name.includes('Rich') && !features.richMessages) return undefined
   if (name.endsWith('Draft') && !features.drafts) return undefined
   return methods.get(name)
 }
 
-/** Throws a `Refusal` if the press was answered or has expired. */
+/** Answers a press. Throws a `Refusal` if it was answered or has expired, or if the notice is too long. */
 function answerCallbackQuery({ presses }: TelegramState, payload: Fields): unknown {
   const text = textIn(payload, 'text') ?? ''
   if (text.length > limits.callbackText) throw badRequest('MESSAGE_TOO_LONG')
@@ -50,26 +50,36 @@ function answerCallbackQuery({ presses }: TelegramState, payload: Fields): unkno
   return true
 }
 
+/** Posts a text. Throws a `Refusal` as `sendPost` does, and for a text that Telegram doesn't accept. */
 function sendMessage(state: TelegramState, payload: Fields): unknown {
   return sendPost(state, payload, textContent(payload))
 }
 
+/** Posts a rich message. Throws a `Refusal` as `sendPost` does, and for content that Telegram doesn't accept. */
 function sendRichMessage(state: TelegramState, payload: Fields): unknown {
   return sendPost(state, payload, richContent(payload))
 }
 
+/** Posts a document with its caption. Throws a `Refusal` as `sendPost` does, and for a wrong file or caption. */
 function sendDocument(state: TelegramState, payload: Fields): unknown {
-  const document = readFile(state, payload, { field: 'document', most: limits.document })
+  const document = readFile(state, payload, 'document')
   return sendPost(state, payload, captionContent(payload), { document })
 }
 
-/** https://core.telegram.org/bots/api#sendphoto */
+/**
+ * Posts a photo with its caption. Throws a `Refusal` as `sendPost` does, and for a wrong file or caption.
+ * https://core.telegram.org/bots/api#sendphoto
+ */
 function sendPhoto(state: TelegramState, payload: Fields): unknown {
-  const photo = readFile(state, payload, { field: 'photo', most: limits.photo })
+  const photo = readFile(state, payload, 'photo')
   return sendPost(state, payload, captionContent(payload), { photo })
 }
 
-/** The Bot API itself refuses unreadable or unknown input. Only calls passed on to Telegram use the budget. */
+/**
+ * Posts the bot's message and returns it as the Bot API does. Throws a `Refusal` for wrong buttons, or a chat, topic or
+ * replied message that doesn't exist or refuses the bot, and a 429 if the budget is used up. The Bot API itself refuses
+ * unreadable or unknown input. Only calls passed on to Telegram use the budget.
+ */
 function sendPost(
   state: TelegramState,
   payload: Fields,
@@ -92,21 +102,17 @@ function sendPost(
   return messageObject(post, target.chat, state.me)
 }
 
-/** A reply goes to the topic of the message that it replies to. */
+/** Returns the target, in the topic of the replied message if the call names no topic. */
 function withTopicOfReply(target: Target, replyTo: number | undefined): Target {
   if (target.threadId !== undefined || replyTo === undefined) return target
   return { ...target, threadId: target.chat.posts.get(replyTo)?.threadId }
 }
 
 /**
- * An upload, which is stored, or a known file's id, or an address, which Telegram itself would fetch. Throws a
- * `Refusal`.
+ * Returns an upload, which it stores, or the file with the given id, or one without bytes for an address, which Telegram
+ * itself would fetch. Throws a `Refusal` for anything else, and for an empty or too large upload.
  */
-function readFile(
-  { files }: TelegramState,
-  payload: Fields,
-  { field, most }: { readonly field: 'document' | 'photo'; readonly most: number },
-): StoredFile {
+function readFile({ files }: TelegramState, payload: Fields, field: 'document' | 'photo'): StoredFile {
   const named = textIn(payload, field)
   const upload = payload[named?.replace(/^attach:\/\//, '') ?? field]
   if (!isFile(upload)) {
@@ -118,21 +124,29 @@ function readFile(
     )
   }
   if (upload.bytes.length === 0) throw badRequest('file must be non-empty')
-  if (upload.bytes.length > most) throw new Refusal(413, 'Request Entity Too Large')
+  if (upload.bytes.length > limits[field]) throw new Refusal(413, 'Request Entity Too Large')
   const file = { ...upload, fileId: `file-${files.size + 1}` }
   files.set(file.fileId, file)
   return file
 }
 
+/** Shows a text as the draft. Throws a `Refusal` as `showDraft` does, and for a text that Telegram doesn't accept. */
 function sendMessageDraft(state: TelegramState, payload: Fields): unknown {
   return showDraft(state, payload, draftContent(payload))
 }
 
+/**
+ * Shows a rich message as the draft. Throws a `Refusal` as `showDraft` does, and for content that Telegram doesn't
+ * accept.
+ */
 function sendRichMessageDraft(state: TelegramState, payload: Fields): unknown {
   return showDraft(state, payload, richContent(payload))
 }
 
-/** Replaces the draft of the topic, for 30 s. Only in private chats. */
+/**
+ * Replaces the draft of the topic, for 30 s. Throws a `Refusal` outside of private chats, for no `draft_id`, and a
+ * 429.
+ */
 function showDraft(state: TelegramState, payload: Fields, content: Content): unknown {
   const { chat, threadId } = targetOf(state, payload)
   const draftId = numberIn(payload, 'draft_id') ?? 0
@@ -151,7 +165,7 @@ function showDraft(state: TelegramState, payload: Fields, content: Content): unk
   return true
 }
 
-/** Only "typing" shows, for 5 s. */
+/** Shows "typing…" for 5 s. Other actions show nothing. Throws a `Refusal` for an unknown action or chat, and a 429. */
 function sendChatAction(state: TelegramState, payload: Fields): unknown {
   const action = textIn(payload, 'action') ?? ''
   if (!/^(typing|upload_\w+|record_\w+|choose_sticker|find_location)$/.test(action))
@@ -166,7 +180,10 @@ function sendChatAction(state: TelegramState, payload: Fields): unknown {
 const notModified =
   'message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message'
 
-/** Throws a `Refusal` for a message with a file. */
+/**
+ * Replaces the text and the buttons. Throws a `Refusal` as `editPost` does, for a message with a file, and for a text
+ * that Telegram doesn't accept.
+ */
 function editMessageText(state: TelegramState, payload: Fields): unknown {
   const isRich = state.features.richMessages && objectIn(payload, 'rich_message') !== undefined
   const content = isRich ? richContent(payload) : textContent(payload)
@@ -176,7 +193,7 @@ function editMessageText(state: TelegramState, payload: Fields): unknown {
   })
 }
 
-/** Without a markup, the buttons are removed. */
+/** Replaces the buttons, and removes them if the call has none. Throws a `Refusal` as `editPost` does. */
 function editMessageReplyMarkup(state: TelegramState, payload: Fields): unknown {
   const rows = keyboardIn(payload)
   return editPost(state, payload, ({ content }) => ({ content, rows }))
@@ -187,7 +204,10 @@ interface Change {
   readonly rows: TelegramRows
 }
 
-/** Replaces the content and the rows of the bot's own message. Throws a `Refusal` if nothing visible changes. */
+/**
+ * Replaces the content and the rows of the bot's message, and returns it as the Bot API does. Throws a `Refusal` if it
+ * doesn't exist, is a person's, or if nothing visible changes, and a 429 if the budget is used up.
+ */
 function editPost(state: TelegramState, payload: Fields, change: (post: Post) => Change): unknown {
   const { chat } = targetOf(state, payload)
   spendMessage(state, chat)
@@ -206,7 +226,10 @@ function identityOf({ content: { text, entities, mode, rich }, rows }: Change): 
   return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }
 
-/** Throws a `Refusal` for a message older than 48 h, and for a person's message in a group. */
+/**
+ * Deletes a message. Throws a `Refusal` if it doesn't exist or is older than 48 h, and for a person's message in a
+ * group.
+ */
 function deleteMessage(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
   const post = postNamed(chat, payload, 'delete')
@@ -218,7 +241,10 @@ function deleteMessage(state: TelegramState, payload: Fields): unknown {
   return true
 }
 
-/** Replaces the bot's reactions. Those of people stay. */
+/**
+ * Replaces the bot's reactions, or removes them if the call has none. Those of people stay. Throws a `Refusal` for
+ * too many, for an emoji that bots may not use, and for a message that doesn't exist.
+ */
 function setMessageReaction(state: TelegramState, payload: Fields): unknown {
   const { chat } = targetOf(state, payload)
   const emoji = (listIn(payload, 'reaction') ?? []).map((reaction) => String(fieldsOf(reaction).emoji))
@@ -241,7 +267,7 @@ function postNamed(chat: Chat, payload: Fields, purpose: 'edit' | 'delete' | 're
   return post
 }
 
-/** Throws a `Refusal` while a webhook is set. */
+/** Resolves with the next updates, as `Updates.poll` does. Throws a `Refusal` while a webhook is set. */
 function getUpdates({ updates, webhook }: TelegramState, payload: Fields, gone: AbortSignal): Promise<unknown> {
   if (webhook.url !== '')
     throw new Refusal(
@@ -259,7 +285,10 @@ function getUpdates({ updates, webhook }: TelegramState, payload: Fields, gone: 
   )
 }
 
-/** An empty URL removes the webhook. Accepts any other, because there is no HTTPS on loopback. */
+/**
+ * Sets or, with an empty URL, removes the webhook. Drops the pending updates if the call says so. Accepts `http:`
+ * too, because there is no HTTPS on loopback. Throws a `Refusal` for a malformed URL or secret.
+ */
 function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   const url = textIn(payload, 'url') ?? ''
   const secret = textIn(payload, 'secret_token')
@@ -273,13 +302,14 @@ function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unkno
   return true
 }
 
-/** Pending updates stay, unless the call drops them. */
+/** Removes the webhook. Pending updates stay, unless the call drops them. */
 function deleteWebhook({ updates, webhook }: TelegramState, payload: Fields): unknown {
   webhook.remove()
   if (flagIn(payload, 'drop_pending_updates')) updates.dropAll()
   return true
 }
 
+/** Returns the webhook with its last failure, if any. Its URL is empty if none is set. */
 function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
   const { url, lastError } = webhook
   return {

@@ -61,18 +61,18 @@ export interface TelegramPeople {
   block(chatId: number, isBlocked?: boolean): void
 }
 
-/** Throws a `TestingError` if it doesn't exist. */
+/** Throws a `TestingError` if the fake doesn't have the chat. */
 export function existingChat(state: TelegramState, chatId: number): Chat {
   return shownPlace('telegram', 'chat', chatId, state.chat(chatId))
 }
 
 /** Throws a `TestingError` if the chat has no such message. */
 function shownPostIn({ id, posts }: Chat, messageId: number): Post {
-  return shownPost('telegram', { id: messageId, place: `Chat ${id}`, posts })
+  return shownPost('telegram', `Chat ${id}`, posts, messageId)
 }
 
 /**
- * Finds the commands and the names of people and bots that a client marks in a text.
+ * Returns the commands and the names of people and bots that a client marks in a text.
  * https://core.telegram.org/bots/api#messageentity
  */
 const clientEntities = (text: string): readonly TelegramEntity[] =>
@@ -110,7 +110,7 @@ export function createPeople(state: TelegramState): TelegramPeople {
           ...(options.albumId !== undefined && { albumId: options.albumId }),
         },
       )
-      const origin = originFields(options, { post, chat })
+      const origin = originFields(options, post, chat)
       state.updates.push('message', { ...messageObject(post, chat, state.me), ...origin })
       return post.messageId
     },
@@ -175,12 +175,15 @@ export function createPeople(state: TelegramState): TelegramPeople {
   }
 }
 
-/** The given person, else the default one of the chat. */
+/** The given person, else the person of a private chat, or person 1000 in a group. */
 function actingPerson({ id, type, title }: Chat, { from }: TelegramFrom): TelegramPerson {
   return from ?? (type === 'private' ? { id, name: title } : { id: 1000 })
 }
 
-/** The data of the button with this text or data. Throws a `TestingError` if the bot would get no press. */
+/**
+ * Returns the data of the button with this text or data. Throws a `TestingError` if there is none, or if it is a
+ * button that the bot gets no press of.
+ */
 function dataOf({ messageId, rows }: Post, wanted: string): string {
   const buttons = rows.flat().flatMap(({ text, data }) => (data === undefined ? [] : [{ label: text, data }]))
   const named = buttons.map((button) => ({ ...button, otherNames: [button.data] }))

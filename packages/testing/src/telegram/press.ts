@@ -21,7 +21,7 @@ export interface TelegramPress {
 export interface Presses {
   /** A new press that waits for an answer. It expires after 15 s. */
   begin(data: string): TelegramPress
-  /** Throws a `Refusal` if there is no such press, or no longer. */
+  /** Settles a press with a notice, which may be empty. Throws a `Refusal` if no such press waits. */
   answer(id: string, text: string, isAlert: boolean): void
   /** Expires all presses that wait. */
   close(): void
@@ -32,7 +32,7 @@ interface Waiting {
   readonly expire: () => void
 }
 
-/** Callback queries: each can be answered once, while it is recent. */
+/** Holds callback queries. Each can be answered once, within 15 s. */
 export function createPresses(clock: TestClock): Presses {
   const waiting = new Map<string, Waiting>()
   let opened = 0
@@ -48,7 +48,7 @@ export function createPresses(clock: TestClock): Presses {
     },
   }
 
-  /** The press changes when it is answered, or after 15 s. */
+  /** Returns a press that changes in place when it is answered, or after 15 s. */
   function begin(data: string): TelegramPress {
     opened += 1
     const id = `${7_000_000_000 + opened}`

@@ -25,5 +25,6 @@ export const badRequest = (what: string): Refusal => new Refusal(400, `Bad Reque
 export const tooMany = (retryAfterS: number): Refusal =>
   new Refusal(429, `Too Many Requests: retry after ${retryAfterS}`, { retryAfterS })
 
+/** The refusal of a call to a group that became this supergroup. */
 export const upgradedToSupergroup = (movedTo: number): Refusal =>
   new Refusal(400, 'Bad Request: group chat was upgraded to a supergroup chat', { movedTo })

@@ -47,7 +47,7 @@ const paragraphHolders: ReadonlySet<string> = new Set(['', 'li', 'blockquote', '
 /** White space is kept in these alone: measured by others, https://github.com/openclaw/openclaw/pull/95532 */
 const verbatimTags: ReadonlySet<string> = new Set(['pre', 'code', 'tg-math', 'tg-math-block'])
 
-/** The content of a rich message. */
+/** Returns the content of a rich message, in order. */
 export function readRich(
   source: { readonly markdown: string } | { readonly html: string },
 ): readonly TelegramRichNode[] {
@@ -56,14 +56,17 @@ export function readRich(
   return 'html' in source ? all : all.map(withTelegramImages)
 }
 
-/** A node's content. White space beside blocks shows nothing, and is left out. */
+/** Returns a node's content. White space between blocks shows nothing, and is left out. */
 function childrenOf(parent: DefaultTreeAdapterTypes.ParentNode, isVerbatim: boolean): readonly TelegramRichNode[] {
   const all = parent.childNodes.flatMap((node) => nodesOf(node, isVerbatim))
   const hasBlocks = all.some((node) => typeof node !== 'string' && blocks.has(node.tag))
   return hasBlocks ? all.filter((node) => typeof node !== 'string' || node.trim() !== '') : all
 }
 
-/** A node as parts of a message. An unknown element becomes its content. Comments become nothing. */
+/**
+ * Returns a node as parts of a message. White space counts as one space, unless `isVerbatim`. An unknown element
+ * becomes its content. Comments become nothing.
+ */
 function nodesOf(node: DefaultTreeAdapterTypes.ChildNode, isVerbatim: boolean): readonly TelegramRichNode[] {
   if (node.nodeName === '#text' && 'value' in node)
     return [isVerbatim ? node.value : node.value.replace(/[ \t\n\f\r]+/g, ' ')]
@@ -74,7 +77,10 @@ function nodesOf(node: DefaultTreeAdapterTypes.ChildNode, isVerbatim: boolean): 
   return [{ tag: node.tagName, attributes, children }]
 }
 
-/** Markdown's pictures with Telegram's own addresses. https://core.telegram.org/bots/api#rich-markdown-style */
+/**
+ * Makes a picture with an address of Telegram's own, also inside the node, the emoji or time that it stands for.
+ * https://core.telegram.org/bots/api#rich-markdown-style
+ */
 function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
   if (typeof node === 'string') return node
   const own = node.tag === 'img' ? /^tg:\/\/(emoji|time)\b/.exec(node.attributes.src ?? '')?.[1] : undefined
@@ -82,7 +88,10 @@ function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
   return { ...node, children: node.children.map(withTelegramImages) }
 }
 
-/** Between the same marks: https://core.telegram.org/bots/api#rich-markdown-style */
+/**
+ * Reads text within a line that is between the same marks as this element. Formula elements have no content.
+ * https://core.telegram.org/bots/api#rich-markdown-style
+ */
 function betweenMarks(name: string, mark: string, tag: string): TokenizerAndRendererExtension {
   const quoted = mark.replace(/[$|]/g, '\\$&')
   const pattern = new RegExp(`^${quoted}(?=\\S)([^\\n]*?\\S)${quoted}`)
@@ -122,7 +131,7 @@ interface RichMeasure {
   readonly columns: number
 }
 
-/** Sizes as Telegram's limits count them. */
+/** Returns the sizes of a rich message, as Telegram's limits count them. */
 export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
   const inner = measureChildren('', nodes)
   return { ...inner, codePoints: [...plainTextOf(nodes)].length }
@@ -157,7 +166,10 @@ function plainTextOf(nodes: readonly TelegramRichNode[]): string {
   return nodes.map((node) => (typeof node === 'string' ? node : plainTextOf(node.children))).join('')
 }
 
-/** Throws a `Refusal` if a message is too large. Telegram's wording is unknown, except for the length. */
+/**
+ * Throws a `Refusal` if a message has too much text, too many blocks or columns, or is nested too deep. Telegram's
+ * wording is unknown, except for the length.
+ */
 export function requireRichLimits(nodes: readonly TelegramRichNode[]): void {
   const { codePoints, blocks: count, columns, depth } = measureRich(nodes)
   if (codePoints > limits.richText) throw badRequest('message is too long')
@@ -171,17 +183,20 @@ export function textOfRich(nodes: readonly TelegramRichNode[]): string {
   return displayedLines(nodes).join('\n').trim()
 }
 
-/** Blocks are apart by an empty line, unless `isTight`. Text between them is a block of its own. */
+/**
+ * Returns the lines that a client shows. Blocks are apart by an empty line, unless `isTight`. Rows and list items
+ * never are. Text between blocks is a block of its own.
+ */
 function displayedLines(nodes: readonly TelegramRichNode[], isTight = false): readonly string[] {
   const lines: string[] = []
   let inline = ''
-  /** `isApart`: with an empty line before them. */
+  /** Adds lines, after an empty one if `isApart` and not `isTight`. Does nothing without lines. */
   const addLines = (more: readonly string[], isApart: boolean): void => {
     if (more.length === 0) return
     if (lines.length > 0 && isApart && !isTight) lines.push('')
     lines.push(...more)
   }
-  /** Adds the text collected so far as lines of its own. */
+  /** Adds the text collected so far as lines of its own, unless it is blank. */
   const addInline = (): void => {
     if (inline.trim() !== '') addLines(inline.trim().split('\n'), true)
     inline = ''
@@ -198,7 +213,7 @@ function displayedLines(nodes: readonly TelegramRichNode[], isTight = false): re
   return lines
 }
 
-/** The lines of a block. */
+/** Returns the lines of a block: those of its content, with a client's marks for rules, lists and tables. */
 function blockLines(node: TelegramRichElement): readonly string[] {
   const { tag, children } = node
   switch (tag) {
@@ -222,7 +237,10 @@ function blockLines(node: TelegramRichElement): readonly string[] {
   }
 }
 
-/** The lines of a list's item. `number` is undefined in a list with bullets. */
+/**
+ * Returns the lines of a list's item behind its bullet, its number or its check box. `number` is undefined in a list
+ * with bullets, and the item's own `value` replaces it.
+ */
 function itemLines({ attributes, children }: TelegramRichElement, number: number | undefined): readonly string[] {
   const [first] = children
   const box =
@@ -233,12 +251,12 @@ function itemLines({ attributes, children }: TelegramRichElement, number: number
   return [`${bullet} ${line}`.trimEnd(), ...more.map((one) => `  ${one}`)]
 }
 
-/** The number of an ordered list's first item. */
+/** The number of an ordered list's first item. Default 1. */
 function firstNumber({ attributes: { start = '1' } }: TelegramRichElement): number {
   return Number(start)
 }
 
-/** Elements of that tag, also in elements without a block of their own. */
+/** Returns the elements of that tag, also those inside other elements, but not those inside one of that tag. */
 function elementsIn(nodes: readonly TelegramRichNode[], tag: string): readonly TelegramRichElement[] {
   return nodes.flatMap((node) => {
     if (typeof node === 'string') return []
@@ -258,7 +276,8 @@ export function elementsOf(nodes: readonly TelegramRichNode[]): readonly Telegra
 }
 
 /**
- * The media at HTTP addresses that Telegram loads to show the message. https://core.telegram.org/bots/api#rich-messages
+ * The addresses of media that Telegram loads over HTTP to show the message.
+ * https://core.telegram.org/bots/api#rich-messages
  */
 export function loadedUrls(nodes: readonly TelegramRichNode[]): readonly string[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { src } }) =>
@@ -266,7 +285,7 @@ export function loadedUrls(nodes: readonly TelegramRichNode[]): readonly string[
   )
 }
 
-/** The people that it links to by id. */
+/** The ids of the people that links and buttons lead to. */
 export function mentionedIds(nodes: readonly TelegramRichNode[]): readonly number[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { href, url } }) => {
     const person = /^tg:\/\/user\?id=(\d+)$/i.exec(
@@ -276,7 +295,9 @@ export function mentionedIds(nodes: readonly TelegramRichNode[]): readonly numbe
   })
 }
 
-/** Its text outside of code, in which Telegram finds names and commands. */
+/**
+ * Returns the text in which Telegram finds names and commands: with a line break in place of code, and around blocks.
+ */
 export function searchedRichText(nodes: readonly TelegramRichNode[]): string {
   return nodes
     .map((node) => {

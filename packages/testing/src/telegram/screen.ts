@@ -16,7 +16,7 @@ export interface TelegramMessage {
   readonly source: string
   /** How `source` is marked up. */
   readonly mode: TelegramMode
-  /** TelegramRows of buttons. */
+  /** Rows of buttons, from the top. */
   readonly buttons: TelegramRows
   /** The attached file, if any. */
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
@@ -46,7 +46,10 @@ export interface TelegramMessage {
   readonly isDraft: boolean
 }
 
-/** The messages that a person sees in a chat or in one of its topics, in order, then live drafts. */
+/**
+ * The messages that a person sees, in order, then the live drafts. All of the chat if `threadId` is undefined, else
+ * those of the topic.
+ */
 export function screenOf(chat: Chat, threadId: number | undefined, now: number): readonly TelegramMessage[] {
   const all = [...[...chat.posts.values()].map(messageShown), ...liveDrafts(chat, now).map(draftShown)]
   return threadId === undefined ? all : all.filter((shown) => shown.threadId === threadId)
@@ -94,7 +97,10 @@ function draftShown({ draftId, content, threadId }: Draft): TelegramMessage {
   }
 }
 
-/** In a rich message, the links to people. https://core.telegram.org/bots/api#rich-messages */
+/**
+ * The ids of the people that a message mentions, also by links in a rich message.
+ * https://core.telegram.org/bots/api#rich-messages
+ */
 function mentionsIn({ rich, entities }: Content): readonly number[] {
   return [...entities.flatMap(({ userId }) => userId ?? []), ...mentionedIds(rich)]
 }

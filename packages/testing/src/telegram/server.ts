@@ -46,7 +46,10 @@ interface Answer extends HttpAnswer {
 const page =
   '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n'
 
-/** Speaks the Bot API. */
+/**
+ * Returns a handler that speaks the Bot API, and serves the files of `getFile`. Logs calls with the right token.
+ * Answers 404 to other paths, 401 to another token, and nothing to a client that disconnected.
+ */
 export function createBotApi(state: TelegramState, token: string, log: CallLog<TelegramCall, TelegramFault>): Handler {
   return async (request, response, gone) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
@@ -84,7 +87,7 @@ export function createBotApi(state: TelegramState, token: string, log: CallLog<T
     })
   }
 
-  /** Freezes the budget that a 429 is for. */
+  /** Returns the response to a fault. A 429 also freezes the budget that it is for. */
   function answerTo(fault: AnswerFault<TelegramFault>, call: TelegramCall): Answer {
     switch (fault.type) {
       case 'rate-limited':
@@ -99,7 +102,7 @@ export function createBotApi(state: TelegramState, token: string, log: CallLog<T
     }
   }
 
-  /** As after a real 429: the chat of the call, else the bot if the call sends something. */
+  /** Freezes the chat of the call as a real 429 does, else the bot if the call sends something, else nothing. */
   function freeze({ method, chatId }: TelegramCall, seconds: number): void {
     if (method === 'sendChatAction' && chatId !== undefined) state.budget.freeze(typingScopeName(chatId), seconds)
     else if (chatId !== undefined) state.budget.freeze(scopeName(chatId), seconds)
@@ -107,7 +110,10 @@ export function createBotApi(state: TelegramState, token: string, log: CallLog<T
   }
 }
 
-/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
+/**
+ * Returns the error response. An error that isn't a refusal is a bug in the fake, and becomes a 500 so that the test
+ * fails.
+ */
 function refused(error: unknown): Answer {
   const { code, message, retryAfterS, movedTo } =
     error instanceof Refusal
@@ -119,14 +125,17 @@ function refused(error: unknown): Answer {
   return { status: code, body, description: message }
 }
 
-/** https://core.telegram.org/bots/api#getfile */
+/** Sends the file's content, or a 404 for undefined. https://core.telegram.org/bots/api#getfile */
 function sendFile(response: ServerResponse, file: StoredFile | undefined): void {
   if (!file) return sendAnswer(response, refused(new Refusal(404, describe(404))))
   response.writeHead(200, { 'content-type': 'application/octet-stream' })
   response.end(file.bytes)
 }
 
-/** The fields of a JSON body or a form, and those of the query. Throws a `Refusal`. */
+/**
+ * Resolves with the fields of a JSON body or a form, over those of the query. Rejects with a `Refusal` if the body is
+ * not JSON, or if a text can't be encoded.
+ */
 async function readPayload(request: IncomingMessage): Promise<Fields> {
   const body = await readBody(request)
   const query = new URL(request.url ?? '/', 'http://loopback').searchParams
@@ -135,7 +144,10 @@ async function readPayload(request: IncomingMessage): Promise<Fields> {
   return payload
 }
 
-/** Throws a `Refusal` if it isn't JSON. Empty for an empty text. */
+/**
+ * Returns the fields of a JSON text. Empty for an empty text, and for JSON that isn't an object. Throws a `Refusal`
+ * if it isn't JSON.
+ */
 function readJson(text: string): Fields {
   if (text === '') return {}
   const value = parseJson(text)
@@ -164,7 +176,7 @@ const usualDescriptions: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
-/** The description that Telegram usually sends with an error code. */
+/** The description that Telegram usually sends with an error code, else "Error" and the code. */
 function describe(code: number): string {
   return usualDescriptions[code] ?? `Error ${code}`
 }

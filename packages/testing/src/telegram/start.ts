@@ -42,10 +42,10 @@ export interface FakeTelegram
 
 /** Starts a fake Telegram on loopback. You can start several. */
 export async function startTelegram(options: TelegramOptions): Promise<FakeTelegram> {
-  const { token, clock = realClock, faults = [], chats, features } = options
+  const { token, clock = realClock, faults = [] } = options
   const log = createCallLog<TelegramCall, TelegramFault>(clock, faults, matchesTelegram)
   const { observe, changed } = createObservers<number>()
-  const state = createState({ token, clock, chats, features, onChange: changed })
+  const state = createState(options, clock, changed)
   const server = createFakeServer('telegram', createBotApi(state, token, log))
   await server.listen()
   return {

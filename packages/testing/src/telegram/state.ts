@@ -8,6 +8,7 @@ import type { TelegramCommand } from './file.ts'
 import { limits } from './limits.ts'
 import { createPresses, type Presses } from './press.ts'
 import { badRequest, Refusal, tooMany, upgradedToSupergroup } from './refusal.ts'
+import type { TelegramOptions } from './start.ts'
 import { createUpdates, createWebhook, type Updates, type Webhook } from './update.ts'
 import { botObject, type Me } from './wire.ts'
 
@@ -38,16 +39,12 @@ export interface TelegramState {
   changed(chat: Chat): void
 }
 
-interface TelegramSetup {
-  readonly token: string
-  readonly clock: TestClock
-  readonly chats?: readonly TelegramChat[] | undefined
-  readonly features?: TelegramFeatures | undefined
-  readonly onChange: (chatId: number) => void
-}
-
-/** Without messages at first. */
-export function createState({ token, clock, chats, features, onChange }: TelegramSetup): TelegramState {
+/** Returns the bot and its chats without messages. `onChange` gets the id of each chat that now looks different. */
+export function createState(
+  { token, chats, features }: Pick<TelegramOptions, 'token' | 'chats' | 'features'>,
+  clock: TestClock,
+  onChange: (chatId: number) => void,
+): TelegramState {
   const places = createPlaces<number, TelegramChat, Chat>(chats, createChat)
   const updates = createUpdates(clock)
   let messageId = 0
@@ -76,7 +73,10 @@ export interface Target {
   readonly threadId: number | undefined
 }
 
-/** The chat and topic of a call. Throws a `Refusal` if the bot can't write there. */
+/**
+ * Returns the chat and topic of a call. Throws a `Refusal` if there is no such chat or topic, if the group became a
+ * supergroup, or if the bot is blocked.
+ */
 export function targetOf(state: TelegramState, payload: Fields): Target {
   const id = numberIn(payload, 'chat_id')
   if (id === undefined && payload.chat_id === undefined) throw badRequest('chat_id is empty')
@@ -92,11 +92,16 @@ export function targetOf(state: TelegramState, payload: Fields): Target {
   return { chat, threadId }
 }
 
+/** The budget of a chat's sends, edits and drafts. */
 export const scopeName = (chatId: number): string => `chat ${chatId}`
+/** The budget of a chat's `sendChatAction`. */
 export const typingScopeName = (chatId: number): string => `typing ${chatId}`
 export const botScopeName = 'bot'
 
-/** Takes a send, an edit or a draft from the budgets of the chat and of the bot. Throws a 429 if one is used up. */
+/**
+ * Takes a send, an edit or a draft from the budgets of the chat and of the bot. Takes none and throws a 429 if one is
+ * used up.
+ */
 export function spendMessage({ budget }: TelegramState, chat: Chat): void {
   const allowances = chat.type === 'private' ? [limits.chat] : [limits.chat, limits.group]
   const scopes = [
@@ -112,8 +117,8 @@ export function spendTyping({ budget }: TelegramState, chat: Chat): void {
 }
 
 /**
- * The message that a call replies to. Undefined if the call isn't a reply, or if the reference is optional and its
- * message doesn't exist.
+ * Returns the id of the message that a call replies to. Undefined if the call isn't a reply, or if the reference is
+ * optional and its message doesn't exist. Throws a `Refusal` if it doesn't exist otherwise.
  */
 export function repliedIn(payload: Fields, chat: Chat): number | undefined {
   const parameters = objectIn(payload, 'reply_parameters')
@@ -124,8 +129,8 @@ export function repliedIn(payload: Fields, chat: Chat): number | undefined {
 }
 
 /**
- * Adds a message to a chat, and notifies observers. Removes the draft of its topic. The bot's message ends its typing
- * indicator there.
+ * Adds a message to the chat and topic, counts its notification, and notifies observers. Removes the draft of its
+ * topic. The bot's message ends its typing indicator there.
  */
 export function addPost(
   state: TelegramState,

@@ -26,23 +26,25 @@ export interface Updates {
   /** Sets the types that the bot gets. Undefined keeps the present ones. */
   allow(types: readonly string[] | undefined): void
   /**
-   * Confirms the updates before `offset`. Resolves with the next ones at once, or with the next update, or empty on
-   * timeout. Ends an older poll: 409.
+   * Confirms the updates before `offset`, or all but that many of the newest if it is negative, and sets the allowed
+   * types. Resolves with the next ones at once, or with the next update, or empty on timeout or when `gone` aborts. An
+   * older poll rejects with a 409.
    */
   poll(poll: Poll, gone: AbortSignal): Promise<readonly TelegramUpdate[]>
   /** Drops the oldest update, after the webhook accepted it or had its last attempt. */
   dropOldest(): void
   /** Drops all pending updates. */
   dropAll(): void
-  /** Calls `run` for each new update. */
+  /** Calls `run` for each new update, in place of an earlier `run`. */
   onPush(run: () => void): void
-  /** Ends the poll that waits, if any. */
+  /** Resolves the poll that waits, if any. */
   close(): void
 }
 
 /** Sent only to bots that ask for them by name. */
 const onlyIfAllowed: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
 
+/** The refusal of a poll that a newer one replaces. */
 const pollConflict = (): Refusal =>
   new Refusal(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running')
 
@@ -82,7 +84,7 @@ export function createUpdates(clock: TestClock): Updates {
     close: () => waiter?.finish(),
   }
 
-  /** Does nothing for a type that the bot didn't ask for. */
+  /** Wakes the poll that waits, then calls `notify`. */
   function push(type: string, what: unknown): void {
     const isWanted = allowed.length === 0 ? !onlyIfAllowed.has(type) : allowed.includes(type)
     if (!isWanted) return
@@ -92,7 +94,7 @@ export function createUpdates(clock: TestClock): Updates {
     notify()
   }
 
-  /** Also sets the allowed types, and drops the updates before the offset. A negative one keeps the newest. */
+  /** At most one poll waits, because a newer one rejects it. */
   function poll(
     { offset, limit = limits.updates, timeoutS, allowed: types }: Poll,
     gone: AbortSignal,
@@ -131,11 +133,13 @@ export interface Webhook {
   readonly lastError: { readonly at: number; readonly message: string } | undefined
   /** Replaces the webhook, and sends it the pending updates. */
   set(url: string, secret: string | undefined): void
+  /** Stops sending, and forgets the URL and the last error. Pending updates stay. */
   remove(): void
+  /** Does the same as `remove`. */
   close(): void
 }
 
-/** Sends updates to a URL, one after the other. */
+/** Sends updates to a URL, one after the other, as they come. Sends none before `set`. */
 export function createWebhook(clock: TestClock, updates: Updates): Webhook {
   let url = ''
   let secret: string | undefined
@@ -149,7 +153,7 @@ export function createWebhook(clock: TestClock, updates: Updates): Webhook {
         'content-type': 'application/json',
         ...(secret !== undefined && { 'X-Telegram-Bot-Api-Secret-Token': secret }),
       }
-      return postTo(url, { body: JSON.stringify(update), headers, signal })
+      return postTo(url, JSON.stringify(update), headers, signal)
     },
     drop: updates.dropOldest,
     onFailure: (message) => {
@@ -174,7 +178,7 @@ export function createWebhook(clock: TestClock, updates: Updates): Webhook {
     close: removeUrl,
   }
 
-  /** Stops sending. Pending updates stay. */
+  /** Stops sending, and forgets the URL and the last error. Pending updates stay. */
   function removeUrl(): void {
     queue.stop()
     lastError = undefined

@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import type { Chat, Post, StoredFile, TelegramPerson } from './chat.ts'
+import type { Chat, Post, StoredFile, TelegramButton, TelegramPerson } from './chat.ts'
 import { mediaFields } from './file.ts'
 
 const unixSeconds = (ms: number): number => Math.floor(ms / 1000)
@@ -10,7 +10,7 @@ export interface Me extends Fields {
   readonly username: string
 }
 
-/** The bot of a token, which begins with its id. https://core.telegram.org/bots/api#getme */
+/** The bot of a token, which begins with its id. The id is 1 if it doesn't. https://core.telegram.org/bots/api#getme */
 export function botObject(token: string): Me {
   return {
     id: Number.parseInt(token, 10) || 1,
@@ -38,14 +38,11 @@ export function userObject({ id, name = 'Person', isBot = false }: TelegramPerso
 const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
 
 /**
- * Fields of only some messages. In a topic, a message that isn't a reply names the topic's first message, whose id is
+ * Returns the fields that only some messages have: none for a plain message outside of topics. In a topic, a message that isn't a reply names the topic's first message, whose id is
  * the topic's: example in https://github.com/banteg/takopi/pull/152. `sender_chat` and `forward_origin`:
  * https://core.telegram.org/bots/api#message
  */
-export function originFields(
-  { threadId, replyTo, isForwarded, as }: TelegramOrigin,
-  { post, chat }: { readonly post: Post; readonly chat: Chat },
-): Fields {
+export function originFields({ threadId, replyTo, isForwarded, as }: TelegramOrigin, post: Post, chat: Chat): Fields {
   const began = { message_id: threadId, chat: chatObject(chat), date: 0, forum_topic_created: { name: 'Topic' } }
   const hidden = { type: 'hidden_user', sender_user_name: 'Someone', date: unixSeconds(post.at) }
   const from = userObject({ id: as?.id === chat.id ? standIn.admin : standIn.channel, name: 'Chat', isBot: true })
@@ -69,13 +66,13 @@ export interface TelegramOrigin {
   readonly as?: { readonly id: number; readonly title: string }
 }
 
-/** https://core.telegram.org/bots/api#chat */
+/** A chat as the Bot API returns it. One with topics is a forum. https://core.telegram.org/bots/api#chat */
 export function chatObject({ id, type, title, topics }: Chat): Fields {
   if (type === 'private') return { id, type, first_name: title }
   return { id, type, title, ...(topics.size > 0 ? { is_forum: true } : {}) }
 }
 
-/** A message as the Bot API returns it. */
+/** A message as the Bot API returns it, with the message that it replies to if that one exists. */
 export function messageObject(post: Post, chat: Chat, me: Me): Fields {
   const { content, replyTo, threadId, editedAt } = post
   const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)
@@ -98,12 +95,13 @@ export function messageObject(post: Post, chat: Chat, me: Me): Fields {
   }
 }
 
-/** None for a rich message, which has a field of its own. */
+/** The text with its entities. Empty for a rich message, which has a field of its own. */
 function textFields({ content: { text, entities, mode } }: Post): Fields {
   if (mode === 'rich') return {}
   return { text, ...(entities.length === 0 ? {} : { entities }) }
 }
 
+/** The caption with its entities. Empty if there is none. */
 function captionFields({ content: { text, entities } }: Post): Fields {
   return text === '' ? {} : { caption: text, ...(entities.length === 0 ? {} : { caption_entities: entities }) }
 }
@@ -123,14 +121,7 @@ function fileFields({ fileId, bytes }: StoredFile): Fields {
   return { file_id: fileId, file_unique_id: fileId, file_size: bytes.length }
 }
 
-function buttonObject({
-  text,
-  data,
-  url,
-}: {
-  readonly text: string
-  readonly data?: string
-  readonly url?: string
-}): Fields {
+/** A link, else a button with data. Neither for another action. */
+function buttonObject({ text, data, url }: TelegramButton): Fields {
   return url === undefined ? { text, callback_data: data } : { text, url }
 }

@@ -28,35 +28,31 @@ const joiner = '\u2060'
 const letter = /[\p{L}\p{N}]/u
 
 /**
- * A message's text as WhatsApp displays it. The rules are undocumented. These follow its apps as far as known: code
- * first, then marks around text on one line. A mark counts if no letter is next to it outside and no space inside.
+ * Returns a message's text as WhatsApp displays it, with its formats. The rules are undocumented. These follow its apps
+ * as far as known: code first, then marks around text on one line. A mark counts if no letter is next to it outside and
+ * no space inside.
  */
 export function readWhatsApp(source: string): WhatsAppFormatted {
   const entities: WhatsAppEntity[] = []
   let seen = ''
   let from = 0
   for (const { index, 0: found, 1: block } of source.matchAll(/```((?:(?!```)[\s\S])+?)```/g)) {
-    seen = displayLines(source.slice(from, index), seen, { entities, before: source.slice(0, index) })
+    seen = displayLines(source.slice(from, index), seen, entities)
     const code = withoutJoiners((block ?? '').replace(/^\n/, '').replace(/\n$/, ''))
     entities.push({ type: 'pre', offset: seen.length, length: code.length })
     seen += code
     from = index + found.length
   }
-  seen = displayLines(source.slice(from), seen, { entities, before: source.slice(0, from) })
+  seen = displayLines(source.slice(from), seen, entities)
   return { text: seen, entities }
 }
 
-interface Reading {
-  readonly entities: WhatsAppEntity[]
-  readonly before: string
-}
-
-/** Returns the displayed text with these lines added to it. Adds their entities. */
-function displayLines(chunk: string, displayedBefore: string, { entities, before }: Reading): string {
+/** Returns the displayed text with these lines added to it. Adds their entities. Only a whole line can be a quote. */
+function displayLines(chunk: string, displayedBefore: string, entities: WhatsAppEntity[]): string {
   let seen = displayedBefore
   for (const [index, line] of chunk.split('\n').entries()) {
     if (index > 0) seen += '\n'
-    const isStart = index > 0 || before === '' || displayedBefore === '' || displayedBefore.endsWith('\n')
+    const isStart = index > 0 || displayedBefore === '' || displayedBefore.endsWith('\n')
     const quoted = isStart ? /^> ?(?!\u2060)/.exec(line)?.[0] : undefined
     const rest = line.slice(quoted?.length ?? 0)
     const offset = seen.length
@@ -66,7 +62,7 @@ function displayLines(chunk: string, displayedBefore: string, { entities, before
   return seen
 }
 
-/** Returns the displayed text with this line added to it. Adds its entities. */
+/** Returns the displayed text with this line added to it. Adds its entities. Marks in code and addresses are text. */
 function displayLine(line: string, displayedBefore: string, entities: WhatsAppEntity[]): string {
   let seen = displayedBefore
   for (let at = 0; at < line.length; ) {
@@ -96,7 +92,7 @@ function displayLine(line: string, displayedBefore: string, entities: WhatsAppEn
   return seen
 }
 
-/** Where the mark that begins here ends. Undefined if it isn't a mark. */
+/** Returns the position of the mark that closes the one here. Undefined if this isn't a mark, or none closes it. */
 function closingMark(line: string, at: number): number | undefined {
   const sign = line.charAt(at)
   const next = line.charAt(at + 1)
@@ -104,13 +100,13 @@ function closingMark(line: string, at: number): number | undefined {
     return undefined
   for (let end = line.indexOf(sign, at + 2); end >= 0; end = line.indexOf(sign, end + 1)) {
     const isNone = line.charAt(end + 1) === joiner || /\s/.test(line.charAt(end - 1))
-    if (!isNone && !isInCode(line, { at, end }) && !beginsWithLetter(line.slice(end + 1))) return end
+    if (!isNone && !isInCode(line, at, end) && !beginsWithLetter(line.slice(end + 1))) return end
   }
   return undefined
 }
 
 /** Whether the mark at `end` is inside code, and so doesn't close the one at `at`. */
-function isInCode(line: string, { at, end }: { readonly at: number; readonly end: number }): boolean {
+function isInCode(line: string, at: number, end: number): boolean {
   return [...line.slice(at).matchAll(/`(?!\u2060)[^`]+`/g)].some(
     ({ index, 0: found }) => at + index < end && end < at + index + found.length,
   )

@@ -28,7 +28,10 @@ export interface CloudContent {
   readonly fileName?: string
 }
 
-/** The content of a message. Throws a `CloudRefusal` if the Cloud API doesn't accept it, as all functions below do. */
+/**
+ * Returns the content of a message. `listBody` is the longest text above a list. Throws a `CloudRefusal` if the Cloud API
+ * doesn't accept it, as all functions below do.
+ */
 export function readContent(fields: Fields, listBody: number): CloudContent {
   switch (fields.type) {
     case 'text':
@@ -50,7 +53,7 @@ export function readContent(fields: Fields, listBody: number): CloudContent {
   }
 }
 
-/** Reply buttons or a list. */
+/** Returns reply buttons or a list, with the text above. Throws a `CloudRefusal` for another type or a missing text. */
 function readInteractive(interactive: Fields, listBody: number): CloudContent {
   const action = fieldsOf(interactive.action)
   const body = fieldsOf(interactive.body).text
@@ -65,7 +68,7 @@ function readInteractive(interactive: Fields, listBody: number): CloudContent {
   return { kind: 'list', source, buttons: readRows(rows) }
 }
 
-/** 1 to 3 buttons, with different titles and ids. */
+/** Returns 1 to 3 buttons, with different titles and ids. Throws a `CloudRefusal` for anything else. */
 function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
   const { most, title, id } = cloudLimits.buttons
   const buttons = listOf(value).map((one) => {
@@ -85,7 +88,7 @@ function readReplyButtons(value: unknown): readonly WhatsAppButton[] {
   return buttons
 }
 
-/** 1 to 10 rows, with different ids. */
+/** Returns 1 to 10 rows, with different ids. Throws a `CloudRefusal` for anything else. */
 function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
   const { most, title, description, id } = cloudLimits.rows
   const rows = values.map((one) => {
@@ -103,7 +106,10 @@ function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
   return rows
 }
 
-/** Needs an uploaded file. Its caption may be absent. */
+/**
+ * Returns a document by its media id. Its caption may be absent, and its name is then "Untitled" unless given. Throws
+ * a `CloudRefusal` without an id.
+ */
 function readDocument(document: Fields): CloudContent {
   const source = document.caption === undefined ? '' : requireText(document.caption, 'caption', cloudLimits.caption)
   if (typeof document.id !== 'string') throw invalidParameter('a document needs an id')
@@ -111,14 +117,20 @@ function readDocument(document: Fields): CloudContent {
   return { kind: 'document', source, buttons: [], mediaId: document.id, fileName }
 }
 
-/** https://developers.facebook.com/docs/whatsapp/cloud-api/messages/image-messages: an uploaded id, or an address. */
+/**
+ * Returns a picture by its media id, or one without by its address. Throws a `CloudRefusal` unless it has exactly one.
+ * https://developers.facebook.com/docs/whatsapp/cloud-api/messages/image-messages
+ */
 function readImage({ id, link, caption }: Fields): CloudContent {
   if ((typeof id === 'string') === (typeof link === 'string')) throw invalidParameter('an image needs an id or a link')
   const source = caption === undefined ? '' : requireText(caption, 'caption', cloudLimits.caption)
   return { kind: 'image', source, buttons: [], ...(typeof id === 'string' && { mediaId: id }) }
 }
 
-/** https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates: a name and a language. */
+/**
+ * Returns a template: its name and its parameters, a line each, and its quick replies. Throws a `CloudRefusal` without a
+ * name or a language. https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates
+ */
 function readTemplate({ name, language, components }: Fields): CloudContent {
   if (typeof fieldsOf(language).code !== 'string') throw invalidParameter('template.language.code is required')
   const all = listOf(components).map(fieldsOf)
@@ -135,7 +147,7 @@ function readTemplate({ name, language, components }: Fields): CloudContent {
   return { kind: 'template', source: [requireText(name, 'template.name', 512), ...texts].join('\n'), buttons }
 }
 
-/** Throws a `CloudRefusal` if it isn't a text, is blank or too long. `what` names it. */
+/** Returns the text. Throws a `CloudRefusal` that names it as `what` if it isn't a text, is blank or too long. */
 function requireText(value: unknown, what: string, most: number): string {
   if (typeof value !== 'string' || value.trim() === '') throw invalidParameter(`${what} is required`)
   if (value.length > most) throw invalidParameter(`${what} length invalid, max length: ${most}`)

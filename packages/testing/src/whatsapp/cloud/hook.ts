@@ -30,17 +30,20 @@ export interface Hook {
   readonly calls: readonly WhatsAppWebhookCall[]
   /** `sha256=…` over these bytes. */
   sign(body: string | Uint8Array): string
-  /** Sets the webhook as in the app's settings: requests the challenge first. Rejects if it isn't returned. */
+  /**
+   * Sets the webhook as in the app's settings, and sends it what waits. Requests the challenge first. Rejects, and keeps
+   * the former URL, if it isn't returned.
+   */
   setUrl(url: string, verifyToken: string): Promise<void>
   /** Queues an event of the number, with this value. */
   notify(value: Fields): void
   /** Queues the status of a message. */
   reportStatus(status: CloudStatus): void
-  /** Sends no more. */
+  /** Breaks the request that is being sent, and sends no more. */
   close(): void
 }
 
-/** Without a URL, events wait. */
+/** Has no URL at first. Without one, events wait. */
 export function createHook(clock: TestClock, appSecret: string, phoneNumberId: string): Hook {
   const calls: WhatsAppWebhookCall[] = []
   const pending: string[] = []
@@ -58,7 +61,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
   }
 
-  /** Throws a `TestingError` if the challenge isn't returned, and keeps the former URL. */
+  /** Rejects with a `TestingError` if the challenge isn't returned, and with fetch's error if the connection fails. */
   async function setUrl(to: string, verifyToken: string): Promise<void> {
     const challenge = String(1_158_201_444)
     const query = new URLSearchParams({
@@ -73,7 +76,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     queue.sendNext()
   }
 
-  /** Queues an event in Meta's envelope. */
+  /** Queues an event in Meta's envelope, and sends it if none waits. */
   function notify(value: Fields): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
@@ -81,7 +84,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     queue.sendNext()
   }
 
-  /** With a code, the status has the error. */
+  /** Queues the status, with the error if it has a code. */
   function reportStatus({ id, person, status, code, data }: CloudStatus): void {
     const title = code === undefined ? '' : (titles[code] ?? 'Error')
     const errors =
@@ -97,12 +100,12 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     queue.stop()
   }
 
-  /** Sends a body once, and logs the request. Resolves with the status. */
+  /** Sends a body once, and logs the request. Resolves with the status. Rejects if the connection fails. */
   async function post(body: string, signal: AbortSignal): Promise<number> {
     const call = { body, signature: sign(body) }
     const index = calls.push(call) - 1
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': call.signature }
-    const status = await postTo(url, { body, headers, signal })
+    const status = await postTo(url, body, headers, signal)
     calls[index] = { ...call, status }
     return status
   }

@@ -30,6 +30,7 @@ export interface WhatsAppPeople {
   fail(person: string, messageId: string, code: number): void
 }
 
+/** Each person that a test names exists. */
 export function createPeople(state: CloudState): WhatsAppPeople {
   const { clock, hook } = state
   return {
@@ -51,7 +52,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     },
   }
 
-  /** Sends the choice as a message. The buttons stay. */
+  /** Sends the choice as a message that replies to this one. The buttons stay. */
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
     const { content } = shownPostIn(person, messageId)
     const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
@@ -67,7 +68,10 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     return addMessage(person, { kind: 'text', source: title, buttons: [] }, sent, { ...options, replyTo: messageId })
   }
 
-  /** Adds a person's message, and sends it to the webhook as `sent`. Returns its `wamid`. */
+  /**
+   * Adds a person's message, which opens the window of 24 h, and sends it to the webhook as `sent`. Returns its
+   * `wamid`.
+   */
   function addMessage(
     person: string,
     content: CloudContent,
@@ -95,7 +99,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
 
   /** Throws a `TestingError` if the chat has no such message. */
   function shownPostIn(person: string, messageId: string): CloudPost {
-    return shownPost('whatsapp', { id: messageId, place: `The chat of ${person}`, posts: state.chat(person).posts })
+    return shownPost('whatsapp', `The chat of ${person}`, state.chat(person).posts, messageId)
   }
 }
 
@@ -114,7 +118,10 @@ function storeDocument(
   return { type: 'document', document }
 }
 
-/** https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text */
+/**
+ * Returns how a message came about: forwarded, else a reply. Undefined if neither.
+ * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text
+ */
 function contextFields(replyTo: string | undefined, forwarded: WhatsAppSay['forwarded']): Fields | undefined {
   if (forwarded !== undefined) return forwarded === 'often' ? { frequently_forwarded: true } : { forwarded: true }
   return replyTo === undefined ? undefined : { from: '15550001111', id: replyTo }

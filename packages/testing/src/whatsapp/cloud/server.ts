@@ -6,6 +6,7 @@ import { isFile, parseJson, readBody, readForm, textIn } from '../../platform/pa
 import { type Handler, type HttpAnswer, sendAnswer } from '../../platform/server.ts'
 import type { CloudCallKind, CloudFault } from './fault.ts'
 import { CloudRefusal } from './refusal.ts'
+import type { FakeWhatsApp } from './start.ts'
 import { type CloudState, refusalFor } from './state.ts'
 
 /** A call as the server saw it. */
@@ -26,21 +27,20 @@ export interface WhatsAppCall {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-interface CloudApi {
-  readonly state: CloudState
-  readonly token: string
-  readonly phoneNumberId: string
-  readonly log: CallLog<WhatsAppCall, CloudFault>
-  /** Whether responses have a `Date` header. */
-  readonly hasDates: boolean
-}
-
 interface Answer extends HttpAnswer {
   readonly code?: number
 }
 
-/** Speaks the Cloud API. */
-export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: CloudApi): Handler {
+/**
+ * Returns a handler that speaks the Cloud API for this number, and serves people's files. Answers another token and an
+ * unknown path with a refusal, without logging the call. Its responses have a `Date` header if `hasDates`.
+ */
+export function createCloudApi(
+  state: CloudState,
+  { token, phoneNumberId }: Pick<FakeWhatsApp, 'token' | 'phoneNumberId'>,
+  log: CallLog<WhatsAppCall, CloudFault>,
+  hasDates: boolean,
+): Handler {
   const readNumber: CallToDo = {
     fields: {},
     run: () => ({ id: phoneNumberId, display_phone_number: '+1 555-000-1111' }),
@@ -72,7 +72,7 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
   }
 
   /**
-   * Answers with the address of a person's file, or with its content at that address.
+   * Answers with the address of a person's file, or with its content at that address. Refuses an unknown one.
    * https://developers.facebook.com/documentation/business-messaging/whatsapp/business-phone-numbers/media
    */
   function answerMediaRead(request: IncomingMessage, response: ServerResponse): void {
@@ -95,20 +95,20 @@ export function createCloudApi({ state, token, phoneNumberId, log, hasDates }: C
     return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
   }
 
-  /** A message, a reaction or a read receipt in JSON. Empty fields for anything else. */
+  /** Returns the call for a message, a reaction or a read receipt in JSON. Without fields if the body isn't JSON. */
   function messageCall(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
     return { fields, run: (lost) => state.sendMessage(fields, lost) }
   }
 
-  /** An upload in a form. */
+  /** Returns the call for an upload in a form. Without a file if the body is no form. */
   function mediaCall(request: IncomingMessage, body: Buffer): CallToDo {
     const { file, ...fields } = readForm(body, request) ?? {}
     return { fields, run: () => state.uploadMedia(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }
   }
 }
 
-/** Without the version and the query. */
+/** The path of a request without the version and the query. */
 function pathOf({ url = '' }: IncomingMessage): string {
   return /^\/(?:v\d+\.\d+\/)?([^?]*)/.exec(url)?.[1] ?? ''
 }
@@ -120,7 +120,7 @@ interface CallToDo {
   readonly run: (lost?: number) => unknown
 }
 
-/** Undefined for a message that is accepted like any other, and not delivered. */
+/** Returns the response to a fault. Undefined for a message that is accepted like any other, and not delivered. */
 function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
   switch (fault.type) {
     case 'rate-limited':
@@ -141,13 +141,17 @@ function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
 const expired = new CloudRefusal(190, 'Error validating access token', { status: 401 })
 const unknown = new CloudRefusal(100, 'Unsupported post request. Object with that id does not exist')
 
+/** The kind of a message's call. "typing" for a read receipt, and "other" for a picture or a template. */
 function kindOf(fields: Fields): CloudCallKind {
   if (fields.status !== undefined) return 'typing'
   const kinds: readonly CloudCallKind[] = ['text', 'interactive', 'document', 'reaction']
   return kinds.find((kind) => kind === fields.type) ?? 'other'
 }
 
-/** Any error that isn't a refusal is a bug in the fake, and must fail the test. */
+/**
+ * Returns the error response. An error that isn't a refusal is a bug in the fake, and becomes a 500 so that the test
+ * fails.
+ */
 function refused(error: unknown): Answer {
   const { status, code, message, details } =
     error instanceof CloudRefusal ? error : new CloudRefusal(1, `The fake failed: ${String(error)}`, { status: 500 })

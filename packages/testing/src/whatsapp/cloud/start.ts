@@ -6,7 +6,6 @@ import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import type { CloudKind, WhatsAppButton } from './content.ts'
 import { type CloudFault, matchesCloud } from './fault.ts'
 import { createHook, type WhatsAppWebhookCall } from './hook.ts'
-import { cloudLimits } from './limits.ts'
 import { createPeople, type WhatsAppPeople } from './person.ts'
 import { createCloudApi, type WhatsAppCall } from './server.ts'
 import { type CloudPost, createState } from './state.ts'
@@ -23,7 +22,7 @@ export interface WhatsAppOptions {
   readonly clock?: TestClock
   /** The faults to apply. Default: none. */
   readonly faults?: readonly CloudFault[]
-  /** UTF-16 units above a list. Default 4,096. Older servers have 1,024. */
+  /** UTF-16 units above a list. Default 1,024, which every server takes. Newer ones take 4,096. */
   readonly listBody?: number
   /**
    * Whether a message more than 24 h after the person's last one is accepted and reported as failed to the webhook, or
@@ -54,7 +53,7 @@ export interface WhatsAppMessage {
   readonly document: { readonly name: string; readonly bytes: Uint8Array } | undefined
   /** The `wamid` of the message that it replies to. */
   readonly replyTo: string | undefined
-  /** The emoji below it, if any. */
+  /** The business's emoji below it, if any. */
   readonly reaction: string | undefined
 }
 
@@ -86,12 +85,12 @@ export interface FakeWhatsApp
 /** Starts a fake Cloud API on loopback. You can start several. */
 export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhatsApp> {
   const { token, appSecret = 'a-fake-app-secret', phoneNumberId = '106540352242922', clock = realClock } = options
-  const { faults = [], listBody = cloudLimits.listBody, closedWindow = 'report', dates = true } = options
+  const { faults = [], dates = true } = options
   const log = createCallLog<WhatsAppCall, CloudFault>(clock, faults, matchesCloud)
   const hook = createHook(clock, appSecret, phoneNumberId)
   const { observe, changed } = createObservers<string>()
-  const state = createState({ clock, hook, listBody, closedWindow, onChange: changed })
-  const server = createFakeServer('whatsapp', createCloudApi({ state, token, phoneNumberId, log, hasDates: dates }))
+  const state = createState(options, clock, hook, changed)
+  const server = createFakeServer('whatsapp', createCloudApi(state, { token, phoneNumberId }, log, dates))
   await server.listen()
   return {
     ...createPeople(state),

@@ -6,6 +6,7 @@ import { type CloudContent, readContent } from './content.ts'
 import type { Hook } from './hook.ts'
 import { cloudLimits, documentTypes, imageTypes } from './limits.ts'
 import { CloudRefusal, invalidParameter, titles } from './refusal.ts'
+import type { WhatsAppOptions } from './start.ts'
 
 export interface CloudPost {
   readonly id: string
@@ -29,14 +30,6 @@ interface CloudChat {
   notifications: number
 }
 
-interface CloudSetup {
-  readonly clock: TestClock
-  readonly hook: Hook
-  readonly listBody: number
-  readonly closedWindow: 'report' | 'refuse'
-  readonly onChange: (person: string) => void
-}
-
 /** A file that a person sent. */
 interface CloudInboxFile extends NamedFile {
   readonly mime: string
@@ -50,6 +43,7 @@ export interface CloudState {
   readonly inbox: Map<string, CloudInboxFile>
   /** The chat with a person, which begins empty. */
   chat(person: string): CloudChat
+  /** A new `wamid`. */
   nextId(): string
   /**
    * Posts a message, reacts to one, or marks one as read, by the call's fields. Returns the body of the response.
@@ -62,8 +56,13 @@ export interface CloudState {
   changed(person: string): void
 }
 
-export function createState(options: CloudSetup): CloudState {
-  const { clock, hook, listBody, closedWindow, onChange: changed } = options
+/** Returns the number without messages. `changed` gets each person who now sees something else. */
+export function createState(
+  { listBody = cloudLimits.listBody, closedWindow = 'report' }: Pick<WhatsAppOptions, 'listBody' | 'closedWindow'>,
+  clock: TestClock,
+  hook: Hook,
+  changed: (person: string) => void,
+): CloudState {
   const chats = new Map<string, CloudChat>()
   const files = new Map<string, NamedFile>()
   const budget = createBudget(clock)
@@ -71,7 +70,7 @@ export function createState(options: CloudSetup): CloudState {
   let ids = 0
   return { clock, hook, inbox: new Map(), chat, nextId, sendMessage, uploadMedia, changed }
 
-  /** A new one is open for 24 h from the start of the fake. */
+  /** Returns the chat with a person. A new one is open for 24 h from the start of the fake. */
   function chat(person: string): CloudChat {
     const existing = chats.get(person)
     if (existing) return existing
@@ -86,13 +85,16 @@ export function createState(options: CloudSetup): CloudState {
     return fresh
   }
 
-  /** Opaque, and as long as real ids. */
+  /** Returns a new id, opaque and as long as real ones. */
   function nextId(): string {
     ids += 1
     return `wamid.${Buffer.from(`fake message number ${String(ids).padStart(8, '0')}`).toString('base64')}`
   }
 
-  /** Throws a `CloudRefusal` if no number or user id is addressed, except to mark a message as read. */
+  /**
+   * Marks a message as read if the call has a status, else reacts or posts. Throws a `CloudRefusal` for another product,
+   * and if neither a number nor a user id is addressed.
+   */
   function sendMessage(fields: Fields, lost?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return markRead(fields)
@@ -104,13 +106,16 @@ export function createState(options: CloudSetup): CloudState {
     return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, lost)
   }
 
-  /** Adds a message, and reports its delivery to the webhook. One that isn't delivered is only reported. */
+  /**
+   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `lost` or 24 h without
+   * a person's message, is only reported. A template may begin a conversation. Throws a `CloudRefusal` for wrong content,
+   * for an unknown file, for a used-up budget, and after 24 h if the option says so.
+   */
   function post(person: string, fields: Fields, lost: number | undefined): unknown {
     const content = readContent(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalidParameter(`media ${content.mediaId} does not exist`)
     const place = chat(person)
-    // A template may begin a conversation.
     const data = callbackDataIn(fields)
     const isClosed = content.kind !== 'template' && clock.now() - place.lastMessageAt > cloudLimits.windowMs
     if (isClosed && closedWindow === 'refuse') throw refusalFor(131047)
@@ -131,7 +136,10 @@ export function createState(options: CloudSetup): CloudState {
     return acceptedBody(person, id)
   }
 
-  /** An empty emoji removes the reaction. */
+  /**
+   * Sets the business's emoji below a message. An empty one removes it. Throws a `CloudRefusal` if there is no such
+   * message, and for a used-up budget.
+   */
   function react(person: string, { message_id: at, emoji }: Fields): unknown {
     const post = chat(person).posts.get(String(at))
     if (!post) throw invalidParameter('the message to react to does not exist')
@@ -141,13 +149,16 @@ export function createState(options: CloudSetup): CloudState {
     return acceptedBody(person, nextId())
   }
 
-  /** Throws a `CloudRefusal` if the budget of the number or of the pair is used up. */
+  /** Takes a message from both budgets. Throws a `CloudRefusal` if the number's or the pair's is used up. */
   function spend(person: string): void {
     budget.spend([{ name: 'number', allowances: [cloudLimits.number] }], () => refusalFor(130429))
     budget.spend([{ name: `pair ${person}`, allowances: [cloudLimits.pair] }], () => refusalFor(131056))
   }
 
-  /** Finds the message in any chat, because the call doesn't name a person. Shows "typing…" if the call asks for it. */
+  /**
+   * Marks a person's message as read, and shows "typing…" for 25 s if the call asks for it. Finds it in any chat, because
+   * the call doesn't name a person. Throws a `CloudRefusal` if there is none.
+   */
   function markRead({ message_id: id, typing_indicator: typing }: Fields): unknown {
     const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
     if (!found) throw invalidParameter('the message to mark as read does not exist')
@@ -158,7 +169,7 @@ export function createState(options: CloudSetup): CloudState {
     return { success: true }
   }
 
-  /** Throws a `CloudRefusal` for an unknown type, and for an empty or too large file. */
+  /** Throws a `CloudRefusal` for an unknown type, and for an absent, empty or too large file. */
   function uploadMedia(type: string, file: NamedFile | undefined): unknown {
     if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })
@@ -184,8 +195,9 @@ export function createState(options: CloudSetup): CloudState {
 }
 
 /**
- * Undefined if absent. 512 characters at most, in messages of any kind: "biz_opaque_callback_data character maximum
- * from 256 to 512". https://developers.facebook.com/docs/whatsapp/business-platform/changelog
+ * Returns a call's `biz_opaque_callback_data`. Undefined if absent. Throws a `CloudRefusal` for anything but a text of at
+ * most 512 characters, in messages of any kind: "biz_opaque_callback_data character maximum from 256 to 512".
+ * https://developers.facebook.com/docs/whatsapp/business-platform/changelog
  */
 function callbackDataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {
   if (data === undefined) return undefined
@@ -194,7 +206,7 @@ function callbackDataIn({ biz_opaque_callback_data: data }: Fields): string | un
   return data
 }
 
-/** The refusal that Meta sends with this code. */
+/** The refusal that Meta sends with this code. Its title is "Error" if the code is unknown. */
 export function refusalFor(code: number): CloudRefusal {
   const isRate = code === 131056 || code === 130429 || code === 4
   return new CloudRefusal(code, `(#${code}) ${titles[code] ?? 'Error'}`, { status: isRate ? 429 : 400 })

@@ -27,11 +27,17 @@ interface SocketChat {
 export interface SocketAccount {
   /** The chat with this person or group, which begins empty. */
   chat(jid: string): SocketChat
-  /** The message that `sendMessage` makes of its arguments. */
+  /** Returns the message that `sendMessage` makes of its arguments, without sending it. Its time is the computer's. */
   makeMessage(jid: string, content: Fields, options: Fields): Fields
-  /** Applies such a message. Throws the server's refusals. */
+  /**
+   * Deletes, reacts, edits or posts, by the content's fields. Posts nothing if a message with its id exists. Throws a
+   * `SocketBoom` for the server's refusals, and a `TypeError` for a malformed text or quoted message.
+   */
   applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void
-  /** Adds a message, and notifies observers. The account's own message ends its typing indicator there. */
+  /**
+   * Adds a message, and notifies observers. The account's own notifies, and ends its typing indicator there. Replaces a
+   * message with the same id.
+   */
   addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost
   /** Notifies observers that a person in this chat now sees something else. */
   changed(jid: string): void
@@ -53,6 +59,10 @@ export const socketLimits = {
   typingMs: 10_000,
 } as const
 
+/**
+ * Returns an account without chats. `aheadMs` is how far the computer's clock is ahead of the server's. `changed` gets
+ * the jid of each chat that now looks different.
+ */
 export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: string) => void): SocketAccount {
   const chats = new Map<string, SocketChat>()
   const mentioned: string[] = []
@@ -68,7 +78,6 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     return fresh
   }
 
-  /** Counts as a notification if it is the account's own. */
   function addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
     const place = chat(jid)
     const added = { ...post, at: clock.now(), editedTimes: 0 }
@@ -81,7 +90,7 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     return added
   }
 
-  /** Doesn't send it. Its time is the computer's. */
+  /** Uses the id in the options, else a new one. */
   function makeMessage(jid: string, content: Fields, options: Fields): Fields {
     const id = typeof options.messageId === 'string' ? options.messageId : nextMessageId()
     return {
@@ -93,18 +102,19 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     }
   }
 
-  /** Deletes, reacts, edits or posts, by the content's fields. Does nothing if a message with its id exists. */
   function applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void {
     const id = String(fieldsOf(made.key).id)
     if (content.delete !== undefined) removeMessage(jid, fieldsOf(content.delete))
     else if (content.react !== undefined) react(jid, fieldsOf(content.react))
     else if (content.edit !== undefined) editMessage(jid, content)
-    // An existing message with that id is kept.
-    else if (!chat(jid).posts.has(id)) postMessage(jid, { id, content, options })
+    else if (!chat(jid).posts.has(id)) postMessage(jid, id, content, options)
   }
 
-  /** Adds a message of the account, and notes its mentions. */
-  function postMessage(jid: string, { id, content, options }: { id: string; content: Fields; options: Fields }): void {
+  /**
+   * Adds a message of the account, and its mentions. Throws a `TypeError` for a quoted message without content, and a
+   * `SocketBoom` for a text that is too long. The mentions are added even then.
+   */
+  function postMessage(jid: string, id: string, content: Fields, options: Fields): void {
     const names = [content.mentions, fieldsOf(content.contextInfo).mentionedJid].flatMap((list) =>
       Array.isArray(list) ? list : [],
     )
@@ -126,7 +136,8 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
   }
 
   /**
-   * Ignores messages of others, unknown ones, and those that are too old. Throws a `SocketBoom` if edits come too fast.
+   * Replaces the text of one of the account's messages. Ignores messages of others and unknown ones. Adds the id of one
+   * older than 15 min to `lateEdits` instead. Throws a `SocketBoom` less than 3 s after the last edit in the chat.
    */
   function editMessage(jid: string, content: Fields): void {
     const place = chat(jid)
@@ -135,7 +146,7 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     place.editedAt = now
     const id = String(fieldsOf(content.edit).id)
     const post = place.posts.get(id)
-    // Ignored: an app that doesn't know the message, or gets the edit too late, skips it.
+    // An app that doesn't know the message, or gets the edit too late, skips it.
     if (post?.from !== 'me') return
     if (now - post.at > socketLimits.editMs) {
       lateEdits.push(id)
@@ -145,14 +156,14 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     changed(jid)
   }
 
-  /** Ignores messages of others. */
+  /** Removes one of the account's messages. Keeps messages of others. Notifies observers in any case. */
   function removeMessage(jid: string, key: Fields): void {
     const { posts } = chat(jid)
     if (posts.get(String(key.id))?.from === 'me') posts.delete(String(key.id))
     changed(jid)
   }
 
-  /** An empty text removes the reaction. */
+  /** Sets the account's emoji below a message. An empty text removes it. Ignores unknown messages. */
   function react(jid: string, { key, text }: Fields): void {
     const { posts } = chat(jid)
     const id = String(fieldsOf(key).id)
@@ -167,7 +178,7 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
   }
 }
 
-/** The text or caption. Throws a `SocketBoom` if it is too long. */
+/** Returns the text, else the caption, else "". Throws a `SocketBoom` if it is too long, and a `TypeError` if it isn't text. */
 function validText(content: Fields): string {
   const text = content.text ?? content.caption ?? ''
   if (typeof text !== 'string') throw new TypeError('text is not a string')

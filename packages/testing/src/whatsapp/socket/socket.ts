@@ -85,15 +85,18 @@ export interface SocketHandle {
   readonly isOpen: boolean
   /** How many listeners are registered. */
   readonly listening: number
+  /** Calls the event's listeners. */
   emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void
-  /** Breaks the connection. */
+  /** Breaks the connection and emits that. Does nothing if it is closed. */
   close(): void
 }
 
-interface SocketSetup {
+/** The account that a socket is linked to, and what its server knows. */
+interface SocketLink {
   readonly account: SocketAccount
   readonly user: FakeSocket['user']
   readonly plan: FaultPlan<SocketFault, Pick<BaileysCall, 'kind'>>
+  /** Of the socket, from 1. */
   readonly number: number
   readonly now: () => number
   /** The number of a LID, in the login's format. */
@@ -104,8 +107,9 @@ interface SocketSetup {
   readonly calls: BaileysCall[]
 }
 
-export function createSocket(options: SocketSetup): SocketHandle {
-  const { account, user, plan, number, now, numberOf, adminsOf, calls } = options
+/** Returns an open socket, which hasn't emitted that it opened. */
+export function createSocket(link: SocketLink): SocketHandle {
+  const { account, user, plan, number, now, numberOf, adminsOf, calls } = link
   const listeners: Listeners = {
     'messages.upsert': new Set(),
     'messages.update': new Set(),
@@ -144,19 +148,21 @@ export function createSocket(options: SocketSetup): SocketHandle {
     close,
   }
 
-  /** Calls the event's listeners. */
   function emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void {
     for (const listener of [...listeners[event]]) listener(payload)
   }
 
-  /** Emits the close, once. Every later call throws. */
+  /** Every later call rejects. */
   function close(): void {
     if (!isOpen) return
     isOpen = false
     emit('connection.update', { connection: 'close', lastDisconnect: { error: closedError(), date: new Date(now()) } })
   }
 
-  /** Resolves before the acknowledgement, as Baileys does, which is emitted later. Emits the message as history. */
+  /**
+   * Resolves with the message, as Baileys does, before the acknowledgement, which is emitted later unless the socket
+   * closes. Also emits the message as history. Rejects as `runCall` does, and if the content is refused.
+   */
   async function sendMessage(jid: string, content: object, options: object = {}): Promise<unknown> {
     const fields = fieldsOf(content)
     const made = account.makeMessage(jid, fields, fieldsOf(options))
@@ -167,7 +173,6 @@ export function createSocket(options: SocketSetup): SocketHandle {
     queueMicrotask(() => emit('messages.upsert', { messages: [made], type: 'append' }))
     const id = String(fieldsOf(made.key).id)
     const attrs = { class: 'message', id, from: jid, t: unixSeconds(now()) }
-    // The call resolves before the acknowledgement, once the message is written to the connection.
     if (acknowledged !== 'nothing') void severalTurns().then(() => isOpen && acknowledge(attrs, acknowledged.error))
     return made
   }
@@ -181,7 +186,7 @@ export function createSocket(options: SocketSetup): SocketHandle {
     emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [error] } }])
   }
 
-  /** "composing" shows for 10 s. Any other type ends it. */
+  /** "composing" shows "typing…" for 10 s. Any other type ends it. */
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
     await runCall('typing', jid, () => {
       account.chat(jid).typingUntil = type === 'composing' ? now() + socketLimits.typingMs : 0
@@ -189,7 +194,7 @@ export function createSocket(options: SocketSetup): SocketHandle {
     })
   }
 
-  /** Ignores unknown messages. */
+  /** Marks messages as read, one call each. Ignores unknown messages. */
   async function readMessages(keys: readonly object[]): Promise<void> {
     for (const key of keys.map(fieldsOf)) {
       const jid = String(key.remoteJid)
@@ -203,8 +208,8 @@ export function createSocket(options: SocketSetup): SocketHandle {
   }
 
   /**
-   * Logs a call, and does it unless a fault prevents that. Resolves with the acknowledgement to emit later. Throws a
-   * `SocketBoom`.
+   * Logs a call, and does it unless a fault prevents that. Resolves with the acknowledgement to emit later. Rejects with
+   * a `SocketBoom` on a closed socket and for some faults. Never resolves for a stall.
    */
   async function runCall(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
     const fault = plan.next({ kind })
@@ -249,7 +254,7 @@ export function createSocket(options: SocketSetup): SocketHandle {
 /** The acknowledgement, with the error of a refusal. "nothing" if none is sent. */
 type Acknowledged = { readonly error?: string } | 'nothing'
 
-/** "text" for content without an edit, deletion, reaction or document. */
+/** The kind of a message's call. "text" for content without an edit, deletion, reaction or document. */
 function kindOf(content: Fields): SocketCallKind {
   const kinds = ['edit', 'delete', 'react', 'document'] as const
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
@@ -260,7 +265,7 @@ async function severalTurns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve()
 }
 
-/** The time of an acknowledgement, as a text. */
+/** The seconds of a time, as the text that an acknowledgement has. */
 function unixSeconds(ms: number): string {
   return String(Math.floor(ms / 1000))
 }

@@ -53,7 +53,7 @@ export interface FakeBaileys
   extends FakePlatform<string, BaileysCall, SocketFault, BaileysMessage, BaileysCall['kind']> {
   /** Connects another socket, like an open one from `makeWASocket()`. Messages since the last one arrive as history. */
   connect(): FakeSocket
-  /** Breaks the connection: every call of this socket fails from now on. */
+  /** Breaks the connection: every call of this socket fails from now on. Does nothing without an open socket. */
   drop(): void
   /** Whether the newest socket is open. */
   readonly isConnected: boolean
@@ -79,7 +79,7 @@ export interface FakeBaileys
 
 const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid' }
 
-/** Makes an account without chats or sockets. */
+/** Returns an account without chats or sockets. */
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const { clock = realClock, faults = [], aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []
@@ -122,7 +122,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     },
   }
 
-  /** Closes the former socket. Emits the messages that it missed. */
+  /** Closes the former socket. The new one emits that it opened, and the messages that were missed, once you listen. */
   function connect(): FakeSocket {
     current?.close()
     sockets += 1
@@ -146,7 +146,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     return handle.socket
   }
 
-  /** Without an open socket, the message waits for the next one. */
+  /** Adds the message, and the open socket emits it. Without one, it waits for the next. */
   function say(jid: string, text: string, options: BaileysSay = {}): string {
     const {
       from = '111111111111111@lid',
@@ -235,7 +235,10 @@ function messageShown({
   }
 }
 
-/** `decodeMessageNode` of Baileys: the person's other id is the participant's in a group, else the chat's. */
+/**
+ * Returns a key's fields with the person's other id, the participant's in a group, else the chat's, as
+ * `decodeMessageNode` of Baileys does. Empty without one.
+ */
 function otherIdOf(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
   if (alt === undefined) return {}
   const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'
@@ -269,7 +272,10 @@ export interface BaileysSay {
   readonly wrappers?: readonly string[]
 }
 
-/** As `prepareWAMessageMedia` of Baileys makes it. Nothing is encrypted here: the path holds the content. */
+/**
+ * Returns a document as `prepareWAMessageMedia` of Baileys makes it. Nothing is encrypted here: the path holds the
+ * content.
+ */
 function documentOf(
   { name, bytes, mime = 'text/plain' }: NonNullable<BaileysSay['file']>,
   caption: string,

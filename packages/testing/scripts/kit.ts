@@ -10,41 +10,52 @@ import { createFirstWire } from './wires/first.ts'
 import { createSecondWire } from './wires/second.ts'
 import type { Calls, Wire } from './wires/wire.ts'
 
-/** What a driver plays a scenario with. Everything but reads is noted down. */
+/** The calls and waits that a driver plays a scenario with. Every call but a read is recorded. */
 export interface Kit {
   readonly opencode: OpencodeServer
   readonly model: ScriptedModel
   readonly tape: Tape
   readonly scenario: Scenario
   readonly wire: Wire
+  /** Creates a session, counts it as one of the roots, and resolves with its id. */
   create(): Promise<string>
-  /** Counts a session that came about otherwise, say by a fork, as one of the roots. */
+  /** Counts a session that was made otherwise, for example by a fork, as one of the roots. */
   adopt(sessionID: string): void
-  /** Neither waits for a session nor puts it into the truth, since the server has forgotten it. */
+  /** Removes a session that the server deleted from the roots. `settled` doesn't wait for it. */
   forget(sessionID: string): void
-  /** Sends a prompt that names a script, by default the scenario's own. */
+  /** Sends a prompt that names a script, by default the scenario's own. Resolves when the server has accepted it. */
   prompt(
     sessionID: string,
     options?: { script?: string; words?: string; parts?: readonly unknown[]; more?: object },
   ): Promise<void>
   /** Runs a slash command. */
   command(sessionID: string, name: string, words: string): Promise<void>
+  /**
+   * Calls the server and records the call, whatever its status. Resolves with the JSON response, or undefined if it has no
+   * body. Rejects if the body isn't JSON.
+   */
   send(method: string, path: string, body?: unknown): Promise<unknown>
+  /** Resolves with the JSON response to a GET, which isn't recorded. Rejects for a status other than 2xx. */
   read(path: string): Promise<unknown>
-  /** The first event that fits, from frame number `since` on. */
+  /**
+   * Resolves with the first event that fits, from frame number `since` on, which may have come before. Rejects with `what`
+   * after a minute.
+   */
   event(what: string, fits: (frame: Frame) => boolean, since?: number): Promise<Frame>
-  /** Waits until a session, by default any, is reported as idle, from frame number `since` on. Gives its id. */
+  /** Waits until a session, by default any, is reported as idle, from frame number `since` on. Resolves with its id. */
   idle(sessionID?: string, since?: number): Promise<string>
   /** Sends a prompt and waits until its session has become idle again. */
   turn(sessionID: string, options?: Parameters<Kit['prompt']>[1]): Promise<void>
-  /** Connects the event streams anew, after the server was started again. */
+  /** Connects the event streams again, after the server was restarted. */
   reconnect(): Promise<void>
   /** Resolves when every session is idle over REST and the stream has been quiet. */
   settled(): Promise<void>
+  /** Resolves with the state of every root and its sub-agents over REST, and the calls so far. */
   truth(): Promise<RecordedState>
 }
 
-export interface KitOptions {
+/** A server with its model and streams, and the scenario to play on it. */
+interface Recorded {
   readonly opencode: OpencodeServer
   readonly model: ScriptedModel
   readonly tape: Tape
@@ -53,15 +64,17 @@ export interface KitOptions {
   readonly scenario: Scenario
 }
 
-/** Whom a driver speaks to, by the server's version. */
+/** Returns the calls and events of a server's generation. */
 export const createWire = (version: string, calls: Calls): Wire =>
   isOpenCode2(version) ? createSecondWire(calls) : createFirstWire(calls)
 
-export const createKit = ({ opencode, model, tape, others, scenario }: KitOptions): Kit => {
+/** Returns the kit of one scenario on one server, with no calls and no roots at first. */
+export const createKit = ({ opencode, model, tape, others, scenario }: Recorded): Kit => {
   const posted: RecordedPost[] = []
   const roots: string[] = []
   const forgotten = new Set<string>()
   const { version, directory } = opencode
+  /** The address of a path. Version 1 needs the project's directory in each. */
   const url = (path: string): string => {
     const query = `directory=${encodeURIComponent(directory)}`
     return isOpenCode2(version)
@@ -141,11 +154,12 @@ export const createKit = ({ opencode, model, tape, others, scenario }: KitOption
     },
     truth: async () => {
       const sessions: Record<string, RecordedSession> = {}
+      /** Reads a session and its sub-agents, unless it was read. */
       const visit = async (id: string): Promise<void> => {
         if (sessions[id] !== undefined) return
-        const told = await wire.truth(id)
-        sessions[id] = told
-        for (const child of told.children) await visit(child)
+        const session = await wire.truth(id)
+        sessions[id] = session
+        for (const child of session.children) await visit(child)
       }
       for (const id of roots) await visit(id)
       return {

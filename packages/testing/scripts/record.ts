@@ -16,11 +16,11 @@ import { startWatch } from './watch.ts'
 
 const newest = recordedVersions.at(-1)
 
-/** The global stream says server.connected an unknown time before it listens: see WIRE-NOTES.md. */
+/** The global stream sends server.connected an unknown time before it listens: see WIRE-NOTES.md. */
 const listeningMs = 500
 const attempts = 5
 
-/** The types of a tape's events, without those that a stream has of its own. */
+/** The types of a tape's events, separated by commas, without those that only one of the streams has. */
 const eventsOf = (tape: Tape): string =>
   tape.frames
     .map(({ type }) => type)
@@ -28,8 +28,8 @@ const eventsOf = (tape: Tape): string =>
     .join()
 
 /**
- * Plays one scenario against a server of its own and stores what the wire said. Gives the number of frames, or
- * undefined if the global stream missed its beginning; nothing is stored then.
+ * Plays one scenario on a server of its own, and stores its stream, its state and the replies of a watch. Resolves with
+ * the number of frames, or with undefined, without storing anything, if the global stream missed events.
  */
 const record = async (version: string, scenario: Scenario): Promise<number | undefined> => {
   const model = await startModel({
@@ -106,9 +106,10 @@ const queue = versions.flatMap((version) =>
 if (queue.length === 0)
   throw new TestingError(
     'scenario',
-    `${versions} play no scenario that is named ${values.scenario}: choose from ${versions.flatMap(scenariosOf).map(({ name }) => name)}.`,
+    `${versions} play no scenario named ${values.scenario}: choose from ${versions.flatMap(scenariosOf).map(({ name }) => name)}.`,
   )
 const failed: string[] = []
+/** Records from the queue until it is empty, and prints each result. Adds what can't be recorded to `failed`. */
 const work = async (): Promise<void> => {
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const name = `${next.version}/${next.scenario.name}`

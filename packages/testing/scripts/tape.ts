@@ -1,23 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TestingError } from '../src/error.ts'
 
-/** One event as it was on the wire; what it says is not checked here. */
+/** One event as it was on the wire. Its fields are not checked here. */
 export interface Frame {
   readonly type: string
   /** Version 2 calls them `data`. */
   readonly properties: Readonly<Record<string, unknown>>
 }
 
+/** A recording of one event stream. */
 export interface Tape {
   /** Everything received so far, over all connections. */
   text(): string
   readonly frames: readonly Frame[]
-  /** The first frame, seen already or still to come, that fits. */
+  /**
+   * Resolves with the first frame that fits, which may have come before. Rejects with `what` and the last frames after
+   * `timeoutMs`, by default a minute.
+   */
   seen(what: string, fits: (frame: Frame, index: number) => boolean, timeoutMs?: number): Promise<Frame>
-  /** Resolves when nothing but heartbeats came for so long. */
+  /** Resolves when nothing but heartbeats has come for this long. */
   quiet(ms: number): Promise<void>
-  /** Connects anew and resolves at `server.connected`; what came before stays on the tape. */
+  /** Connects again, and resolves at `server.connected`. The frames before stay. Rejects if the server refuses. */
   reconnect(): Promise<void>
+  /** Disconnects. The frames stay. */
   stop(): Promise<void>
 }
 
@@ -26,6 +31,7 @@ interface Wired extends Partial<Frame> {
   readonly data?: Frame['properties']
 }
 
+/** Returns the event of a line, of either generation or of the global stream. Undefined for a line without data. */
 const frameOf = (line: string): Frame | undefined => {
   if (!line.startsWith('data:')) return undefined
   const { payload, ...direct } = JSON.parse(line.slice(5)) as { payload?: Wired } & Wired
@@ -33,7 +39,7 @@ const frameOf = (line: string): Frame | undefined => {
   return { type, properties: properties ?? data ?? {} }
 }
 
-/** Opens an event stream with plain fetch and keeps every byte. */
+/** Opens an event stream with plain fetch, and keeps every byte. Resolves at its `server.connected`. */
 export const startTape = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Tape> => {
   const frames: Frame[] = []
   const watchers = new Set<() => void>()
@@ -41,32 +47,35 @@ export const startTape = async (url: string, headers: Readonly<Record<string, st
   let lastAt = Date.now()
   let disconnect = async (): Promise<void> => {}
 
-  const take = (line: string): void => {
+  /** Adds the frame of a line, and wakes those who wait for one. Ignores a line without data. */
+  const addLine = (line: string): void => {
     const frame = frameOf(line)
     if (frame === undefined) return
     frames.push(frame)
     if (frame.type !== 'server.heartbeat') lastAt = Date.now()
     for (const watcher of watchers) watcher()
   }
+  /** Adds a connection's bytes and frames. Resolves when it has ended or is broken. */
   const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
     const decoder = new TextDecoder()
     let rest = ''
     try {
       for await (const chunk of body) {
-        const said = decoder.decode(chunk, { stream: true })
-        text += said
-        const lines = (rest + said).split('\n')
+        const received = decoder.decode(chunk, { stream: true })
+        text += received
+        const lines = (rest + received).split('\n')
         rest = lines.pop() ?? ''
-        for (const line of lines) take(line)
+        for (const line of lines) addLine(line)
       }
     } catch {
-      // The server was killed or we hung up; what was read is kept.
+      // The server was killed, or we disconnected. The frames so far stay.
     }
-    // Half a frame is what a crash leaves; the next connection must not be glued to it.
+    // A crash leaves half a frame. The next connection must not continue it.
     if (rest !== '') text += '\n\n'
   }
   const seen: Tape['seen'] = (what, fits, timeoutMs = 60_000) =>
     new Promise((resolve, reject) => {
+      /** Resolves if a frame fits. */
       const look = (): void => {
         const frame = frames.find(fits)
         if (frame === undefined) return

@@ -1,12 +1,16 @@
 import { connect, type Reply } from '@reply/core'
 import { comparableReply } from '../src/comparable-reply.ts'
 
+/** A client that follows all replies of a server. */
 export interface Watch {
-  /** The replies, once all of them have settled; those that don't within `patienceMs` as they are. */
+  /**
+   * Closes the client, and resolves with the comparable replies in order of opening, once all have settled. Those that
+   * don't within `patienceMs` are as they are then.
+   */
   stop(patienceMs: number): Promise<readonly unknown[]>
 }
 
-/** Follows a server as a user of the core would, beside the tape. */
+/** Follows a server as a user of the core would, beside the tape. Resolves when it is connected. */
 export const startWatch = async (server: { url: string; directory: string; password?: string }): Promise<Watch> => {
   const replies: Reply[] = []
   const opencode = connect(server)
@@ -25,6 +29,7 @@ export const startWatch = async (server: { url: string; directory: string; passw
   await opencode.ready
   return { stop }
 
+  /** Looks every 100 ms. */
   async function stop(patienceMs: number): Promise<readonly unknown[]> {
     const until = Date.now() + patienceMs
     while (Date.now() < until && replies.some(({ phase }) => phase !== 'settled')) {

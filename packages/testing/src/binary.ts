@@ -22,8 +22,8 @@ export interface BinaryOptions {
 }
 
 /**
- * The npm package of a version for this computer. OpenCode's own names: `windows` instead of `win32`. Baseline builds
- * run on CPUs without AVX2, musl builds on Alpine.
+ * Returns the name of a version's npm package for this computer. OpenCode's own names: `windows` instead of `win32`.
+ * Baseline builds run on CPUs without AVX2, musl builds on Alpine. Doesn't check whether there is such a package.
  */
 const packageName = (version = defaultVersion): string => {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
@@ -35,7 +35,7 @@ const packageName = (version = defaultVersion): string => {
   return names.join('-')
 }
 
-/** True if it can't be found out. */
+/** Whether the CPU has AVX2. True if it can't be found out. */
 const hasAvx2 = (): boolean => {
   try {
     return readFileSync('/proc/cpuinfo', 'utf8').includes(' avx2')
@@ -44,6 +44,7 @@ const hasAvx2 = (): boolean => {
   }
 }
 
+/** Whether this is Alpine Linux. */
 const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
 /** The name of the program in its package. */
@@ -52,12 +53,12 @@ const executableOf = (version: string): string => {
   return process.platform === 'win32' ? `${name}.exe` : name
 }
 
-/** Where versions other than the installed one are cached. */
+/** Returns the folder where versions other than the installed one are cached, which may not exist yet. */
 export const cacheFolder = (): string =>
   process.env.REPLY_OPENCODE_CACHE ??
   join(process.env.XDG_CACHE_HOME ?? process.env.LOCALAPPDATA ?? join(homedir(), '.cache'), 'reply', 'opencode')
 
-/** The binary from `npm install`, if it has this version. */
+/** Resolves with the path of the binary from `npm install`. Undefined if there is none, or if it has another version. */
 const installedBinary = async (version: string): Promise<string | undefined> => {
   try {
     const manifest = createRequire(import.meta.url).resolve(`${packageName(version)}/package.json`)
@@ -69,7 +70,10 @@ const installedBinary = async (version: string): Promise<string | undefined> => 
   }
 }
 
-/** Runs npm and returns its standard output. */
+/**
+ * Runs npm in a folder, by default this process's, and resolves with its standard output. Rejects with the end of its
+ * standard error if it fails, and if it can't be started.
+ */
 const runNpm = (args: readonly string[], folder?: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const npm = spawn('npm', args, {
@@ -91,13 +95,13 @@ const runNpm = (args: readonly string[], folder?: string): Promise<string> =>
     )
   })
 
-/** Installs a package into a folder, without running its scripts. */
+/** Installs a package into a folder, without running its scripts. Rejects as `runNpm` does. */
 export const npmInstall = async (folder: string, what: string): Promise<void> => {
   const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force']
   await runNpm(['install', '--prefix', folder, ...flags, what], folder)
 }
 
-/** Returns the newest version of a package on npm. Rejects with type `install`. */
+/** Resolves with the newest version of a package on npm. Rejects with type `install` if npm names none. */
 export const npmNewest = async (name: string): Promise<string> => {
   try {
     const version: unknown = JSON.parse(await runNpm(['view', name, 'version', '--json']))
@@ -108,13 +112,16 @@ export const npmNewest = async (name: string): Promise<string> => {
   throw new TestingError('install', `npm names no version of ${name}: check the name and the npm registry.`)
 }
 
-/** Returns the newest version of OpenCode 1, or of OpenCode 2, on npm. Rejects with type `install`. */
+/**
+ * Resolves with the newest version of OpenCode 1, or of OpenCode 2, on npm. Rejects with type `install` if npm names none.
+ */
 export const newestOpencode = async (generation: 1 | 2): Promise<string> =>
   await npmNewest(packageName(generation === 2 ? openCode2Version : defaultVersion))
 
 /**
- * Returns the path of an OpenCode binary: the one in `node_modules` if its version matches, else the cached one, else
- * it is downloaded into the cache with npm. Safe to call concurrently. Rejects with type `install`.
+ * Resolves with the path of an OpenCode binary: the one in `node_modules` if its version matches, else the cached one,
+ * else it is downloaded into the cache with npm. Safe to call concurrently. Rejects with type `install` if it can't be
+ * downloaded, or if the package has no binary.
  */
 export const opencodeBinary = async (options: BinaryOptions = {}): Promise<string> => {
   const version = options.version ?? defaultVersion

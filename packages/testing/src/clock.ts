@@ -8,6 +8,7 @@ export interface TestClock {
   after(delayMs: number, run: () => void): () => void
 }
 
+/** The computer's clock, for fakes without one. Its timers keep the process alive. */
 export const realClock: TestClock = {
   now: () => Date.now(),
   after: (delayMs, run) => {

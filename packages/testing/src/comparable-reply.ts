@@ -18,9 +18,10 @@ const passing = new Set([
 ])
 
 /**
- * A reply as JSON, without the fields that differ between two ways of following the same run: times, the wire's own
- * objects, the context window (read over REST), an ask's directory (only on `/global/event`), and an ask's call (which
- * repeats its tool part). Two replies from the same events have equal results.
+ * Returns a copy of a reply, or of any value in it, without undefined fields and those that differ between two ways of
+ * following the same run: times, the wire's own objects, the context window (read over REST), an ask's directory (only on
+ * `/global/event`), an ask's call (which repeats its tool part), and the reason for giving up. Two replies from the same
+ * events have equal results.
  */
 export const comparableReply = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(comparableReply)

@@ -27,10 +27,10 @@ interface Command {
 
 type Rule = 'allow' | 'ask' | 'deny'
 
-/** The first three numbers of a version. */
+/** Returns the first three numbers of a version, between "." or "-". NaN for a part that isn't a number. */
 const numbersOf = (version: string): readonly number[] => version.split(/[.-]/).slice(0, 3).map(Number)
 
-/** Whether a server's version is at least another, compared numerically. */
+/** Whether a server's version is at least another, by their first three numbers. A missing number counts as 0. */
 export const atLeast = (version: string, wanted: string): boolean => {
   const have = numbersOf(version)
   const want = numbersOf(wanted)
@@ -38,7 +38,10 @@ export const atLeast = (version: string, wanted: string): boolean => {
   return at === -1 || (have[at] ?? 0) > (want[at] ?? 0)
 }
 
-/** The settings of an OpenCode 2 server, which reads them from its home. */
+/**
+ * Returns the `opencode.json` of an OpenCode 2 server, which reads it from its home, with the model at `modelUrl`. The
+ * settings in `extra` win.
+ */
 export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): string => {
   const model = {
     name: 'M1',
@@ -66,7 +69,7 @@ export const secondConfigFor = (modelUrl: string, config: OpencodeConfig = {}): 
   return `${JSON.stringify(file, undefined, 2)}\n`
 }
 
-/** Version 2 keeps an agent's permissions as it keeps all others: see `secondPermissions`. */
+/** Returns agents with their permissions in the form of version 2. Undefined if there are none. */
 const secondAgents = (agents: OpencodeConfig['agent']): object | undefined =>
   agents &&
   Object.fromEntries(
@@ -76,7 +79,7 @@ const secondAgents = (agents: OpencodeConfig['agent']): object | undefined =>
     }),
   )
 
-/** Version 2 has a list of rules, one for each tool and pattern. */
+/** Returns permissions as version 2 has them: a list of rules, one for each tool and pattern, with its names of tools. */
 const secondPermissions = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
   Object.entries(permission).flatMap(([tool, rules]) => {
     const action = renamedTools[tool] ?? tool
@@ -84,7 +87,7 @@ const secondPermissions = (permission: OpencodeConfig['permission'] = {}): reado
     return Object.entries(each).map(([resource, effect]) => ({ action, resource, effect }))
   })
 
-/** The `opencode.json` that points a server at the model at `modelUrl`. */
+/** Returns the `opencode.json` of an OpenCode 1 server with the model at `modelUrl`. The settings in `extra` win. */
 export const configFor = (version: string, modelUrl: string, config: OpencodeConfig = {}): string => {
   const limit = { context: config.contextLimit ?? 200_000, output: config.outputLimit ?? 8000 }
   const model = { name: 'M1', limit, reasoning: true, tool_call: true, attachment: true }

@@ -11,7 +11,10 @@ export const isOpenCode2 = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)
 /** The tools that OpenCode 2 names otherwise. */
 export const renamedTools: Readonly<Record<string, string>> = { bash: 'shell', task: 'subagent' }
 
-/** Scripts use the tool names of OpenCode 1. Translates their calls for the given generation. */
+/**
+ * Returns an answer with its tool calls in the names of a generation. Scripts use those of OpenCode 1, so it is the same
+ * object for 1.
+ */
 export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswer =>
   generation === 1
     ? pieces
@@ -24,6 +27,7 @@ export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswe
 /** The inputs that OpenCode 2 names otherwise. */
 const renamedInputs: Readonly<Record<string, string>> = { subagent_type: 'agent', filePath: 'path' }
 
+/** Returns a tool's input with OpenCode 2's names of its fields. Anything but an object stays as it is. */
 const renameInputs = (input: unknown): unknown =>
   typeof input === 'object' && input !== null
     ? Object.fromEntries(Object.entries(input).map(([name, value]) => [renamedInputs[name] ?? name, value]))

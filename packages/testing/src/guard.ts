@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 
 /** Cleans up after a process that was killed. */
 export interface Guard {
-  /** Makes the guard end this server when our process ends. Pass undefined once the server has ended. */
+  /** Makes the guard kill this server and its group when our process ends. Pass undefined once the server has ended. */
   watch(pid: number | undefined): void
-  /** There is nothing left to clean up. */
+  /** Ends the guard, because there is nothing left to clean up. */
   dismiss(): void
 }
 
@@ -30,7 +30,10 @@ process.stdin.on('end', () => {
 })
 `
 
-/** Starts the guard of a throw-away folder and of the server in it. */
+/**
+ * Starts the guard of a throw-away folder and of the server in it: a process that kills the server and removes the folder
+ * when ours ends. It doesn't keep our process alive. Nothing is guarded if it can't be started.
+ */
 export const startGuard = (root: string): Guard => {
   // Detached: a Control-C in the terminal goes to the whole group and must not end the guard before it has cleaned up.
   const child = spawn(process.execPath, ['-e', program, root], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })

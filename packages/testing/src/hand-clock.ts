@@ -10,7 +10,10 @@ export interface HandClock {
   step(byMs: number): void
   /** Calls `run` when `advance` reaches that time. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
-  /** Lets time pass: runs due timers in order, and awaits `rest` between two so that the program can settle. */
+  /**
+   * Lets time pass: runs due timers in order, also those that they set. Awaits `rest` before the first and after each, so
+   * that the program can settle. Rejects with the error of a timer that throws, and leaves the time there.
+   */
   advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
   /** How many timers are set. */
   readonly pending: number
@@ -21,7 +24,7 @@ interface Timer {
   readonly run: () => void
 }
 
-/** Starts at a fixed time, so that runs are repeatable. */
+/** Creates a clock that starts at a fixed time, by default 2026-01-01, so that runs are repeatable. */
 export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
   let time = startMs
   let offsetMs = 0
@@ -45,7 +48,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     return () => timers.delete(timer)
   }
 
-  /** Runs the timers that are due, in order. Timers that they set run too if they are due by then. */
+  /** The time of a timer is the present one while it runs. */
   async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
     const end = time + durationMs
     await rest?.()
@@ -58,9 +61,7 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     time = end
   }
 
-  /**
-   * The timer that is due first, and not after `end`. If several are due at the same time, the one that was set first.
-   */
+  /** Returns the timer that is due first, and was set first if several are. Undefined if none is due by `end`. */
   function earliestUntil(end: number): Timer | undefined {
     let found: Timer | undefined
     for (const timer of timers) if (timer.at <= end && (!found || timer.at < found.at)) found = timer

@@ -9,11 +9,13 @@ const modelsFile = 'models.json'
  * - Without an installed plugin SDK of its own version, it installs one into the config folder (50 MB, with npm). 1.14
  *   and later compare with the lock file, earlier ones with `package.json`.
  * - At the first prompt, it downloads the catalogue of all models, and the scripted model does not need that.
+ * Undefined writes no settings, or no password.
  */
 export const prepareHome = async (
   home: string,
   version: string,
-  { settings, password }: { readonly settings?: string; readonly password?: string } = {},
+  settings?: string,
+  password?: string,
 ): Promise<void> => {
   const dependencies = { '@opencode-ai/plugin': version }
   const config = '.config/opencode'
@@ -29,7 +31,10 @@ export const prepareHome = async (
   if (settings !== undefined) await writeFile(join(home, config, 'opencode.json'), settings)
 }
 
-/** The environment of a server whose home was prepared. Older servers download their default plugins. */
+/**
+ * Returns the variables that a server needs for a home that was prepared. They also keep older servers from downloading
+ * their default plugins.
+ */
 export const homeEnvironment = (home: string): Readonly<Record<string, string>> => ({
   HOME: home,
   USERPROFILE: home,

@@ -55,7 +55,10 @@ export interface OpencodeServer {
   write(files: Readonly<Record<string, string>>): Promise<void>
   /** Kills the server, like a crash. Home and project stay. */
   kill(): Promise<void>
-  /** Stops the server if it runs, and starts it again with the same home, project and port. */
+  /**
+   * Stops the server if it runs, and starts it again with the same home, project and port. Rejects with type `launch` if
+   * it doesn't start, and after `stop`.
+   */
   restart(): Promise<void>
   /** Stops the server and removes everything it created. Safe to call twice. */
   stop(): Promise<void>
@@ -63,7 +66,8 @@ export interface OpencodeServer {
 
 /**
  * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
- * answers. You can start several. `stop()` removes everything, and so does the end of your process.
+ * answers. You can start several. `stop()` removes everything, and so does the end of your process. Rejects, and removes
+ * everything, with type `install` without a binary, and with `launch` if the server doesn't start or refuses its config.
  */
 export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeServer> => {
   const version = options.version ?? defaultVersion
@@ -78,10 +82,12 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
     ...(!second && { 'opencode.json': configFor(version, modelUrl, options.config) }),
   })
   const { password, service = false } = options
-  await prepareHome(project.home, version, {
-    ...(second && { settings: secondConfigFor(modelUrl, options.config) }),
-    ...(service && { password: password ?? openCode2Password }),
-  })
+  await prepareHome(
+    project.home,
+    version,
+    second ? secondConfigFor(modelUrl, options.config) : undefined,
+    service ? (password ?? openCode2Password) : undefined,
+  )
   const env = {
     ...options.env,
     ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),
@@ -136,7 +142,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
   }
 }
 
-/** The credentials that the launcher itself must send to a server with that environment. */
+/** Returns the header that the launcher itself must send to a server with that environment. Empty without a password. */
 const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
   const password = env.OPENCODE_PASSWORD ?? env.OPENCODE_SERVER_PASSWORD
@@ -149,7 +155,10 @@ export const openCode2Password = 'reply-test'
 
 const maxTries = 1200
 
-/** Waits until a new location of OpenCode 2 has a model. For its first moments it has none, and refuses prompts. */
+/**
+ * Waits until a new location of OpenCode 2 has a model. For its first moments it has none, and refuses prompts. Rejects
+ * with type `launch` after 1,200 tries, at least a minute.
+ */
 const waitForModel = async (
   url: string,
   directory: string,
@@ -167,8 +176,8 @@ const waitForModel = async (
 }
 
 /**
- * Throws with type `launch` if the server rejected the project's config. That only shows on the routes of a directory:
- * health and the event stream look fine.
+ * Rejects with type `launch`, and the server's reason, if it refused the project's config. That only shows on the routes
+ * of a directory: health and the event stream look fine.
  */
 const requireValidConfig = async (
   url: string,

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net'
 import { TestingError } from './error.ts'
 
-/** A free port on loopback. */
+/** Resolves with a port of loopback that was free a moment ago. Another program may take it. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
@@ -15,7 +15,7 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Whether something listens on a port of loopback. */
+/** Resolves with whether something listens on a port of loopback. False if connecting fails for another reason. */
 const isTaken = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -27,7 +27,10 @@ const isTaken = (port: number): Promise<boolean> =>
     socket.once('error', () => end(false))
   })
 
-/** Starts something on a free port. If another program takes that port first, tries another one, up to five in all. */
+/**
+ * Starts something on a free port, and resolves with both. If another program takes that port first, tries another one,
+ * up to five in all. Rejects with the error of `start` if the port isn't taken, or at the fifth.
+ */
 export const onFreePort = async <T>(
   start: (port: number) => Promise<T>,
   nextPort: () => Promise<number> = freePort,

@@ -15,7 +15,7 @@ export interface Project {
   readonly directory: string
   /** Writes files into the project, for example `{ 'src/a.ts': '…' }`, without committing them. */
   write(files: Readonly<Record<string, string>>): Promise<void>
-  /** Removes `root` with everything in it. */
+  /** Removes `root` with everything in it. Does nothing if it is gone. */
   remove(): Promise<void>
 }
 
@@ -33,11 +33,17 @@ const fixed = {
   GIT_COMMITTER_DATE: '2026-01-01T00:00:00Z',
 }
 
-/** Makes a throw-away home and a throw-away git project below the system's temporary folder. */
+/**
+ * Makes a throw-away home and a throw-away git project below the system's temporary folder. The project's one commit has
+ * a README and these files. Rejects if git fails.
+ */
 export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> =>
   await createProjectIn(createRoot(), files)
 
-/** Makes the throw-away folder alone. Synchronous, so that its guard starts before anything can end the process. */
+/**
+ * Makes the throw-away folder alone, and returns its real path. Synchronous, so that its guard starts before anything can
+ * end the process.
+ */
 export const createRoot = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'reply-')))
 
 /** The same as `createProject` in a folder of `createRoot`. */
@@ -52,7 +58,7 @@ export const createProjectIn = async (root: string, files: Readonly<Record<strin
   }
   await mkdir(home, { recursive: true })
   await mkdir(directory, { recursive: true })
-  /** Runs git in the project, with a fixed author and date. */
+  /** Runs git in the project, with a fixed author and date. Rejects if it fails. */
   const git = (...args: string[]) => run('git', args, { cwd: directory, env: { ...process.env, ...fixed } })
   await git('init', '-q', '-b', 'main')
   await write({ 'README.md': '# A project to try things in\n', ...files })

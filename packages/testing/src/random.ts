@@ -1,6 +1,6 @@
 /**
- * Pseudo-random numbers from 0 to below 1, the same for the same seed. Mulberry32: 32 bits of state are enough for a
- * plan.
+ * Returns a function that makes pseudo-random numbers from 0 to below 1, the same for the same seed. Only the 32 lowest
+ * bits of the seed count. Mulberry32: 32 bits of state are enough for a plan.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0

@@ -77,15 +77,16 @@ const ending = {
   truth: '.truth.json.gz',
   watch: '.watch.json.gz',
 } as const
+/** Returns the path of one of a recording's files, which may not exist. */
 const filePath = ({ version, scenario }: RecordingName, kind: keyof typeof ending): string =>
   `${folder}${version}/${scenario}${ending[kind]}`
 
-/** Versions in the order of their numbers. */
+/** Compares two versions by their numbers, for `sort`. */
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
 /**
- * Every recording of a generation of OpenCode, by default the first, by version and then scenario. `hasGlobal`: whether
- * `/global/event` was recorded too.
+ * Returns every recording of a generation of OpenCode, by default the first, by version and then scenario. Empty if there
+ * is no folder of recordings. `hasGlobal`: whether `/global/event` was recorded too.
  */
 export const listRecordings = ({
   generation = 1,
@@ -130,8 +131,8 @@ export const readRecording = (wanted: RecordingName & { readonly global?: boolea
 }
 
 /**
- * Stores a recording, replacing the one with its name. Node writes no time into gzip, so equal content gives equal
- * files.
+ * Stores a recording, replacing the one with its name. Without `global`, a stored stream of `/global/event` stays. Node
+ * writes no time into gzip, so equal content gives equal files.
  */
 export const writeRecording = async (
   truth: RecordedState,

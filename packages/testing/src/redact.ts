@@ -12,7 +12,7 @@ export interface Machine {
   readonly modelPort: number
 }
 
-/** Longer paths first: the project and the home lie below the root. */
+/** Returns what to replace by what, in order. Longer paths first: the project and the home lie below the root. */
 const replacements = (machine: Machine): readonly (readonly [string, string])[] => [
   ...pathForms(machine.directory, '/project'),
   ...pathForms(machine.home, '/home/user'),
@@ -22,7 +22,10 @@ const replacements = (machine: Machine): readonly (readonly [string, string])[] 
   [`localhost:${machine.modelPort}`, 'localhost:4095'],
 ]
 
-/** A path as written, in JSON, in a query, and without its leading slash, as git and permissions may write it. */
+/**
+ * Returns a path with its replacement in each form: as written, in JSON, in a query, and without its leading slash, as
+ * git and permissions may write it. Equal forms once.
+ */
 const pathForms = (path: string, stand: string): readonly (readonly [string, string])[] => {
   const forms: readonly (readonly [string, string])[] = [
     [path, stand],
@@ -33,6 +36,6 @@ const pathForms = (path: string, stand: string): readonly (readonly [string, str
   return forms.filter(([form], index) => forms.findIndex(([other]) => other === form) === index)
 }
 
-/** Replaces the recording machine's paths and ports with fixed ones. Deterministic. */
+/** Returns the text with fixed paths and ports in place of the recording machine's. */
 export const redact = (text: string, machine: Machine): string =>
   replacements(machine).reduce((done, [from, to]) => done.replaceAll(from, to), text)

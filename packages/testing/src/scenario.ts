@@ -31,7 +31,7 @@ interface ScenarioScript extends Omit<Scenario, 'name' | 'shows' | 'scripts'> {
   readonly more?: Readonly<Record<string, readonly ScriptStep[]>>
 }
 
-/** Defines a scenario. `[scenario:name/further]` selects one of its further scripts. */
+/** Returns a scenario whose first script has its name. `[scenario:name/further]` selects one of its further scripts. */
 export const scenario = (name: string, shows: string, options: ScenarioScript): Scenario => {
   const { steps, title, summary, more = {}, ...rest } = options
   const own: Script = {
@@ -43,6 +43,6 @@ export const scenario = (name: string, shows: string, options: ScenarioScript): 
   return { name, shows, scripts: { [name]: own, ...Object.fromEntries(further) }, ...rest }
 }
 
-/** A prompt that plays this scenario's first script. */
+/** Returns a prompt that plays this scenario's first script: the request with the scenario's token behind it. */
 export const promptFor = (name: string, request = 'Please do what the script says.'): string =>
   `${request} ${scenarioToken(name)}`

@@ -50,7 +50,7 @@ export interface Script {
 /** Scripts by the name that a prompt gives. */
 export type Scripts = Readonly<Record<string, Script>>
 
-/** Visible text, in pieces of `chunk` code points. */
+/** Visible text, in pieces of `chunk` code points. Default: the model's own. */
 export const sayText = (text: string, chunk?: number): AnswerPiece =>
   chunk === undefined ? { type: 'text', text } : { type: 'text', text, chunk }
 /** Thinking before an answer. */
@@ -59,7 +59,7 @@ export const think = (text: string): AnswerPiece => ({ type: 'reasoning', text }
 export const callTool = (name: string, input: unknown): AnswerPiece => ({ type: 'tool', tool: name, input })
 /** Waits until the test releases it. See `ScriptedModel.release`. */
 export const holdAnswer = (name: string): AnswerPiece => ({ type: 'hold', name })
-/** Breaks the connection in mid-answer. */
+/** Breaks the connection after what the answer has so far. */
 export const cutConnection: AnswerPiece = { type: 'cut' }
 /** Answers with an HTTP error. */
 export const httpError = (status: number, message: string, headers?: Headers): AnswerPiece =>
@@ -69,8 +69,8 @@ export const reportUsage = (input: number, output: number): AnswerPiece => ({ ty
 
 const token = /\[scenario:([\w./-]+)\]/g
 
-/** Put this into a prompt to choose the script. */
+/** Returns `[scenario:name]`. Put it into a prompt to choose the script. */
 export const scenarioToken = (name: string): string => `[scenario:${name}]`
 
-/** The last scenario that a text names. */
+/** Returns the last scenario that a text names by its token. Undefined if it names none. */
 export const scenarioIn = (text: string): string | undefined => [...text.matchAll(token)].at(-1)?.[1]

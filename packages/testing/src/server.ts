@@ -22,9 +22,11 @@ interface ServerCommand {
 
 interface RunningServer {
   readonly url: string
+  /** Its stdout and stderr, the last 64 KB. */
   output(): string
-  /** Asks the server to stop, and kills it if it doesn't within two seconds. */
+  /** Asks the server to stop, and kills it with its children after two seconds. Does nothing if it has ended. */
   end(): Promise<void>
+  /** Kills the server with its children. Resolves when it has ended. */
   kill(): Promise<void>
 }
 
@@ -33,7 +35,7 @@ interface RunningServer {
  */
 const inherited = ['PATH', 'LANG', 'LC_ALL', 'TERM', 'SHELL', 'SystemRoot', 'ComSpec', 'PATHEXT', 'WINDIR']
 
-/** Only the variables that a program needs to run, and those of the prepared home. */
+/** Returns the variables that a program needs to run, those of the prepared home, and `more`, which win. */
 const serverEnvironment = ({ home }: Project, more: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(
     inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
@@ -44,11 +46,12 @@ const serverEnvironment = ({ home }: Project, more: Readonly<Record<string, stri
   ...more,
 })
 
+/** Whether a process has neither exited nor been killed. Also true for one that couldn't be started. */
 const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
 /**
  * Signals a server and its own children, such as a shell with a sleeping command. They are in its process group and
- * must end with it.
+ * must end with it. Signals only the server on Windows. Does nothing if the group has ended or never started.
  */
 const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
   if (child.pid === undefined) return
@@ -61,7 +64,7 @@ const signalGroup = (child: ChildProcess, name: NodeJS.Signals): void => {
   }
 }
 
-/** False if it doesn't answer within two seconds. */
+/** Resolves with whether a server says that it is healthy. False if it doesn't answer with that within two seconds. */
 const isHealthy = async (route: string, headers: Readonly<Record<string, string>>): Promise<boolean> => {
   try {
     const response = await fetch(route, { headers, signal: AbortSignal.timeout(2000) })
@@ -73,7 +76,10 @@ const isHealthy = async (route: string, headers: Readonly<Record<string, string>
   }
 }
 
-/** Starts `opencode serve` and resolves when it is healthy. Rejects with type `launch` and the server's last output. */
+/**
+ * Starts `opencode serve` under its guard, and resolves when it is healthy. Rejects with type `launch` and the server's
+ * last output if it ends before, or isn't healthy after `readyMs`, which kills it.
+ */
 export const startServer = async (options: ServerCommand): Promise<RunningServer> => {
   const { binary, project, port, env, headers, readyMs, guard } = options
   const url = `http://127.0.0.1:${port}`
@@ -102,12 +108,10 @@ export const startServer = async (options: ServerCommand): Promise<RunningServer
     failure = error
   })
 
-  /** Also its children. Resolves when it has ended. */
   const kill = async (): Promise<void> => {
     signalGroup(child, 'SIGKILL')
     if (isRunning(child) && child.pid !== undefined) await closed
   }
-  /** Asks it to stop, and kills it after two seconds. */
   const end = async (): Promise<void> => {
     if (isRunning(child)) signalGroup(child, 'SIGTERM')
     await Promise.race([closed, sleep(2000, undefined, { ref: false })])

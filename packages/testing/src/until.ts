@@ -1,4 +1,7 @@
-/** For tests with a hand clock: lets requests arrive until a condition holds, for at most `withinMs` of real time. */
+/**
+ * For tests with a hand clock: lets requests arrive until a condition holds. Rejects with `what` after `withinMs` of real
+ * time, by default a minute.
+ */
 export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isSo()) {

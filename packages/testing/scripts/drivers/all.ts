@@ -4,12 +4,12 @@ import { endDrivers } from './ends.ts'
 import { secondDrivers } from './second.ts'
 import { turnDrivers } from './turns.ts'
 
-/** One prompt that runs to its end undisturbed. */
+/** Sends one prompt, and waits until its run has ended. */
 const whole: Driver = async (kit) => {
   await kit.idle(await begin(kit))
 }
 
 const drivers: Drivers = { ...askDrivers, ...endDrivers, ...turnDrivers, ...secondDrivers }
 
-/** Who plays the person in a scenario. */
+/** Returns the driver of a scenario. By default, one that only sends its prompt. */
 export const driverFor = (scenario: string): Driver => drivers[scenario] ?? whole

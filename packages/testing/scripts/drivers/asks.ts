@@ -1,5 +1,6 @@
 import { answer, asked, type Drivers, during, permit } from './driver.ts'
 
+/** The drivers that answer questions and permissions. */
 export const askDrivers: Drivers = {
   question: during((kit) => answer(kit, [['Blue']])),
   'questions-multi': during((kit) => answer(kit, [['Red'], ['Cheese', 'Olives'], ['Rex']])),
@@ -13,14 +14,14 @@ export const askDrivers: Drivers = {
     await permit(kit, 'always')
   }),
   'permission-rejected': during((kit) => permit(kit, 'reject')),
-  'permission-rejected-message': during((kit) => permit(kit, 'reject', { message: 'Not on a Sunday.' })),
+  'permission-rejected-message': during((kit) => permit(kit, 'reject', 0, 'Not on a Sunday.')),
   'permission-rejected-parallel': during(async (kit) => {
     await asked(kit, 'permission', 1)
     await permit(kit, 'reject')
   }),
   'permission-twice': during(async (kit) => {
     await permit(kit, 'once')
-    await permit(kit, 'once', { nth: 1 })
+    await permit(kit, 'once', 1)
   }),
   'permission-edit': during((kit) => permit(kit, 'once')),
   'subagent-permission': during((kit) => permit(kit, 'once')),

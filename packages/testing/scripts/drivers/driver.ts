@@ -5,18 +5,19 @@ import { TestingError } from '../../src/error.ts'
 import type { Kit } from '../kit.ts'
 import type { Request } from '../wires/wire.ts'
 
-/** Plays a person: prompts, answers, aborts. Ends when nothing more is to be done; the recorder then waits for quiet. */
+/** Plays a person: prompts, answers, aborts. Resolves after the last action. The recorder then waits for quiet. */
 export type Driver = (kit: Kit) => Promise<void>
+/** The drivers by the name of their scenario. */
 export type Drivers = Readonly<Record<string, Driver>>
 
-/** Creates a session and sends the scenario's prompt, without waiting. */
+/** Creates a session and sends the scenario's prompt, without waiting for its run. Resolves with the session's id. */
 export const begin = async (kit: Kit): Promise<string> => {
   const sessionID = await kit.create()
   await kit.prompt(sessionID)
   return sessionID
 }
 
-/** One prompt, played to its end. What is `between` happens while it runs. */
+/** Returns a driver that sends one prompt, does `between` while it runs, and waits until its run has ended. */
 export const during =
   (between: (kit: Kit, sessionID: string) => Promise<void>): Driver =>
   async (kit) => {
@@ -25,27 +26,29 @@ export const during =
     await kit.idle(sessionID)
   }
 
-/** The script waits at a hold, and all that it said before has come through. */
+/**
+ * Waits until the script is at a hold, and its last text before the hold has arrived. If the step begins with the hold,
+ * waits until the step has begun. Rejects if no step has such a hold.
+ */
 export const held = async (kit: Kit, name: string): Promise<void> => {
   await kit.model.held(name)
-  const words = wordsBefore(kit, name)
-  let said = ''
+  const text = textBefore(kit, name)
+  let received = ''
   let seen = 0
-  await kit.tape.seen(`the words before the hold ${name}`, () => {
+  await kit.tape.seen(`the text before the hold ${name}`, () => {
     for (const frame of kit.tape.frames.slice(seen)) {
       const { delta } = frame.properties
-      if (typeof delta === 'string') said += delta
-      // A step that begins with its hold says nothing; that it has begun must do.
-      if (words === '' && kit.wire.isStart(frame)) return true
+      if (typeof delta === 'string') received += delta
+      if (text === '' && kit.wire.isStart(frame)) return true
     }
     seen = kit.tape.frames.length
-    return words !== '' && said.includes(words)
+    return text !== '' && received.includes(text)
   })
   await kit.tape.quiet(250)
 }
 
-/** What the step with this hold streams last before it waits. */
-const wordsBefore = (kit: Kit, name: string): string => {
+/** Returns the last text or thinking of a step before its hold. Empty if there is none. Throws if no step has the hold. */
+const textBefore = (kit: Kit, name: string): string => {
   const steps = Object.values(kit.scenario.scripts).flatMap((script) => script.steps)
   const pieces = steps.find(
     (step) => Array.isArray(step) && step.some((piece) => piece.type === 'hold' && piece.name === name),
@@ -59,7 +62,10 @@ const wordsBefore = (kit: Kit, name: string): string => {
   return last?.text ?? ''
 }
 
-/** The scripted command runs: it has made its file. Older servers report no output before the command ends. */
+/**
+ * Waits until the scripted command runs: it has made the file `started`. Older servers report no output before the command
+ * ends. Rejects after a minute.
+ */
 export const commandRuns = async (kit: Kit): Promise<void> => {
   const file = join(kit.opencode.directory, 'started')
   for (let tries = 0; !existsSync(file); tries++) {
@@ -69,7 +75,7 @@ export const commandRuns = async (kit: Kit): Promise<void> => {
   await kit.tape.quiet(250)
 }
 
-/** The nth question or permission that is asked, from 0. */
+/** Resolves with the nth question or permission that is asked, from 0, counting each once. Rejects after a minute. */
 export const asked = async (kit: Kit, type: Request['type'], nth = 0): Promise<Request> => {
   const seen: string[] = []
   const frame = await kit.event(`${type} ${nth} is asked`, (each) => {
@@ -81,12 +87,10 @@ export const asked = async (kit: Kit, type: Request['type'], nth = 0): Promise<R
   return kit.wire.askedIn(frame) ?? { type, id: '', sessionID: '' }
 }
 
+/** Answers the first question, as soon as it is asked. */
 export const answer = async (kit: Kit, answers: readonly (readonly string[])[]): Promise<void> =>
   kit.wire.answer(await asked(kit, 'question'), answers)
 
-export const permit = async (
-  kit: Kit,
-  reply: string,
-  { nth = 0, message }: { nth?: number; message?: string } = {},
-): Promise<void> =>
+/** Answers the nth permission, from 0, as soon as it is asked. */
+export const permit = async (kit: Kit, reply: string, nth = 0, message?: string): Promise<void> =>
   kit.wire.permit(await asked(kit, 'permission', nth), message === undefined ? { reply } : { reply, message })

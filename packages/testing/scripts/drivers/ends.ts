@@ -1,17 +1,19 @@
+import type { Kit } from '../kit.ts'
 import { listAt, stringAt } from '../wires/json.ts'
-import { asked, begin, commandRuns, type Driver, type Drivers, during, held } from './driver.ts'
+import { asked, begin, commandRuns, type Drivers, during, held } from './driver.ts'
 
 const abortAtHold = during(async (kit, sessionID) => {
   await held(kit, 'middle')
   await kit.wire.abort(sessionID)
 })
 
-/** The id of the nth user message of a session, from 0. */
-const userMessage = async (kit: Parameters<Driver>[0], sessionID: string, nth: number): Promise<string> => {
+/** Resolves with the id of the nth user message of a session, from 0. Empty if there is none. */
+const userMessage = async (kit: Kit, sessionID: string, nth: number): Promise<string> => {
   const users = await kit.wire.users(sessionID)
   return users[nth] ?? ''
 }
 
+/** The drivers that abort, prompt again, revert, and end servers. */
 export const endDrivers: Drivers = {
   'abort-text': abortAtHold,
   'abort-reasoning': abortAtHold,

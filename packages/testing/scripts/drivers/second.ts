@@ -3,10 +3,11 @@ import { asked, begin, commandRuns, type Drivers, during, held, permit } from '.
 
 const queued = { delivery: 'queue' } as const
 
+/** Sends another prompt, which names one of the scenario's further scripts. `more` are its settings. */
 const say = (kit: Kit, sessionID: string, script: string, more: object = {}): Promise<void> =>
   kit.prompt(sessionID, { script: `${kit.scenario.name}/${script}`, words: 'And this, please.', more })
 
-/** Two turns, and the second reverted. */
+/** Plays two turns and reverts the second. Resolves with the session's id. */
 const reverted = async (kit: Kit): Promise<string> => {
   const sessionID = await kit.create()
   await kit.turn(sessionID)
@@ -19,11 +20,13 @@ const reverted = async (kit: Kit): Promise<string> => {
   return sessionID
 }
 
-const restarted = async (kit: Kit): Promise<void> => {
+/** Restarts the server and connects the event streams again. */
+const restart = async (kit: Kit): Promise<void> => {
   await kit.opencode.restart()
   await kit.reconnect()
 }
 
+/** The drivers of the scenarios that only OpenCode 2 plays. */
 export const secondDrivers: Drivers = {
   queue: during(async (kit, sessionID) => {
     await held(kit, 'middle')
@@ -118,17 +121,17 @@ export const secondDrivers: Drivers = {
   stopped: async (kit) => {
     await begin(kit)
     await held(kit, 'middle')
-    await restarted(kit)
+    await restart(kit)
   },
   'stopped-tool': async (kit) => {
     await begin(kit)
     await commandRuns(kit)
-    await restarted(kit)
+    await restart(kit)
   },
   'stopped-then-prompt': async (kit) => {
     const sessionID = await begin(kit)
     await held(kit, 'middle')
-    await restarted(kit)
+    await restart(kit)
     await kit.settled()
     await kit.turn(sessionID, { script: 'stopped-then-prompt/second' })
   },

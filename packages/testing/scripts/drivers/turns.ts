@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Drivers, held } from './driver.ts'
 
+/** The drivers of several turns, and of prompts with files, settings and commands. */
 export const turnDrivers: Drivers = {
   'two-turns': async (kit) => {
     const sessionID = await kit.create()

@@ -2,14 +2,17 @@ import { TestingError } from '../../src/error.ts'
 import { fieldsAt, stringAt } from './json.ts'
 import type { Calls, Wire } from './wire.ts'
 
-/** OpenCode 1. */
+/** The calls and events of OpenCode 1. */
 export const createFirstWire = ({ directory, send, read }: Calls): Wire => {
+  /** Resolves with the list at a path. Rejects if it isn't one. */
   const readList = async (path: string): Promise<readonly unknown[]> => {
     const list = await read(path)
     if (Array.isArray(list)) return list
     throw new TestingError('scenario', `GET ${path} did not return a list.`)
   }
+  /** Resolves with the statuses by session. Idle sessions may have none. */
   const statuses = async (): Promise<Record<string, unknown>> => fieldsAt(await read('/session/status'))
+  /** Whether a session with this status is idle. It has none after its run. */
   const isIdle = (status: unknown): boolean => status === undefined || stringAt(status, 'type') === 'idle'
   return {
     stream: `/event?directory=${encodeURIComponent(directory)}`,

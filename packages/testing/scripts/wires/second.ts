@@ -4,10 +4,12 @@ import type { Calls, Request, Wire } from './wire.ts'
 
 const ends = /^session\.execution\.(?:succeeded|failed|interrupted)$/
 
-/** OpenCode 2, as its preview builds speak. */
+/** The calls and events of OpenCode 2's preview builds. */
 export const createSecondWire = ({ directory, send, read }: Calls): Wire => {
   const at = (sessionID: string): string => `/api/session/${sessionID}`
+  /** Resolves with the `data` of a response. Undefined if it has none. */
   const data = async (path: string): Promise<unknown> => fieldsAt(await read(path)).data
+  /** Resolves with all messages of a session, page by page, oldest first. */
   const messages = async (sessionID: string): Promise<readonly unknown[]> => {
     const found: unknown[] = []
     for (let query = 'order=asc&limit=200'; ; ) {
@@ -18,7 +20,8 @@ export const createSecondWire = ({ directory, send, read }: Calls): Wire => {
       query = `limit=200&cursor=${encodeURIComponent(next)}`
     }
   }
-  const answered = ({ sessionID, type, id }: Request): string =>
+  /** The path of a question's form or of a permission. */
+  const askPath = ({ sessionID, type, id }: Request): string =>
     `${at(sessionID)}/${type === 'question' ? 'form' : 'permission'}/${id}`
   return {
     stream: '/api/event',
@@ -63,18 +66,18 @@ export const createSecondWire = ({ directory, send, read }: Calls): Wire => {
       await send('POST', `${at(sessionID)}/interrupt`)
     },
     answer: async (request, answers) => {
-      const form = fieldsAt(await data(answered(request)))
+      const form = fieldsAt(await data(askPath(request)))
       const pairs = listAt(form.fields).map((field, index) => {
         const given = answers[index] ?? []
         return [stringAt(field, 'key'), fieldsAt(field).type === 'multiselect' ? given : given[0]] as const
       })
-      await send('POST', `${answered(request)}/reply`, { answer: Object.fromEntries(pairs) })
+      await send('POST', `${askPath(request)}/reply`, { answer: Object.fromEntries(pairs) })
     },
     dismiss: async (request) => {
-      await send('POST', `${answered(request)}/cancel`)
+      await send('POST', `${askPath(request)}/cancel`)
     },
     permit: async (request, answer) => {
-      await send('POST', `${answered(request)}/reply`, answer)
+      await send('POST', `${askPath(request)}/reply`, answer)
     },
     revert: async (sessionID, messageID) => {
       await send('POST', `${at(sessionID)}/revert/stage`, { messageID, files: true })

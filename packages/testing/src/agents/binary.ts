@@ -50,13 +50,13 @@ const packages: Readonly<Record<AgentName, { readonly name: string; readonly pro
   qwen: { name: '@qwen-code/qwen-code', program: '@qwen-code/qwen-code/cli.js' },
 }
 
-/** Returns the newest version of an agent on npm. Rejects with type `install`. */
+/** Resolves with the newest version of an agent on npm. Rejects with type `install` if npm names none. */
 export const newestAgent = async (name: AgentName): Promise<string> => await npmNewest(packages[name].name)
 
 /**
- * Returns the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is
- * `agents`, beside the folder of OpenCode's binaries. Default version: the one in `agentVersions`. Rejects with type
- * `install`.
+ * Resolves with the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is
+ * `agents`, beside the folder of OpenCode's binaries. Safe to call concurrently. Default version: the one in
+ * `agentVersions`. Rejects with type `install` if it can't be downloaded, or if the package lacks the program.
  */
 export const agentBinary = async (name: AgentName, version = agentVersions[name]): Promise<string> => {
   const { name: packageName, program } = packages[name]

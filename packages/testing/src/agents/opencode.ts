@@ -29,7 +29,10 @@ export interface PreparedOpencode {
   remove(): Promise<void>
 }
 
-/** Prepares a throw-away home and project for an OpenCode of version 1, pointed at a scripted model. */
+/**
+ * Prepares a throw-away home and project for an OpenCode of version 1, pointed at a scripted model. Starts nothing. The
+ * end of your process removes both. Rejects with type `install` without a binary.
+ */
 export const prepareOpencode = async (options: PrepareOptions): Promise<PreparedOpencode> => {
   const version = options.version ?? defaultVersion
   const command = await opencodeBinary({ ...options, version })

@@ -19,7 +19,7 @@ export interface DemoScenario extends Scenario {
 
 const withPrompt = (prompt: string, played: Scenario): DemoScenario => ({ ...played, prompt })
 
-/** Reports more tokens at each step, as real steps do. */
+/** Returns a step that reports its tokens, more at each step, as real ones do. One with `attempts` stays as it is. */
 const withUsage = (step: ScriptStep, index: number): ScriptStep => {
   const more = reportUsage(18_000 + 2500 * index, 240)
   const isList = (each: ScriptStep): each is ModelAnswer => Array.isArray(each)

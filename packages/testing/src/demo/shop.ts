@@ -1,7 +1,8 @@
-import { callTool, type ModelAnswer, type ScriptStep, sayText, think } from '../script.ts'
+import { type AnswerPiece, callTool, type ModelAnswer, type ScriptStep, sayText, think } from '../script.ts'
 
 const plan = ['Read the cart', 'Run the tests', 'Fix the total', 'Run the tests again']
-const todos = (done: number) =>
+/** Writes the to-do list with this many done and the next in progress. */
+const todos = (done: number): AnswerPiece =>
   callTool('todowrite', {
     todos: plan.map((content, index) => ({
       id: String(index + 1),
@@ -11,18 +12,20 @@ const todos = (done: number) =>
     })),
   })
 
-const runTests = (description: string) => callTool('bash', { command: 'npm test', description })
+const runTests = (description: string): AnswerPiece => callTool('bash', { command: 'npm test', description })
 
 const line = '  return net * (1 + taxRate)'
 const fixed = {
   before: '  return (net - discount) * (1 + taxRate)',
   after: '  return net * (1 + taxRate) - discount',
 }
+/** Takes the discount off before or after tax, with this text above the edit. */
 const fix = (which: keyof typeof fixed, text: string): ModelAnswer => [
   sayText(text),
   callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed[which] }),
 ]
 
+/** Says how the discount is taken off, and what customers pay now. */
 const report = (which: keyof typeof fixed): ModelAnswer => [
   sayText(`## The discount counts now
 

@@ -17,10 +17,11 @@ export const chat: Dialect = {
   createVoice: () => createVoice(),
 }
 
-/** Unknown roles, such as "developer", count as the user's. */
+/** Returns a message's role. Unknown ones, such as "developer", count as the user's. */
 const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
   role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
 
+/** Counts the answer's calls. Its finish reason is `tool_calls` if there are any, else `stop`. */
 const createVoice = (): Voice => {
   let index = -1
   return {
@@ -50,8 +51,10 @@ const createVoice = (): Voice => {
   }
 }
 
+/** A chunk that adds something to the answer. */
 const deltaFrame = (content: unknown): Frame => chunkFrame([{ index: 0, delta: content, finish_reason: null }])
 
+/** A chunk of an answer. The fields in `rest` win. */
 const chunkFrame = (choices: readonly unknown[], rest: object = {}): Frame => ({
   data: { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...rest },
 })

@@ -10,7 +10,7 @@ export interface Dialect {
   readonly errorBody: (status: number, message: string) => unknown
   /** Whether a POST to this path asks for an answer that is not streamed. Default: none does. */
   readonly isJoinedPath?: (path: string) => boolean
-  /** Makes such an answer of the frames that a stream would have. Present if `isWhole` is. */
+  /** Makes such an answer of the frames that a stream would have. Present if `isJoinedPath` is. */
   readonly joinFrames?: (frames: readonly Frame[]) => unknown
   /** Begins one answer. */
   readonly createVoice: (answer: Answer) => Voice
@@ -31,7 +31,7 @@ interface Spent {
   readonly cached: number
 }
 
-/** The frames of one answer, each method in the order of the script's pieces. */
+/** Makes the frames of one answer. Called in the order of the script's pieces, between `begin` and `end`. */
 export interface Voice {
   readonly begin: (spent: Spent) => readonly Frame[]
   readonly text: (chunks: readonly string[]) => readonly Frame[]

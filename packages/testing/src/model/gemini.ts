@@ -40,7 +40,10 @@ const statusNames: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
 }
 
-/** Tool results are parts of a user's content. */
+/**
+ * Returns a content's turns: one for each tool result, then one for the rest, unless that has no text. Tool results are
+ * parts of a user's content.
+ */
 const turnsOf = (content: Fields): readonly Turn[] => {
   const parts = objectsIn(content.parts)
   const results = parts.flatMap(({ functionResponse }) => (isFields(functionResponse) ? [functionResponse] : []))
@@ -58,6 +61,7 @@ const turnsOf = (content: Fields): readonly Turn[] => {
 const resultText = (response: unknown): string =>
   isFields(response) && typeof response.output === 'string' ? response.output : JSON.stringify(response ?? '')
 
+/** Its finish reason is `STOP`, also after calls. */
 const createVoice = (responseId: string, modelVersion: string): Voice => {
   const frame = (parts: readonly object[], rest: object = {}, more: object = {}): Frame => ({
     data: { candidates: [{ content: { role: 'model', parts }, index: 0, ...rest }], modelVersion, responseId, ...more },

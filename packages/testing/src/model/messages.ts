@@ -20,7 +20,10 @@ export const messages: Dialect = {
   createVoice: ({ number, model }) => createVoice(`msg_scripted_${number}`, model),
 }
 
-/** Tool results are blocks of a user's message, often with texts beside them. */
+/**
+ * Returns a message's turns: one for each tool result, then one for the rest, unless that has no text. Tool results are
+ * blocks of a user's message, often with texts beside them.
+ */
 const turnsOf = (message: Fields): readonly Turn[] => {
   const blocks = objectsIn(message.content)
   const results = blocks.filter(({ type }) => type === 'tool_result').map(({ content }) => contentText(content))
@@ -44,13 +47,14 @@ const errorTypes: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** The name of an HTTP status. */
+/** Anthropic's name for an HTTP status. `api_error` for one without its own. */
 const errorType = (status: number): string => errorTypes[status] ?? 'api_error'
 
+/** Counts the answer's blocks. Its stop reason is `tool_use` if it calls a tool, else `end_turn`. */
 const createVoice = (id: string, model: string): Voice => {
   let index = -1
   let hasCalled = false
-  /** A content block and its deltas. Counts the blocks. */
+  /** Returns the frames of the next content block and its deltas. */
   const blockFrames = (opening: object, deltas: readonly object[]): readonly Frame[] => {
     index++
     return [
@@ -106,4 +110,5 @@ const createVoice = (id: string, model: string): Voice => {
   }
 }
 
+/** An event, whose name is also in its data. */
 const eventFrame = (type: string, rest: object): Frame => ({ event: type, data: { type, ...rest } })

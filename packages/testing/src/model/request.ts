@@ -43,7 +43,10 @@ export const isFields = (value: unknown): value is Fields =>
 /** The objects in a list. Empty for anything else. */
 export const objectsIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
 
-/** The text of a message's content, which is a string or a list of parts. Only text counts. */
+/**
+ * Returns the text of a message's content, a string or a list of parts. A part without text is an empty line. Empty for
+ * anything else.
+ */
 export const contentText = (content: unknown): string =>
   typeof content === 'string'
     ? content
@@ -51,7 +54,10 @@ export const contentText = (content: unknown): string =>
         .map((part) => (typeof part.text === 'string' ? part.text : ''))
         .join('\n')
 
-/** Finds out what a conversation asks for, and which script answers it. */
+/**
+ * Returns what a conversation asks for, and which script answers it: the latest named by the user or the assistant. The
+ * step counts from the message that names it, else from the user's last one, else from the beginning.
+ */
 export const readRequest = ({ turns, hasTools }: Conversation): ScriptRequest => {
   const spoken = turns.filter(({ role }) => role !== 'system' && role !== 'tool')
   const named = spoken.findLast(({ text }) => scenarioIn(text) !== undefined)
@@ -75,11 +81,15 @@ export const readRequest = ({ turns, hasTools }: Conversation): ScriptRequest =>
   }
 }
 
-/** Agents offer tools in every step, but not for a title or a summary. The prompt tells those two apart. */
+/**
+ * Returns `step` for a request with tools, unless its system prompt asks for a summary. Agents offer none for a title,
+ * which the prompt asks for. Returns `summary` for any other.
+ */
 const requestKind = (turns: readonly Turn[], hasTools: boolean): ScriptRequest['kind'] => {
   if (hasTools && !asksForSummary(turns)) return 'step'
   return turns.some(({ text }) => /generate a title|title generator/i.test(text)) ? 'title' : 'summary'
 }
 
+/** Whether a system prompt asks for a summary, by the wording that agents use. */
 const asksForSummary = (turns: readonly Turn[]): boolean =>
   turns.some(({ role, text }) => role === 'system' && /summarizing conversations|summarization/i.test(text))

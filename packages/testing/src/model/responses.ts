@@ -21,7 +21,10 @@ export const responses: Dialect = {
 /** Whether an item is a call of a tool. */
 const isCall = ({ type }: Fields): boolean => typeof type === 'string' && /_call$/.test(type)
 
-/** Each call is an item of its own: those of one answer follow each other and count as one round. */
+/**
+ * Returns an item's turn. Each call is an item of its own: those of one answer follow each other and count as one round,
+ * so only the first has a turn. None for an unknown item.
+ */
 const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly Turn[] => {
   if (isCall(item)) {
     const before = items[at - 1]
@@ -35,6 +38,7 @@ const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly T
   return [{ role: item.role, text: contentText(item.content), calls: false }]
 }
 
+/** Collects the answer's items, for the response at its end. A reason ends it as incomplete. */
 const createVoice = (id: string, model: string): Voice => {
   let sequence = 0
   const output: object[] = []
@@ -43,12 +47,15 @@ const createVoice = (id: string, model: string): Voice => {
     event: type,
     data: { type, sequence_number: sequence++, ...rest },
   })
-  /** An output item, and the frames between its beginning and its end. Keeps the item for the response. */
+  /**
+   * Returns the frames of an output item: its beginning, which has the fields of `opening` instead, those between, and
+   * its end. Adds the item to the response.
+   */
   const itemFrames = (
     whole: Readonly<{ id: string; [field: string]: unknown }>,
     opening: object,
     between: (place: Place) => readonly Frame[],
-  ) => {
+  ): readonly Frame[] => {
     const place = { item_id: whole.id, output_index: output.length }
     const { output_index } = place
     const frames = [
@@ -121,7 +128,7 @@ const createVoice = (id: string, model: string): Voice => {
   }
 }
 
-/** Codex puts some tools into namespaces. Scripts call them `namespace.name`. */
+/** Returns the fields that name a tool. Codex puts some into namespaces, and scripts call them `namespace.name`. */
 const nameFields = (name: string): object => {
   const dot = name.lastIndexOf('.')
   return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) }

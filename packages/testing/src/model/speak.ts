@@ -4,20 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnswerPiece, ModelAnswer } from '../script.ts'
 import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
 
-interface StreamedAnswer {
+/** How an answer is sent. */
+interface Delivery {
   readonly dialect: Dialect
   readonly answer: Answer
   /** Whether the answer is not streamed: it is sent as one JSON value at its end. */
   readonly isWhole: boolean
+  /** Code points per chunk of text, unless the piece sets its own. */
   readonly chunk: number
   readonly chunkDelayMs: number
   readonly nextCallID: () => string
   /** Texts of the tool results so far, for `{session}` in a tool's input. */
   readonly results: string
+  /** Waits until the hold is released or `gone` aborts. */
   readonly hold: (name: string, gone: AbortSignal) => Promise<void>
 }
 
-/** Splits by code points: JSON can't contain half a surrogate pair. */
+/** Returns a text in pieces of `size` code points, because JSON can't contain half a surrogate pair. None for no text. */
 const chunksOf = (text: string, size: number): readonly string[] => {
   const points = Array.from(text)
   const chunks: string[] = []
@@ -26,14 +29,14 @@ const chunksOf = (text: string, size: number): readonly string[] => {
 }
 
 /**
- * A tool's input as JSON. A script can't know the server's ids, so `{session}` stands for the last one named in the
- * results.
+ * Returns a tool's input as JSON. A script can't know the server's ids, so `{session}` becomes the last one named in the
+ * results. It stays if there is none.
  */
 const inputJson = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
-/** The frames of one piece, as the vendor streams them. */
-const framesOf = (piece: AnswerPiece, voice: Voice, options: StreamedAnswer): readonly Frame[] => {
+/** Returns the frames of a text, thinking or a tool call, as the vendor streams them. None for any other piece. */
+const framesOf = (piece: AnswerPiece, voice: Voice, options: Delivery): readonly Frame[] => {
   if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
@@ -46,14 +49,10 @@ const encodeFrame = ({ event, data }: Frame): string =>
   `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 
 /**
- * Streams a script's pieces as one answer, or sends its HTTP error. Ends early, without an error, if the client
- * disconnects.
+ * Streams a script's pieces as one answer, or sends its HTTP error, or breaks the connection at a cut. Waits at its
+ * holds. Ends early, without an error, if the client disconnects.
  */
-export const streamAnswer = async (
-  pieces: ModelAnswer,
-  response: ServerResponse,
-  options: StreamedAnswer,
-): Promise<void> => {
+export const streamAnswer = async (pieces: ModelAnswer, response: ServerResponse, options: Delivery): Promise<void> => {
   const first = pieces[0]
   if (first?.type === 'error') {
     response.writeHead(first.status, { 'content-type': 'application/json', ...first.headers })
@@ -68,12 +67,12 @@ export const streamAnswer = async (
     'content-type': isWhole ? 'application/json' : 'text/event-stream',
     'cache-control': 'no-cache',
   })
-  /** Keeps the frame if the answer is sent whole. */
+  /** Sends a frame, or keeps it if the answer is sent whole. */
   const write = (frame: Frame): void => {
     if (isWhole) frames.push(frame)
     else response.write(encodeFrame(frame))
   }
-  /** Pauses between two frames, and while the client reads too slowly. */
+  /** Resolves after the pause between two frames, and once the client has read enough, or when it disconnects. */
   const waitForDrain = async (): Promise<void> => {
     if (options.chunkDelayMs > 0) await sleep(options.chunkDelayMs, undefined, { signal: gone.signal }).catch(() => {})
     if (!response.writableNeedDrain || gone.signal.aborted) return

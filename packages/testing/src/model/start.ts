@@ -68,7 +68,10 @@ const noScriptAnswer: ModelAnswer = [{ type: 'text', text: 'No script was named.
 
 const emptyJsonAnswer: ModelAnswer = [{ type: 'text', text: '{}' }]
 
-/** The answer for this attempt, or of the branch that the tool results and later texts choose. */
+/**
+ * Returns the answer for this attempt, the last one for further attempts, or that of the first branch that the tool
+ * results and later texts choose, else `otherwise`.
+ */
 const answerOfStep = (step: ScriptStep, scriptRequest: ScriptRequest, attempt: number): ModelAnswer => {
   if ('attempts' in step) return step.attempts[Math.min(attempt, step.attempts.length - 1)] ?? noScriptAnswer
   if ('branches' in step)
@@ -77,7 +80,8 @@ const answerOfStep = (step: ScriptStep, scriptRequest: ScriptRequest, attempt: n
 }
 
 /**
- * The script's answer to a request. If the script has no further steps, the answer states that, so that a test sees it.
+ * Returns the script's answer to a request for a step, a title or a summary. Titles and summaries have a default. If
+ * there is no script, or no further step, the answer states that, so that a test sees it.
  */
 const answerTo = (script: Script | undefined, scriptRequest: ScriptRequest, attempt: number): ModelAnswer => {
   if (scriptRequest.kind === 'title') return [{ type: 'text', text: script?.title ?? 'Scripted session' }]
@@ -97,7 +101,7 @@ const answerTo = (script: Script | undefined, scriptRequest: ScriptRequest, atte
 
 const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
 
-/** Gemini's clients name the model in the path. */
+/** Returns the model that a request names, in its body or, as Gemini's clients do, in its path. "m1" if it names none. */
 const modelIn = (body: unknown, path: string): string =>
   isFields(body) && typeof body.model === 'string' ? body.model : (/models\/([^:/]+):/.exec(path)?.[1] ?? 'm1')
 
@@ -107,7 +111,10 @@ const sendError = (response: ServerResponse, status: number, message: string): v
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
 }
 
-/** Starts a scripted model on loopback. You can start several. */
+/**
+ * Starts a scripted model on loopback. You can start several. It answers 404 to another path, and 400 to a body that
+ * isn't JSON. Rejects if it can't listen on the port.
+ */
 export const startModel = async (options: ScriptedModelOptions): Promise<ScriptedModel> => {
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()
@@ -115,9 +122,13 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
   let calls = 0
   let answers = 0
 
-  /** Logs a request, and answers it from its script. */
+  /**
+   * Logs a request, and answers it from the script that it names, else from the fallback. A request for JSON gets `{}`.
+   * Rejects if the body isn't JSON.
+   */
   const answerRequest = async (
-    { dialect, path }: { readonly dialect: Dialect; readonly path: string },
+    dialect: Dialect,
+    path: string,
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> => {
@@ -155,7 +166,7 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
       sendError(response, 404, `The scripted model only answers POST to ${known}, not ${request.method} ${path}.`)
       return
     }
-    answerRequest({ dialect, path }, request, response).catch((error: unknown) => {
+    answerRequest(dialect, path, request, response).catch((error: unknown) => {
       if (response.headersSent || response.destroyed) response.destroy()
       else sendError(response, 400, `The scripted model could not read the request: ${String(error)}`)
     })
@@ -188,6 +199,7 @@ interface Gates {
   waitAt(name: string, gone: AbortSignal): Promise<void>
   /** Resolves once a script waits, or has waited, at the gate. */
   arrival(name: string): Promise<void>
+  /** Opens the gate for good. */
   release(name: string): void
 }
 
@@ -213,7 +225,7 @@ const createSignal = (): Signal => {
 /** Named gates: a script stops at one until the test releases it, so that nothing depends on timing. */
 const createGates = (): Gates => {
   const gates = new Map<string, Gate>()
-  /** Makes the gate if there is none. */
+  /** Returns the gate, which it makes if there is none. */
   const gateNamed = (name: string): Gate => {
     const existing = gates.get(name)
     if (existing !== undefined) return existing

@@ -54,7 +54,7 @@ interface ToRequests {
 /** Faults between a client and its server. Numbers count from 1. */
 export type ProxyFault = StreamFault | RequestFault
 
-/** Any other fault is one of a request. */
+/** Whether a fault is one of an event stream. Any other is one of a request. */
 export const isStreamFault = (fault: ProxyFault): fault is StreamFault => {
   switch (fault.type) {
     case 'cut':

@@ -8,7 +8,9 @@ export interface Outlet {
   end(how: 'break' | 'end'): void
 }
 
+/** The part of a clock that delays need. */
 export interface Timer {
+  /** Runs once, later. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
 }
 
@@ -21,17 +23,17 @@ export interface StreamedFrame {
 }
 
 export interface FaultyStream {
-  /** Takes bytes from the server. */
+  /** Takes bytes from the server. Passes on the frames that are complete, and keeps the rest. */
   receive(chunk: Uint8Array): void
-  /** Takes the server's end, which follows the frames that are delayed. */
+  /** Takes the server's end, which follows an incomplete frame and those that are delayed or held back. */
   end(how: 'break' | 'end'): void
-  /** Adds a fault. Its place counts from here. */
+  /** Adds a fault. Its place counts from here. Applies it at once if its place is reached. */
   inject(fault: StreamFault): void
-  /** Ends the output now. What is held back never arrives. */
+  /** Ends the output now. What is held back never arrives. Does nothing if it has ended. */
   cut(how: 'break' | 'end'): void
   /** Holds everything back from now on. */
   stall(): void
-  /** Writes what was held back, in order. */
+  /** Writes what was held back, in order, until a fault stalls it again. */
   resume(): void
   /** Ends without a word to the client, which has disconnected. */
   discard(): void
@@ -43,7 +45,10 @@ interface Mark {
   readonly at: number
 }
 
-/** Forwards one event stream, frame by frame, and applies its faults. Calls `onFrame` after each frame it wrote. */
+/**
+ * Forwards one event stream, frame by frame, and applies its faults. Calls `onFrame` after each frame it wrote, once for a
+ * duplicate, and not for one that ended the output.
+ */
 export function createFaultyStream(
   outlet: Outlet,
   timer: Timer,
@@ -64,7 +69,7 @@ export function createFaultyStream(
   let hasEnded = false
   return { receive, end, inject, cut, stall, resume, discard }
 
-  /** Applies it at once if its place is reached. */
+  /** A later drop or delay replaces the one before, for the same type of event. */
   function inject(fault: StreamFault): void {
     switch (fault.type) {
       case 'cut':
@@ -89,7 +94,6 @@ export function createFaultyStream(
     }
   }
 
-  /** Passes on the frames that are complete, and keeps the rest. */
   function receive(chunk: Uint8Array): void {
     const all = Buffer.concat([partialFrame, chunk])
     let start = 0
@@ -101,13 +105,12 @@ export function createFaultyStream(
     partialFrame = all.subarray(start)
   }
 
-  /** Passes on an incomplete frame, too. */
   function end(how: 'break' | 'end'): void {
     const partial = partialFrame
     afterDelay(() => writeAndEnd(partial, how))
   }
 
-  /** An end behind a stall is held back too. */
+  /** Writes an incomplete frame and ends the output. While stalled, holds both back. */
   function writeAndEnd(partial: Uint8Array, how: 'break' | 'end'): void {
     if (isStalled) {
       heldBack.push(() => writeAndEnd(partial, how))
@@ -117,7 +120,10 @@ export function createFaultyStream(
     cut(how)
   }
 
-  /** Keeps delayed frames in order, whatever the timers do. */
+  /**
+   * Runs a step after the delay, at once if there is none and no step waits. Keeps the steps in order, whatever the timers
+   * do. Does nothing after the end.
+   */
   function afterDelay(run: () => void): void {
     if (hasEnded) return
     if (delayMs === 0 && delayed.length === 0) return run()
@@ -129,7 +135,10 @@ export function createFaultyStream(
     stops.add(stop)
   }
 
-  /** Writes a frame, twice or not at all if a fault demands it, and counts it. Holds it back while stalled. */
+  /**
+   * Writes a frame, twice or not at all if a fault demands it, counts it, and applies what is due behind it. Holds it back
+   * while stalled. Does nothing after the end.
+   */
   function passFrame(frame: Uint8Array): void {
     if (hasEnded) return
     if (isStalled) {
@@ -154,7 +163,7 @@ export function createFaultyStream(
     return left > 0
   }
 
-  /** Writes up to the next byte where a fault applies. */
+  /** Writes bytes, and applies each fault at its byte. Holds back what comes behind a stall. Does nothing after the end. */
   function write(chunk: Uint8Array): void {
     if (hasEnded || chunk.length === 0) return
     if (isStalled) {
@@ -169,7 +178,7 @@ export function createFaultyStream(
     write(chunk.subarray(length))
   }
 
-  /** Applies the faults that are due here. */
+  /** Applies and forgets the faults whose place is reached. */
   function applyDueFaults(): void {
     for (const mark of marks) {
       if (hasEnded || (mark.unit === 'bytes' ? bytes : events) < mark.at) continue
@@ -179,7 +188,6 @@ export function createFaultyStream(
     }
   }
 
-  /** Frames are held back until `resume`. */
   function stall(): void {
     isStalled = true
   }
@@ -192,7 +200,6 @@ export function createFaultyStream(
     for (const run of waiting) run()
   }
 
-  /** Does nothing if it has ended. Drops what is held back. */
   function cut(how: 'break' | 'end'): void {
     if (hasEnded) return
     discard()
@@ -209,7 +216,7 @@ export function createFaultyStream(
   }
 }
 
-/** The type and the JSON text of a frame. A frame that isn't JSON has no type. */
+/** Returns the type and the JSON text of a frame. The type of one that isn't JSON is empty. */
 function readEvent(frame: Uint8Array): { readonly type: string; readonly data: string } {
   const lines = Buffer.from(frame).toString('utf8').split('\n')
   const data = lines.flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trimStart()] : [])).join('\n')

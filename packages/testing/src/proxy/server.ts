@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { realClock } from '../clock.ts'
 import { freePort } from '../port.ts'
 import { isStreamFault, type ProxyFault, type RequestFault, type StreamFault } from './fault.ts'
 import { createFaultyStream, type FaultyStream, type Outlet, type StreamedFrame, type Timer } from './faulty-stream.ts'
@@ -73,16 +74,12 @@ interface OpenStream {
 /** Hop-by-hop headers, which the proxy sets itself. */
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'host']
 
-const system: Timer = {
-  after: (delayMs, run) => {
-    const timer = setTimeout(run, delayMs)
-    return () => clearTimeout(timer)
-  },
-}
-
-/** Starts an HTTP proxy on loopback in front of a real server. Changes nothing except for its faults. */
+/**
+ * Starts an HTTP proxy on loopback in front of a real server. Changes nothing except for its faults. While the server is
+ * down, it breaks the client's connections. Rejects if it can't get a port.
+ */
 export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
-  const { target, clock = system } = options
+  const { target, clock = realClock } = options
   const requests: ProxiedRequest[] = []
   const streams = new Set<OpenStream>()
   const aborts = new Set<() => void>()
@@ -123,6 +120,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     close: stopListening,
   }
 
+  /** Rejects if another program has taken the port. */
   function listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       server.once('error', reject)
@@ -133,7 +131,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     })
   }
 
-  /** Breaks all connections. */
+  /** Breaks all connections, and resolves when they are closed. */
   function stopListening(): Promise<void> {
     return new Promise((resolve) => {
       server.close(() => resolve())
@@ -142,12 +140,12 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     })
   }
 
-  /** Applies to as many of the next matching requests as it says. */
+  /** Adds a fault for as many of the next matching requests as it says, by default one. */
   function addRequestFault(fault: RequestFault): void {
     requestFaults = [...requestFaults, { fault, left: fault.times ?? 1 }]
   }
 
-  /** The first fault for this request. Uses up one of its times. */
+  /** Returns the first fault for this request, and uses up one of its times. Undefined if there is none. */
   function takeRequestFault(method: string, path: string): RequestFault | undefined {
     const found = requestFaults.find(
       ({ fault, left }) => left > 0 && (fault.method ?? method) === method && fault.path.test(path),
@@ -156,7 +154,10 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     return found?.fault
   }
 
-  /** Passes a request to the server and its answer to the client, unless a fault prevents that. */
+  /**
+   * Logs a request, and passes it to the server and its answer to the client, unless a fault prevents that. Breaks the
+   * client's connection if the server's fails.
+   */
   function forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const method = incoming.method ?? 'GET'
     const path = (incoming.url ?? '/').split('?')[0] ?? '/'
@@ -199,7 +200,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     incoming.pipe(upstream)
   }
 
-  /** Passes an event stream to the client through its faults. */
+  /** Passes an event stream to the client through its faults, and counts it as opened. */
   function forwardStream(answer: IncomingMessage, outgoing: ServerResponse): void {
     opened += 1
     const connection = opened

@@ -11,7 +11,7 @@ export interface RestAnswers {
   isStream(pathname: string): boolean
   /** Applies the next frame, so that later answers include it. */
   applyFrame(frame: Frame): void
-  /** Answers a GET. */
+  /** Answers a GET as of the frames that were applied. Not found for routes that a client doesn't need. */
   get(url: URL): Response
   /** Answers a POST. The recording continues unchanged, so it has no effect. */
   post(pathname: string): Response
@@ -29,7 +29,7 @@ function firstNotFound(pathname: string): Response {
   return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
 }
 
-/** OpenCode 1. */
+/** The answers of OpenCode 1. A client that creates a session gets the first root of `frames`. */
 export function createFirstAnswers(version: string, frames: readonly Frame[]): RestAnswers {
   const fold = createFold()
   return {
@@ -44,7 +44,6 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
     isPassing: (next) => fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold)),
   }
 
-  /** Not found for routes that a client doesn't need. */
   function get(pathname: string): Response {
     const [, first, id = '', rest, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
@@ -62,33 +61,33 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
     return rest === 'children' ? json(fold.children(id)) : firstNotFound(pathname)
   }
 
-  /** Not found if the session doesn't have it. */
+  /** Answers with a message. Not found if the session doesn't have it. */
   function getMessage(sessionID: string, messageID: string | undefined): Response {
     const message = fold.messages(sessionID)?.find((stored) => fieldsOf(fieldsOf(stored).info).id === messageID)
     return message === undefined ? firstNotFound(`/session/${sessionID}/message/${messageID}`) : json(message)
   }
 
-  /** Each directory counts as a project. */
+  /** Returns the directories of the sessions, each as a project with the same id. */
   function projects(): readonly unknown[] {
     const directories = new Set(fold.sessions().map((session) => fieldsOf(session).directory))
     return [...directories].map((worktree) => ({ id: 'global', worktree }))
   }
 
-  /** The first root session of the recording, which a client that creates one gets. Undefined if there is none. */
+  /** Returns the first root session of the recording, as of its first event. Undefined if there is none. */
   function recordedRoot(): unknown {
     const sessions = frames.filter((frame) => frame.type === 'session.created' || frame.type === 'session.updated')
     return sessions.map((frame) => fieldsOf(frame.properties.info)).find((info) => info.parentID === undefined)
   }
 }
 
-/** Whether another run begins here, so that the current one can't end any more. */
+/** Whether another run begins with this event, by a busy session or a new prompt, so that the current one can't end any more. */
 function beginsAnother(frame: Frame, fold: Fold): boolean {
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)
   return frame.type === 'message.updated' && role === 'user' && !fold.hasMessage(String(id))
 }
 
-/** OpenCode 2, whose responses are `{ data }`, or `{ data, cursor }` for pages. */
+/** The answers of OpenCode 2, which are `{ data }`, or `{ data, cursor }` for pages. */
 export function createSecondAnswers(version: string): RestAnswers {
   const fold = createSecondFold()
   const lists = new Map(
@@ -106,7 +105,6 @@ export function createSecondAnswers(version: string): RestAnswers {
     isPassing: () => false,
   }
 
-  /** Not found for routes that a client doesn't need. */
   function get({ pathname, searchParams }: URL): Response {
     if (pathname === '/api/health') return json({ healthy: true, version, pid: 1 })
     if (pathname === '/api/location') return json({ directory: searchParams.get('location[directory]') })
@@ -127,14 +125,17 @@ export function createSecondAnswers(version: string): RestAnswers {
     return found === undefined ? secondNotFound(pathname) : json({ data: found })
   }
 
-  /** `null` asks for the sessions without a parent. */
+  /** Returns the sessions of a parent, those without one for the text "null", or all for null. */
   function sessionsUnder(parentID: string | null): readonly unknown[] {
     const wanted = parentID === 'null' ? undefined : (parentID ?? undefined)
     return fold.sessions().filter((session) => parentID === null || fieldsOf(session).parentID === wanted)
   }
 }
 
-/** A page, newest first unless the query asks for another order. Its cursor is where the next page begins. */
+/**
+ * Answers with a page of 50 messages, or as many as the query asks for, newest first unless it asks for `asc`. The cursor
+ * is where the next page begins. Empty at the last one.
+ */
 function pageOf(messages: readonly unknown[], search: URLSearchParams): Response {
   const limit = Number(search.get('limit') ?? 50)
   const ordered = search.get('order') === 'asc' ? messages : messages.toReversed()

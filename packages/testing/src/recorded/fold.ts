@@ -14,12 +14,15 @@ export interface Fold {
   /** Applies the next frame. Ignores types that REST doesn't show. A restart forgets statuses and asks. */
   applyFrame(frame: Frame): void
   sessions(): readonly unknown[]
+  /** Undefined if there is no such session. */
   session(id: string): unknown
   /** Undefined if there is no such session. */
   messages(id: string): readonly unknown[] | undefined
+  /** The sessions of its sub-agents. Empty if there are none. */
   children(id: string): readonly unknown[]
   /** Empty if there are none. */
   todos(id: string): unknown
+  /** By session. Idle sessions have none. */
   statuses(): Fields
   questions(): readonly unknown[]
   permissions(): readonly unknown[]
@@ -30,7 +33,7 @@ export interface Fold {
   isEnding(): boolean
 }
 
-/** Without frames at first. */
+/** Returns a fold of no frames. */
 export function createFold(): Fold {
   const sessions = new Map<string, Fields>()
   const messages = new Map<string, Map<string, StoredMessage>>()
@@ -57,7 +60,7 @@ export function createFold(): Fold {
     isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 
-  /** A restart forgets statuses and asks. Ignores events that REST doesn't show. */
+  /** An idle session also forgets its asks. A deleted one keeps its messages, which `messages` then hides. */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const pending of [statuses, questions, permissions]) pending.clear()
@@ -99,7 +102,7 @@ export function createFold(): Fold {
     }
   }
 
-  /** Inserts a message, or replaces its head and keeps its parts. */
+  /** Adds a message, or replaces its head and keeps its parts. */
   function storeMessage(info: Fields): void {
     const sessionID = String(info.sessionID)
     const ofSession = messages.get(sessionID) ?? new Map<string, StoredMessage>()
@@ -109,12 +112,12 @@ export function createFold(): Fold {
     else ofSession.set(String(info.id), { info, parts: new Map() })
   }
 
-  /** Ignores parts of unknown messages. */
+  /** Adds or replaces a part. Ignores parts of unknown messages. */
   function storePart(part: Fields): void {
     messages.get(String(part.sessionID))?.get(String(part.messageID))?.parts.set(String(part.id), part)
   }
 
-  /** The pending asks of an ended run are gone, without an event. */
+  /** Forgets the pending asks of a session: those of an ended run are gone, without an event. */
   function forgetAsks(sessionID: string): void {
     for (const pending of [questions, permissions]) {
       for (const [id, ask] of pending) if (fieldsOf(ask).sessionID === sessionID) pending.delete(id)

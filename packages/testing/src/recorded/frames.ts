@@ -13,8 +13,8 @@ export interface Frame {
 const framesByBytes = new WeakMap<Uint8Array, readonly Frame[]>()
 
 /**
- * The frames of raw recorded bytes, without heartbeats and the first `server.connected`, which every server sends
- * itself. Cached per array: one recording is played thousands of times.
+ * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`, which every
+ * server sends itself. Cached per array: one recording is played thousands of times. Throws if a frame isn't JSON.
  */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
   const cached = framesByBytes.get(bytes)
@@ -24,7 +24,7 @@ export function framesOf(bytes: Uint8Array): readonly Frame[] {
   return frames
 }
 
-/** Without heartbeats, `sync` copies and a first `server.connected`. */
+/** Does the same without the cache. */
 function parseFrames(bytes: Uint8Array): readonly Frame[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
   const frames = lines.filter((line) => line.startsWith('data: ')).map((line) => readFrame(line.slice(6)))
@@ -32,12 +32,12 @@ function parseFrames(bytes: Uint8Array): readonly Frame[] {
   return frames.slice(start).filter((frame) => frame.type !== 'server.heartbeat' && frame.type !== 'sync')
 }
 
-/** Whether the server was restarted here, which ends the stream before it. */
+/** Whether the server was restarted here, which ends the stream before it. False for undefined. */
 export function isRestart(frame: Frame | undefined): boolean {
   return frame?.type === 'server.connected'
 }
 
-/** An event of `/event`, or of `/global/event`, which wraps it. */
+/** Returns an event of `/event`, or of `/global/event`, which wraps it. Throws if it isn't JSON. */
 function readFrame(data: string): Frame {
   const value: unknown = JSON.parse(data)
   const frame = fieldsOf(fieldsOf(value).payload ?? value)

@@ -2,7 +2,10 @@ import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 
-/** Serves a `fetch` on a loopback socket. Returns its address and a function that stops it. */
+/**
+ * Serves a `fetch` on a loopback socket. Resolves with its address, and a function that breaks all connections and stops
+ * it. Breaks a connection whose `fetch` or body fails, and aborts the request of a client that disconnects.
+ */
 export async function serveFetch(
   answer: typeof fetch,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {

@@ -14,9 +14,11 @@ interface SecondFold {
   /** Applies the next frame. Ignores types that REST doesn't show. A restart forgets running sessions and asks. */
   applyFrame(frame: Frame): void
   sessions(): readonly Fields[]
+  /** Undefined if there is no such session. */
   session(id: string): Fields | undefined
+  /** Empty if there is no such session. */
   messages(id: string): readonly Fields[]
-  /** The running sessions. */
+  /** The running sessions, by id. */
   active(): Fields
   /** Of one session, or of all. */
   permissions(sessionID?: string): readonly Fields[]
@@ -25,14 +27,14 @@ interface SecondFold {
   pending(sessionID: string): readonly Fields[]
 }
 
-/** Without frames at first. */
+/** Returns a fold of no frames. */
 export function createSecondFold(): SecondFold {
   const sessions = new Map<string, StoredSession>()
   const inbox = new Map<string, Fields>()
   const active = new Set<string>()
   const permissions = new Map<string, Fields>()
   const forms = new Map<string, Fields>()
-  /** Of all sessions if none is given. */
+  /** Returns the asks of a session, or of all if it is undefined. */
   const pendingOf = (asks: ReadonlyMap<string, Fields>, sessionID: string | undefined): readonly Fields[] =>
     [...asks.values()].filter((ask) => sessionID === undefined || ask.sessionID === sessionID)
   return {
@@ -46,7 +48,7 @@ export function createSecondFold(): SecondFold {
     pending: (sessionID) => pendingOf(inbox, sessionID),
   }
 
-  /** A restart forgets running sessions and asks. Ignores events that REST doesn't show. */
+  /** Every event of a session also sets when it was updated. The end of a run forgets its permissions, not its forms. */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const passing of [active, permissions, forms]) passing.clear()
@@ -79,7 +81,7 @@ export function createSecondFold(): SecondFold {
           timeCreated: created,
         })
       case 'session.input.promoted':
-        return deliverPrompt(sessionID, { inputID: String(data.inputID), created })
+        return deliverPrompt(sessionID, String(data.inputID), created)
       case 'session.execution.started':
         return void active.add(sessionID)
       case 'session.execution.succeeded':
@@ -100,7 +102,7 @@ export function createSecondFold(): SecondFold {
     }
   }
 
-  /** Opens or closes an ask. Returns whether the event did. */
+  /** Opens or closes an ask. Returns whether the event did: false for the reply to an unknown one. */
   function applyAskEvent(type: string, data: Fields): boolean {
     switch (type) {
       case 'permission.asked':
@@ -119,7 +121,10 @@ export function createSecondFold(): SecondFold {
     }
   }
 
-  /** Changes the assistant's message that the event names. Ignores events of unknown sessions and messages. */
+  /**
+   * Changes the assistant's message that the event names. The start of a step adds it, or empties it if it is there.
+   * Ignores other events of unknown sessions and messages.
+   */
   function applyStepEvent({ type, properties: data, created }: Frame): void {
     const { sessionID, assistantMessageID: id } = data
     const session = sessions.get(String(sessionID))
@@ -133,14 +138,11 @@ export function createSecondFold(): SecondFold {
       return
     }
     const message = session.messages[at]
-    if (message) session.messages[at] = messageAfter(message, type, { data, created })
+    if (message) session.messages[at] = messageAfter(message, type, data, created)
   }
 
-  /** Moves a pending prompt into its session's messages. Other inputs are dropped. */
-  function deliverPrompt(
-    sessionID: string,
-    { inputID, created }: { inputID: string; created: number | undefined },
-  ): void {
+  /** Moves a pending prompt into its session's messages. Other inputs are dropped. Ignores unknown ones. */
+  function deliverPrompt(sessionID: string, inputID: string, created: number | undefined): void {
     const item = inbox.get(inputID)
     inbox.delete(inputID)
     if (item?.type !== 'user' && item?.type !== 'synthetic') return
@@ -148,7 +150,7 @@ export function createSecondFold(): SecondFold {
     sessions.get(sessionID)?.messages.push(message)
   }
 
-  /** Removes the messages from this id on. */
+  /** Removes the messages from this id on, and the staged revert. Ignores unknown sessions. */
   function commitRevert(sessionID: string, to: string): void {
     changeSession(sessionID, { revert: undefined })
     const session = sessions.get(sessionID)
@@ -161,7 +163,7 @@ export function createSecondFold(): SecondFold {
     if (session) session.info = { ...session.info, ...changes }
   }
 
-  /** Sets when a session was updated. */
+  /** Sets when a session was updated. Ignores unknown sessions. */
   function touchSession(sessionID: string, created: number | undefined): void {
     const { info } = sessions.get(sessionID) ?? {}
     if (info) changeSession(sessionID, { time: { ...fieldsOf(info.time), updated: created } })
@@ -174,13 +176,11 @@ function sessionInfo(id: string, data: Fields, created: number | undefined): Fie
   return { time: { created, updated: created }, ...flat, ...fieldsOf(info), id }
 }
 
-interface EventData {
-  readonly data: Fields
-  readonly created: number | undefined
-}
-
-/** An assistant's message after an event of its step, its texts or its tools. The same if the event changes nothing. */
-function messageAfter(message: Fields, type: string, { data, created }: EventData): Fields {
+/**
+ * Returns an assistant's message after an event of its step, a retry, its texts or its tools. The same object for any other
+ * event, and for deltas of texts.
+ */
+function messageAfter(message: Fields, type: string, data: Fields, created: number | undefined): Fields {
   const content: readonly Fields[] = Array.isArray(message.content) ? message.content : []
   const [, kind, ...rest] = type.split('.')
   const step = rest.join('.')
@@ -208,14 +208,15 @@ function messageAfter(message: Fields, type: string, { data, created }: EventDat
     )
     return { ...message, content: changed }
   }
-  return kind === 'tool' ? { ...message, content: contentAfterToolEvent(content, step, { data, created }) } : message
+  return kind === 'tool' ? { ...message, content: contentAfterToolEvent(content, step, data, created) } : message
 }
 
-/** A message's content after a tool's event. Only the call that the event names changes. */
+/** Returns a message's content after a tool's event: with a new call, or a change of only the call that it names. */
 function contentAfterToolEvent(
   content: readonly Fields[],
   step: string,
-  { data, created }: EventData,
+  data: Fields,
+  created: number | undefined,
 ): readonly Fields[] {
   const id = data.callID ?? data.id
   if (step === 'input.started') {

@@ -37,7 +37,10 @@ export interface RecordedServer {
    * events were sent.
    */
   publish(count?: number): number
-  /** Sends the newest event again, unless it is a delta without an id, which looks the same as a new one. */
+  /**
+   * Sends the newest event again. Does nothing before the first, after a restart, and for a delta without an id, which
+   * looks the same as a new one.
+   */
   repeat(): void
   /** Sends text that is not in the recording to all listeners. */
   inject(text: string): void
@@ -45,13 +48,13 @@ export interface RecordedServer {
   cut(how?: 'end' | 'error'): void
   /** From now on events are lost on their way to the listeners, although the streams stay open. */
   stall(): void
-  /** The next requests, including streams, fail this way. */
+  /** Lets the next requests, including streams, fail this way, in place of what was planned before. */
   fail(count: number, how: 500 | 'html' | 'refused'): void
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
-/** Makes a server that stands before the first event of a recording. */
+/** Returns a server that stands before the first event of a recording, without a socket. */
 export function createRecordedServer(options: RecordedServerOptions): RecordedServer {
   const { version = '1.18.33', ahead = 0 } = options
   const frames = framesOf(options.bytes)
@@ -111,7 +114,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     },
   }
 
-  /** Breaks all streams where the recorded server restarted. Returns how many events were sent, restarts included. */
+  /** Restarts count as events, and so do events that have no listener. Fewer than `count` are left at the end. */
   function publish(count = 1): number {
     let sent = 0
     let text = ''
@@ -131,7 +134,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     return sent
   }
 
-  /** Sends to all listeners but the stalled ones. */
+  /** Sends to all listeners but the stalled ones. Does nothing without text. */
   function sendToListeners(text: string): void {
     if (text === '') return
     const bytes = encoder.encode(text)
@@ -163,7 +166,10 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     }
   }
 
-  /** Fails as `fail` planned, or opens a stream, or answers REST as of now. Logs posts. */
+  /**
+   * Fails as `fail` planned, or opens a stream, or answers REST as of now. Logs a request of any other method than GET
+   * that doesn't fail. Rejects if it is aborted already.
+   */
   async function answer({ method, url, signal }: RequestFields): Promise<Response> {
     signal?.throwIfAborted()
     const asked = new URL(url)
@@ -181,7 +187,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     return answers.post(pathname)
   }
 
-  /** A stream that begins with the greeting. It ends when its request is aborted or its body is cancelled. */
+  /** Opens a stream that begins with the greeting. It ends when its request is aborted or its body is cancelled. */
   function openStream(signal: AbortSignal | undefined): Response {
     streams += 1
     let own: Controller | undefined
@@ -219,7 +225,10 @@ interface RequestFields {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Reads them without a `Request`: building one would cost more than everything else. */
+/**
+ * Returns the fields of a request. Those of `init` win. Reads them without a `Request`, because building one would cost
+ * more than everything else.
+ */
 function requestFields(input: string | URL | Request, init: RequestInit = {}): RequestFields {
   const request = input instanceof Request ? input : undefined
   const method = init.method ?? request?.method ?? 'GET'

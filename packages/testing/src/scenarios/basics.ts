@@ -2,6 +2,7 @@ import { scenario } from '../scenario.ts'
 import { callTool, sayText, scenarioToken, think } from '../script.ts'
 import { longMarkdown, unicodeText } from './texts.ts'
 
+/** The input of a call that writes a to-do list with these statuses. The rest is pending. */
 const todos = (...statuses: readonly string[]) => ({
   todos: ['Look around', 'Count the lines', 'Tell'].map((content, index) => ({
     id: String(index + 1),

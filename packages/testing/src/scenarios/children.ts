@@ -1,8 +1,7 @@
 import { scenario } from '../scenario.ts'
-import { type AnswerPiece, callTool, holdAnswer, httpError, sayText, scenarioToken } from '../script.ts'
-import { asking, colour, task } from './pieces.ts'
+import { callTool, holdAnswer, httpError, sayText, scenarioToken } from '../script.ts'
+import { asking, bash, colour, task } from './pieces.ts'
 
-const bash = (command: string): AnswerPiece => callTool('bash', { command, description: `Run ${command}` })
 const nesting = { agent: { general: { permission: { task: 'allow' } } }, subagentDepth: 2 } as const
 
 /** Turns with sub-agents. */

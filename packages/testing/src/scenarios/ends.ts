@@ -1,7 +1,7 @@
 import { scenario } from '../scenario.ts'
 import { callTool, holdAnswer, sayText, think } from '../script.ts'
+import { asking } from './pieces.ts'
 
-const asking = { permission: { bash: 'ask' } } as const
 const options = [
   { label: 'Yes', description: 'Do it' },
   { label: 'No', description: 'Do not' },

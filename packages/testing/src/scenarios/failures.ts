@@ -1,6 +1,7 @@
 import { scenario } from '../scenario.ts'
 import { callTool, cutConnection, holdAnswer, httpError, sayText, think } from '../script.ts'
 
+/** A refusal for too many requests, which asks the server to wait. */
 const limited = (seconds: string) => httpError(429, 'Rate limit reached', { 'retry-after': seconds })
 
 /** Turns in which the model fails. */

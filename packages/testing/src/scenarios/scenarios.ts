@@ -19,7 +19,7 @@ export const scenarios: readonly Scenario[] = [
   ...ends,
 ]
 
-/** The scenarios that a server of this version plays. */
+/** Returns the scenarios that a server of this version plays, without those in `unsupported`. */
 export const scenariosOf = (version: string): readonly Scenario[] =>
   [...scenarios, ...(isOpenCode2(version) ? secondScenarios : [])].filter(
     ({ name }) => unsupportedReason(version, name) === undefined,

@@ -1,5 +1,6 @@
 import { scenario } from '../scenario.ts'
-import { type AnswerPiece, callTool, httpError, reportUsage, sayText, scenarioToken } from '../script.ts'
+import { callTool, httpError, reportUsage, sayText, scenarioToken } from '../script.ts'
+import { asking, bash } from './pieces.ts'
 
 /** Turns with tools, without a person. */
 export const tools = [
@@ -58,6 +59,7 @@ export const tools = [
   }),
 ]
 
+/** An option of a question. */
 const option = (label: string, description: string) => ({ label, description })
 const colours = {
   question: 'Which colour shall it be?',
@@ -71,9 +73,6 @@ const toppings = {
   options: [option('Cheese', 'Much of it'), option('Onions', 'Raw'), option('Olives', 'Black ones')],
 }
 const name = { question: 'What is its name?', header: 'Name', options: [option('None', 'It stays nameless')] }
-
-const bash = (command: string): AnswerPiece => callTool('bash', { command, description: `Run ${command}` })
-const asking = { permission: { bash: 'ask' } } as const
 
 /** Turns that wait for a person. */
 export const asks = [

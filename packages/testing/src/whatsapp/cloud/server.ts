@@ -101,7 +101,7 @@ export function createCloudApi(
     return { fields, run: (lost) => state.sendMessage(fields, lost) }
   }
 
-  /** Returns the call for an upload in a form. Without a file if the body is no form. */
+  /** Returns the call for an upload in a form. Without a file if the body is not a form. */
   function mediaCall(request: IncomingMessage, body: Buffer): CallToDo {
     const { file, ...fields } = readForm(body, request) ?? {}
     return { fields, run: () => state.uploadMedia(textIn(fields, 'type') ?? '', isFile(file) ? file : undefined) }

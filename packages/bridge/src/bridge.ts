@@ -105,7 +105,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const people = createPeople(config.people)
   const runs = createActiveRuns(mirrors)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
-  const context: BridgeServices = {
+  const services: BridgeServices = {
     config,
     state,
     lease,
@@ -124,12 +124,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     emit,
     onError,
   }
-  const runner = createRunner(context)
-  const backlog = createBacklog(context, runner)
+  const runner = createRunner(services)
+  const backlog = createBacklog(services, runner)
   const grants = createSavedGrants({ state, servers, clock })
-  const commands = createCommands({ ...context, runner }, backlog, grants)
+  const commands = createCommands({ ...services, runner }, backlog, grants)
   const seen = createSeenMessages({ state, mirrors, clock })
-  const intake = createIntake({ context, runner, commands, grants, backlog, seen, withFirstID })
+  const intake = createIntake({ services, runner, commands, grants, backlog, seen, withFirstID })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -300,7 +300,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     isListening = false
     stopSweep()
     backlog.stop()
-    context.asks.stop()
+    services.asks.stop()
     failed.stop()
     const deadline = clock.now() + stopMs
     for (const step of [
@@ -420,7 +420,9 @@ export interface Bridge {
   setPeople(people: BridgeConfig['people']): void
   /** Names of the webhook channels. Empty before `start` has created them. */
   webhooks(): readonly string[]
-  /** Checks the head of a request, for frameworks that read bodies themselves. Undefined: read the body, then call `webhook`. */
+  /**
+   * Checks the head of a request, for frameworks that read bodies themselves. Undefined: read the body, then call `webhook`.
+   */
   refuse(channel: string, head: WebhookHead): WebhookAnswer | undefined
   /** Handles a request from the platform of a channel. 404 for a channel without webhooks, 503 before the start. */
   webhook(channel: string, request: WebhookRequest): Promise<WebhookAnswer>

@@ -91,10 +91,7 @@ function startRun(clock: HandClock) {
       ...{ isCommand: false, messageRef: { id: '5' }, receivedAt },
     },
   }
-  const events = createRunEvents({
-    ...{ execution, clock, answeredBy: createAnsweredBy() },
-    emit: (event) => told.push(event),
-  })
+  const events = createRunEvents(execution, clock, createAnsweredBy(), (event) => told.push(event))
   const posting: Execution = { ...execution, phase: 'posting', sessionID: 'ses_1' }
   return { told, execution, events, posting }
 }

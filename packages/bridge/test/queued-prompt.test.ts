@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { albumMs, albumWaitMs, isOlder, type QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { albumMs, albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../src/state/queued-prompt.ts'
 
 const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
   ...{ id: '1', channel: 'own', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, text: 'Also this', files: [] },
@@ -8,16 +8,18 @@ const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
 })
 
 describe('whether a prompt was sent before a run began', () => {
-  const at = { now: 100_000, ageMs: 10_000 }
+  const now = 100_000
+  const ageMs = 10_000
 
   test('is told by the platform’s time, with two seconds of doubt for its steering', () => {
-    const isOld = (postedAt: number): boolean => isOlder(prompt({ messageRef: { id: '1', postedAt } }), at)
+    const isOld = (postedAt: number): boolean =>
+      isSurelyOlder(prompt({ messageRef: { id: '1', postedAt } }), ageMs, now)
     expect([87_999, 88_000, 90_000, 100_000].map(isOld)).toEqual([true, false, false, false])
   })
 
   test('is never sure without one: it steers what runs when it is heard', () => {
-    expect(isOlder(prompt({}), at)).toBe(false)
-    expect(isOlder(prompt({ receivedAt: 0 }), at)).toBe(false)
+    expect(isSurelyOlder(prompt({}), ageMs, now)).toBe(false)
+    expect(isSurelyOlder(prompt({ receivedAt: 0 }), ageMs, now)).toBe(false)
   })
 })
 

@@ -16,7 +16,12 @@ test('what is left out as it comes is left out of a mirror, too, that is shown i
   })
   const shows = [place('own', {}), place('mirror', { after })] as unknown as ActiveRun['sinks']
   let isLeftOut = true
-  const observers = observersOf(shows, { hidesAsks: false, isHidden: () => isLeftOut, onError: () => {} })
+  const observers = observersOf(
+    shows,
+    () => {},
+    false,
+    () => isLeftOut,
+  )
   const { bytes } = readRecording({ version: '1.18.33', scenario: 'plain' })
   await replay(bytes, { observe: () => observers })
   isLeftOut = false

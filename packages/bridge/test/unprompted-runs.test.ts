@@ -31,7 +31,7 @@ test('a store that fails for good is asked less and less often, and at last it i
     reply: async () => undefined,
   }
   const mirrors = createMirrors([])
-  const context = {
+  const services = {
     ...{ servers: new Map([['home', client]]), channels: { has: () => true }, config: { servers: {} } },
     registry: { newID: async () => 'abc234', writeExecution: () => ({ type: 'put', key: 'execution/1', value: '' }) },
     routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
@@ -41,14 +41,10 @@ test('a store that fails for good is asked less and less often, and at last it i
         throw new Error('The disk is full.')
       },
     },
+    runs: { isOfPromptedRun: () => false },
     ...{ clock, mirrors, onError: (error: Error) => errors.push(error) },
   } as unknown as BridgeServices
-  const wakes = createUnpromptedRuns({
-    context,
-    endedRuns: createEndedRuns(1),
-    isOfPromptedRun: () => false,
-    add: () => {},
-  })
+  const wakes = createUnpromptedRuns(services, createEndedRuns(1))
   const prompt = { channel: 'tg', chat: { id: '1' } }
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
   await wakes.restoreRuns([last as unknown as Execution])

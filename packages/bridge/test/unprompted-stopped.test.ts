@@ -8,7 +8,7 @@ import type { ActiveRun } from '../src/runs/active-runs.ts'
 import { createEndedRuns } from '../src/runs/ended-runs.ts'
 import type { BridgeServices } from '../src/runs/services.ts'
 import { passOn } from '../src/runs/show-run.ts'
-import { beginUnpromptedRun, isUnprompted, type UnpromptedRunOptions } from '../src/runs/unprompted-runs.ts'
+import { beginUnpromptedRun, isUnprompted, type UnpromptedReply } from '../src/runs/unprompted-runs.ts'
 import { createTimers } from '../src/timers.ts'
 
 /** What a session of a recording did by itself: how it began and how it ended. */
@@ -29,7 +29,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
   const shown = withResolvers<Delivery>()
   const write = ({ phase, status }: { phase: string; status: string }) => phases.push(`${phase} ${status}`)
   const none = (): void => {}
-  const context = {
+  const services = {
     ...{
       clock,
       mirrors: createMirrors([]),
@@ -45,6 +45,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     },
     routes: { routeOf: async () => undefined, writeAuthor: none },
     failed: { findMissing: () => [], write: () => [], reportAll: none },
+    runs: { addUntilEnded: (run: ActiveRun) => runs.push(run) },
     channels: { sinkFields: () => ({}), connectionOf: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
     ...{
       state: { commit: async () => true, withRetries: (call: () => unknown) => call() },
@@ -53,11 +54,10 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     },
   } as unknown as BridgeServices
   const prompt = { channel: 'tg', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, messageRef: { id: '1' } }
-  const observer = await beginUnpromptedRun(reply, {
-    ...{ context, runObservers: createEndedRuns(1).createRunObservers(), client: {}, timers: createTimers(clock) },
-    ...{ last: { prompt, server: 'home', sessionID: reply.sessionID }, add: (run: ActiveRun) => runs.push(run) },
-    isStopping,
-  } as unknown as UnpromptedRunOptions)
+  const unprompted = { reply, client: {}, last: { prompt, server: 'home', sessionID: reply.sessionID } }
+  const observer = await beginUnpromptedRun(services, unprompted as unknown as UnpromptedReply, {
+    ...{ runObservers: createEndedRuns(1).createRunObservers(), timers: createTimers(clock), isStopping },
+  })
   const settle = (end: Reply): void =>
     passOn(observer, { type: 'replySettled', outcome: end.outcome ?? 'completed', reply: end })
   return { phases, errors, run: runs[0] ?? expect.fail(), shown, settle }

@@ -19,11 +19,11 @@ export type AnswerAsk = (
 
 /** Returns a function that sends an input of a chat as the answer to one of its pending asks, if it is one. */
 export function createAnswerAsk(
-  context: Pick<BridgeServices, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
+  services: Pick<BridgeServices, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
   runner: Pick<Runner, 'serverOfSession'>,
   allowed: SavedGrants,
 ): AnswerAsk {
-  const { servers, channels, people, runs, answeredBy, onError } = context
+  const { servers, channels, people, runs, answeredBy, onError } = services
   return async (channel, inbound, beforeAnswer) => {
     const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
       const followed = stream()

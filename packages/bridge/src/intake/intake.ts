@@ -45,7 +45,7 @@ const holdMs = 3000
 const mostRefused = 1000
 
 export function createIntake(options: {
-  readonly context: BridgeServices
+  readonly services: BridgeServices
   readonly runner: Runner
   readonly commands: Commands
   readonly grants: SavedGrants
@@ -54,13 +54,13 @@ export function createIntake(options: {
   /** As in `ChatMigrations`. */
   readonly withFirstID: (place: ChatPlace) => ChatPlace
 }): Intake {
-  const { context, runner, commands, grants, backlog, seen } = options
-  const { state, routes, channels, people, runs, clock, onError } = context
-  const { router } = context.config
-  const { whenHeld, isHeld } = context.lease
+  const { services, runner, commands, grants, backlog, seen } = options
+  const { state, routes, channels, people, runs, clock, onError } = services
+  const { router } = services.config
+  const { whenHeld, isHeld } = services.lease
   const rate = createRate({ perMinute: router.messagesPerMinute, clock })
-  const answerAsk = createAnswerAsk(context, runner, grants)
-  const inbox = createInbox(context, handle)
+  const answerAsk = createAnswerAsk(services, runner, grants)
+  const inbox = createInbox(services, handle)
   const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
@@ -76,7 +76,7 @@ export function createIntake(options: {
       )
     if (!isHeld()) throw new NotTakenError()
     const inbound = withLeaseCheck(received)
-    context.failed.onPlaceActive({ channel, chat: inbound.chat })
+    services.failed.onPlaceActive({ channel, chat: inbound.chat })
     try {
       if (inbound.type === 'text') await receiveText(channel, inbound)
       else await receivePress(channel, inbound)
@@ -129,7 +129,7 @@ export function createIntake(options: {
     const { type: kind, actor } = inbound
     const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
     const ids = { kind, actorID: actor.id, messageID, verdict, why }
-    context.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
+    services.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
   }
 
   /**

@@ -41,7 +41,10 @@ export interface ActiveRun {
   readonly ended: Promise<void>
 }
 
-/** Aborts a run for a person, whose name the messages of its pending asks then show. Rejects like `cancel`. */
+/**
+ * Aborts a run for a person, whose name the messages of its pending asks then show. Rejects like `cancel`, and the messages
+ * then no longer show the name.
+ */
 export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Promise<void> {
   const undos = sinks.map(({ sink }) => sink.stoppedBy(actor))
   try {
@@ -52,7 +55,10 @@ export async function cancelFor({ sinks, cancel }: ActiveRun, actor: Actor): Pro
   }
 }
 
-/** Whether a person may stop or steer a run: their own runs, or all with the right `admin`. */
+/**
+ * Whether a person may stop or steer a run: the runs of prompts that they sent, or all with the right `admin`. False for
+ * strangers, and for people who only edited the prompt.
+ */
 export function mayActOn(
   { execution }: ActiveRun,
   person: ChannelActor,
@@ -65,8 +71,8 @@ export function mayActOn(
 }
 
 /**
- * Whether a prompt may steer a run. Its author must be allowed to act on the run. A run whose authors all had `approve`
- * accepts no text of a person without it.
+ * Whether a prompt may steer a run. Its author must be allowed to act on the run, see `mayActOn`. A run whose authors all had
+ * `approve` when it started accepts no text that a person without it wrote or edited.
  */
 export function maySteer(
   run: ActiveRun,
@@ -79,13 +85,13 @@ export function maySteer(
 
 /** The runs that this process follows. */
 export interface ActiveRuns {
-  /** Adds a run. It is removed when it has ended. */
+  /** Adds a run to its place. It is removed when it has ended. */
   addUntilEnded(run: ActiveRun): void
   /** The runs of a place and its mirrors whose own place does not show the whole answer yet. */
   active(place: ChatPlace): readonly ActiveRun[]
   /** Like `active`, and also runs that only a mirror does not show yet. */
   followed(place: ChatPlace): readonly ActiveRun[]
-  /** Whether a run of the session is active, in any place. */
+  /** Whether a run of the session is active, in any place. Runs whose session is not known yet don't count. */
   isSessionBusy(sessionID: string): boolean
   /** The runs of all places, including those that only a mirror does not show yet. */
   all(): readonly ActiveRun[]
@@ -111,7 +117,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
 
-  /** Adds a run under its place. When it ends, removes it and remembers the ids of its messages. */
+  /** Adds a run under its place. When it ends, removes it, and remembers the ids of its messages unless it was unprompted. */
   function addUntilEnded(run: ActiveRun): void {
     const key = mirrors.keyOf(run.execution().prompt)
     const here = runs.get(key) ?? new Set()
@@ -125,14 +131,16 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     })
   }
 
+  /** Returns the runs of all places. */
   function all(): readonly ActiveRun[] {
     return [...runs.values()].flatMap((here) => [...here])
   }
 
   /**
-   * Whether a reply belongs to the run of a prompt. Undefined while a run whose reply is not known yet may still turn out to
-   * be its own. Ignores unprompted runs, whose end may arrive after the start of the next reply. After a run was read as
-   * ended, its last events may still arrive, and then without its prompt. So the ids of its messages are remembered.
+   * Whether a reply belongs to the run of a prompt: it shares a message with an active or ended one, or the start time with an
+   * active one of its session. Undefined while the reply of such a run is not known, because this may be it. Ignores
+   * unprompted runs, whose end may arrive after the start of the next reply. The messages of ended runs count, because their
+   * last events may arrive late, and then without the prompt.
    */
   function isOfPromptedRun({
     sessionID,

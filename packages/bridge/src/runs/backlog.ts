@@ -17,9 +17,12 @@ export interface Backlog {
   isOld(message: MessageRef): boolean
   /** Whether older messages of a place are still being gathered. Newer ones must not overtake them. */
   isGathering(place: ChatPlace): boolean
-  /** Stores a prompt until all messages of its place have arrived and the policy decides. Commits `taken` with it. */
+  /**
+   * Stores a prompt until all messages of its place have arrived and the policy decides. Commits `removal` with it, which
+   * removes it from the inbox.
+   */
   addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void>
-  /** Runs an entry that a person chose. Resolves with false if it no longer exists or is not theirs. */
+  /** Queues an entry that a person chose. Resolves with false if it no longer exists or is not theirs. */
   runEntry(place: ChatPlace, id: string, isOwn: (entry: QueuedPrompt) => boolean): Promise<boolean>
   /** Removes a person's entries of a place. Resolves with the entries of others. */
   dropEntries(place: ChatPlace, isOwn: (entry: QueuedPrompt) => boolean): Promise<RemainingBacklog>
@@ -46,9 +49,9 @@ const mostListed = 10
 /** How long an entry that was not run can be chosen, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
-export function createBacklog(context: BridgeServices, runner: Runner): Backlog {
-  const { state, channels, clock, onError } = context
-  const { router } = context.config
+export function createBacklog(services: BridgeServices, runner: Runner): Backlog {
+  const { state, channels, clock, onError } = services
+  const { router } = services.config
   /** Timers by place, from the first message until the policy is applied. */
   const decisionTimers = new Map<string, () => void>()
   /** Timers by place: the next attempt to post the list. */
@@ -66,19 +69,22 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     stop,
   }
 
-  /** Whether a message was sent more than `backlogAfterMs` ago, by the platform's time. False if that is unknown. */
+  /** Whether a message was sent more than `backlogAfterMs` ago, by the platform's time. False without that time. */
   function isOld({ postedAt }: MessageRef): boolean {
     return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
 
-  /** Stores the entry, and starts or restarts the timer of its place. */
+  /** Stores the entry and commits `removal` with it, then starts or restarts the timer of its place. */
   async function addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const value = JSON.stringify(entry)
     await state.commit([...removal, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
     scheduleDecision(entry)
   }
 
-  /** Applies the policy when no further message arrived for `gatherMs`. Each call starts that time again. */
+  /**
+   * Applies the policy when no further message arrived for `gatherMs`. Each call starts that time again. Retries while the
+   * store fails, and reports other errors.
+   */
   function scheduleDecision(place: ChatPlace): void {
     const key = placeKey(place)
     decisionTimers.get(key)?.()
@@ -97,7 +103,8 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
 
   /**
    * Moves the entries that the policy chooses to the queue of the place and starts it, then posts the list of the others.
-   * Messages sent after the start always run, after those that the policy chooses.
+   * `latest` chooses the newest old entry unless a newer message arrived, `all` chooses all, `none` chooses none. Messages
+   * sent after the start always run, after those. Calls `onDecided` once no entry is left undecided.
    */
   async function applyPolicy(place: ChatPlace, onDecided: () => void): Promise<void> {
     const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
@@ -119,7 +126,11 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     await postList(place, chosen.length > 0)
   }
 
-  /** Posts the list of entries that were not run. Retries, because people have no other way to learn of them. */
+  /**
+   * Posts the list of entries that were not run and not listed yet, and marks them as listed. Does nothing without such
+   * entries. Retries until it is posted or the bridge stops, because people have no other way to learn of them. Reports the
+   * first failure.
+   */
   async function postList(place: ChatPlace, hasEarlierRuns: boolean, failures = 0): Promise<void> {
     const key = placeKey(place)
     retryTimers.get(key)?.()
@@ -153,7 +164,10 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
   }
 
-  /** Returns a message with the newest entries and a button for each, at most `mostListed`. */
+  /**
+   * Returns a message with the number of entries, the newest of them with a button for each, at most `mostListed`, and a button
+   * to leave all.
+   */
   function listMessage(left: readonly QueuedPrompt[], hasEarlierRuns: boolean): ChatMessage {
     const shown = left.slice(-mostListed)
     const lines = shown.map(({ text, files }, index) => {
@@ -168,8 +182,8 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
   }
 
   /**
-   * Moves the entry to the queue of its place, and starts that queue. Resolves with false if it is no longer there, or not
-   * the person's.
+   * Moves the entry to the queue of its place, and starts that queue. Resolves with false if it is no longer there, or if
+   * `isOwn` does not accept it.
    */
   async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)
@@ -193,11 +207,12 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     return { dropped: ownEntries.length, list: others.length > 0 ? listMessage(others, false) : undefined }
   }
 
+  /** Returns the entries of a place, oldest first. */
   async function entriesOf(place: ChatPlace): Promise<readonly QueuedPrompt[]> {
     return (await state.queue(queueOf(place))).map(({ value }) => toQueuedPrompt(value))
   }
 
-  /** Starts a timer for each place with stored entries. */
+  /** Starts a timer for each place with stored entries. The policy then decides, or the list is posted. */
   async function restoreBacklog(): Promise<void> {
     for (const name of await state.queues('backlog/')) {
       const [first] = await state.queue(name)
@@ -205,7 +220,7 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     }
   }
 
-  /** Removes entries of all places that can no longer be chosen. */
+  /** Removes entries of all places that were not run and were received more than `keptMs` ago. */
   async function removeExpired(): Promise<void> {
     for (const queue of await state.queues('backlog/')) {
       for (const { id, value } of await state.queue(queue)) {
@@ -216,7 +231,7 @@ export function createBacklog(context: BridgeServices, runner: Runner): Backlog 
     }
   }
 
-  /** Clears all timers. The stored entries stay. */
+  /** Clears all timers, and posts no more lists. The stored entries stay. */
   function stop(): void {
     isStopped = true
     for (const stopTimer of [...decisionTimers.values(), ...retryTimers.values()]) stopTimer()

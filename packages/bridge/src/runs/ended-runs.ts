@@ -36,7 +36,7 @@ export function createEndedRuns(maxEnded: number): EndedRuns {
       )
     }
 
-    /** Queues the release of this run. If the queue is full, releases the oldest run in it. */
+    /** Queues the release of this run. If more than `maxEnded` are queued, releases the oldest of them. */
     function releaseLater(): void {
       releases.push(() => {
         groups = []

@@ -17,8 +17,9 @@ export interface ClosedRun {
 }
 
 /**
- * Closes the messages of a run that can no longer be followed. They then show the execution's reason instead of a status
- * such as "Writing", below the text that had arrived. Resolves with undefined if its own place shows no message of the run.
+ * Closes the messages of a run that can no longer be followed, in its own place and in mirrors. They then show the execution's
+ * reason instead of a status such as "Writing", below the text that had arrived. Waits until the places show that, but for
+ * mirrors only a limited time. Resolves with undefined if its own place shows no message of the run.
  */
 export async function closeShown(
   { state, clock }: Pick<BridgeServices, 'state' | 'clock'>,
@@ -33,21 +34,24 @@ export async function closeShown(
   return { reply, delivery }
 
   /**
-   * Closes the messages of the run in one place with a failed reply, and returns that reply. Undefined if the place shows no
-   * message of the run.
+   * Passes a failed reply to the sink of one place, so that it closes the messages of the run, and returns that reply. Does not
+   * wait for the sink. Undefined if the place shows no message of the run.
    */
   async function closeInPlace(shown: ChatSink): Promise<Reply | undefined> {
     const { sessionID, reason = '' } = execution
     const promptID = await promptShownIn(state, execution, shown)
     if (sessionID === undefined || promptID === undefined) return undefined
-    const closed = failedReply(sessionID, promptID, { reason, at: clock.now() })
+    const closed = failedReply(sessionID, promptID, reason, clock.now())
     passOn(shown.sink, { type: 'replyStarted', reply: closed })
     passOn(shown.sink, { type: 'replySettled', outcome: 'failed', reply: closed })
     return closed
   }
 }
 
-/** Finds the id of the prompt under which a place shows the run. Undefined if the place shows no message of it. */
+/**
+ * Finds the id of the prompt under which a place shows the run: the first in the ledgers that can be its own. Undefined if the
+ * place shows no message of it, for a run that steers another, and before the prompt was posted.
+ */
 async function promptShownIn(
   state: BridgeServices['state'],
   { posted, sessionID, isSteer, startedBy }: Execution,
@@ -65,17 +69,16 @@ async function promptShownIn(
     .find((id) => (posted ? isPromptOf(posted, id) : id === startedBy))
 }
 
-/** Whether the id is that of the posted prompt. Where the server assigns the ids of prompts, they increase. */
+/**
+ * Whether the id is that of the posted prompt. If the server assigns the ids of prompts, they increase, and each later one than
+ * `after` may be it.
+ */
 function isPromptOf({ messageID, after = '' }: PostedPrompt, promptID: string): boolean {
   return messageID === undefined ? promptID > after : promptID === messageID
 }
 
 /** Returns a reply without text that failed with the reason, so that a sink closes the messages of that prompt. */
-function failedReply(
-  sessionID: string,
-  promptID: string,
-  { reason, at }: { readonly reason: string; readonly at: number },
-): Reply {
+function failedReply(sessionID: string, promptID: string, reason: string, at: number): Reply {
   const opened = reduce(emptyReply(sessionID), { type: 'opened', sessionID, at }).reply
   const error = { name: notFollowed, message: reason, raw: undefined }
   return { ...reduce(opened, { type: 'error', sessionID, at, error }).reply, promptIDs: [promptID] }
@@ -83,22 +86,23 @@ function failedReply(
 
 /**
  * Ends an execution that can no longer be followed. Closes its messages with the execution's reason, or posts the reason if
- * there are none. If this process stops first, the next one does this.
+ * there are none. Stores and reports the delivery if the chat does not show that. If the channel no longer exists, only stores
+ * the end and reports the reason. If this process stops first, the next one does this.
  */
 export async function endUnfollowed(
-  context: BridgeServices,
+  services: BridgeServices,
   execution: Execution,
   isStopped: () => boolean,
 ): Promise<void> {
-  const { state, registry, channels, failed, onError } = context
+  const { state, registry, channels, failed, onError } = services
   const { prompt, server, reason = '' } = execution
   const done = registry.writeExecution({ ...execution, phase: 'done' })
   if (!channels.has(prompt.channel)) {
     await state.commit([done])
     return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
   }
-  const sinks = sinksFor(context, execution, { server })
-  const closed = await closeShown(context, execution, sinks)
+  const sinks = sinksFor(services, execution, { server })
+  const closed = await closeShown(services, execution, sinks)
   if (isStopped() || (closed && isCutShort(closed.delivery))) return
   const missing = closed
     ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])

@@ -9,26 +9,29 @@ import type { Execution } from '../state/execution.ts'
 export interface RunEvents {
   /** Keeps the newest reply, and emits the events of asks. Notes when the first output arrived. */
   readonly observer: ReplyObserver
-  /** Call it when a change of the execution was stored. */
+  /** Call it when a change of the execution was stored. Emits `posted` or `ended` if the change was that. */
   onChanged(before: Execution, after: Execution): void
-  /** Call it when the run was found after a restart. */
+  /** Call it when the run was found after a restart. Emits `found`. */
   onFound(execution: Execution): void
-  /** Call it when the chat shows a message of the run. */
+  /**
+   * Call it when the chat shows a message of the run. Keeps the time of the first call for `onDelivered`, and emits nothing.
+   */
   onShown(): void
-  /** Call it when the reply was delivered. */
+  /** Call it when the reply was delivered. Emits `delivery`. */
   onDelivered(execution: Execution, delivery: Delivery): void
 }
 
-/** Emits the events of one run, with times since its message. */
-export function createRunEvents(options: {
-  readonly execution: Execution
-  readonly clock: Clock
-  readonly answeredBy: AnsweredBy
-  readonly emit: (event: BridgeEvent) => void
-}): RunEvents {
-  const { clock, answeredBy, emit } = options
-  const { id: executionID, prompt, server } = options.execution
-  /** Measures durations. For a message that an earlier process received, only the wall clock is left, see `begun`. */
+/** Emits the events of one run, with times since its message. Only the first time of each kind counts. */
+export function createRunEvents(
+  { id: executionID, prompt, server }: Execution,
+  clock: Clock,
+  answeredBy: AnsweredBy,
+  emit: (event: BridgeEvent) => void,
+): RunEvents {
+  /**
+   * Measures durations. How long ago the message was received is only known by the wall clock, because that may predate this
+   * process.
+   */
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()
   const received = { afterMs: Math.max(0, clock.now() - prompt.receivedAt), at: monotonic() }
   const askedTimes = new Map<string, number>()
@@ -58,7 +61,7 @@ export function createRunEvents(options: {
   }
   return { observer, onChanged, onFound, onShown, onDelivered }
 
-  /** Emits an event if the run was posted or ended by this change. */
+  /** Emits `posted` if the phase became `posting`, and `ended` if the status stopped being `running`. */
   function onChanged(before: Execution, after: Execution): void {
     if (before.phase !== 'posting' && after.phase === 'posting') {
       times = { postedMs: msSinceMessage(), ...times }
@@ -78,7 +81,7 @@ export function createRunEvents(options: {
     firstShownMs ??= msSinceMessage()
   }
 
-  /** Emits the event of a delivery. */
+  /** Emits `delivery`, with the time of the first `onShown` if there was one. */
   function onDelivered({ sessionID }: Execution, delivery: Delivery): void {
     const { shown: messages, undelivered, doubtful, calls, rateLimited } = delivery
     emit({
@@ -96,6 +99,7 @@ export function createRunEvents(options: {
     })
   }
 
+  /** Emits `run`. Only `ended` has the outcome of the newest reply. */
   function emitRun(phase: RunEvent['phase'], { sessionID, reason }: Execution): void {
     const { id: messageID, actor } = prompt
     emit({
@@ -114,8 +118,8 @@ export function createRunEvents(options: {
   }
 
   /**
-   * Emits the event of an ask. At its end, the event also has who answered and how long it was pending, and this forgets who
-   * answered.
+   * Emits the event of an ask. At its end, this forgets who answered, and the event has how long the ask was pending, if this
+   * process saw it begin. It also has who answered, if that is known and the ask was not withdrawn.
    */
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
@@ -140,11 +144,12 @@ export function createRunEvents(options: {
     })
   }
 
+  /** Returns the place of the run and the current time, for an event. */
   function placeNow(): EventPlace {
     return eventPlace(prompt, clock.now())
   }
 
-  /** Since the message with the prompt was received, in ms. */
+  /** Returns the time since the message with the prompt was received, in ms. At least 0. */
   function msSinceMessage(): number {
     return received.afterMs + monotonic() - received.at
   }

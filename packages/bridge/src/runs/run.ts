@@ -42,29 +42,34 @@ export interface PlannedRun {
   readonly placeTitle: string | undefined
 }
 
-/** Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered. */
-export function beginRun(
-  options: PlannedRun & {
-    readonly context: BridgeServices
-    readonly sinks: ActiveRun['sinks']
-    readonly runObservers: RunObservers
-    /** Whether the chat already shows a reply as an unprompted run. */
-    readonly isShown: (reply: Reply) => boolean
-    /** Called after the run got its reply. */
-    readonly onReply: () => void
-    /** Called when the run's session is known. */
-    readonly onSession: (sessionID: string) => void
-    /** Whether the bridge is stopping. The next process then continues from what is stored. */
-    readonly isStopping: () => boolean
-  },
-): ActiveRun {
-  const { context, client, sinks, placeSessionID, placeTitle, onSession, isStopping } = options
-  const { state, registry, routes, channels, people, requireSafe, clock, asks, failed, onError } = context
-  const { router } = context.config
-  const { prompt, server } = options.execution
+/** What shows a run, and what the runner must know about it. */
+export interface RunHost {
+  readonly sinks: ActiveRun['sinks']
+  readonly runObservers: RunObservers
+  /** Whether the chat already shows a reply as an unprompted run. */
+  readonly isShown: (reply: Reply) => boolean
+  /** Called after the run got its reply. */
+  readonly onReply: () => void
+  /** Called when the run's session is known. */
+  readonly onSession: (sessionID: string) => void
+  /** Whether the bridge is stopping. The next process then continues from what is stored. */
+  readonly isStopping: () => boolean
+}
+
+/**
+ * Posts a planned prompt, or finds one that an earlier process posted, and follows the run until its answer is delivered.
+ * Returns the run at once. Errors end the run, and go to `onError`.
+ */
+export function beginRun(services: BridgeServices, planned: PlannedRun, host: RunHost): ActiveRun {
+  const { client, placeSessionID, placeTitle } = planned
+  const { sinks, onSession, isStopping } = host
+  const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
+    services
+  const { router } = services.config
+  const { prompt, server } = planned.execution
   /** Agents treat every prompt that begins with a slash as a command, and may list their commands late, or never. */
-  const isAgent = context.config.servers[server]?.agent !== undefined
-  let { execution, route } = options
+  const isAgent = services.config.servers[server]?.agent !== undefined
+  let { execution, route } = planned
   let stream: ReplyStream | undefined
   let isCanceled = execution.isCanceled === true
   /** The session was deleted, so a new one runs the prompt. */
@@ -74,7 +79,7 @@ export function beginRun(
   const delivered = withResolvers<void>()
   /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
-  const events = createRunEvents({ ...context, execution })
+  const events = createRunEvents(execution, clock, answeredBy, emit)
   const ended = runToEnd()
   return {
     execution: () => execution,
@@ -88,8 +93,8 @@ export function beginRun(
   }
 
   /**
-   * Follows the run until its answer is delivered. Never rejects. An error ends the run, unless the bridge is stopping or
-   * was taken over.
+   * Follows the run until its answer is delivered, and resolves `found` and `delivered` by then. Never rejects. An error ends
+   * the run, unless the bridge is stopping or was taken over.
    */
   async function runToEnd(): Promise<void> {
     const unfollow = registry.followReply(execution, () => stream?.reply)
@@ -104,7 +109,11 @@ export function beginRun(
     }
   }
 
-  /** Posts the prompt, or finds its run, and follows that to the end of its delivery. Posts again if the session was deleted. */
+  /**
+   * Posts the prompt, or finds its run, and follows that to the end of its delivery. Ends a canceled run that was not posted.
+   * If the session was deleted, says so in the chat and posts once more, in a new session. Returns early while the bridge is
+   * stopping.
+   */
   async function followToEnd(): Promise<void> {
     if (isCanceled && execution.posted === undefined) return await endWithoutReply('Aborted', 'stopped')
     stream = execution.posted === undefined ? await postPrompt() : await findPosted(execution.posted)
@@ -125,7 +134,11 @@ export function beginRun(
     await deliverReply(reply)
   }
 
-  /** Posts the prompt or command. Undefined if the run ended instead, for example because a right is missing. */
+  /**
+   * Posts the prompt, or runs it as a command if the agent lists one with its name. Undefined if the run ended instead: a right
+   * is missing, the run was canceled, or the session can't be guarded. Rejects with a `FileFailure` if a file can't be read.
+   * Files of a command are dropped, and the chat is told.
+   */
   async function postPrompt(): Promise<ReplyStream | undefined> {
     // The people may have changed since the prompt was stored.
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
@@ -158,12 +171,12 @@ export function beginRun(
 
   /** Whether any author of the prompt lacks `approve`. False on a server with `trustPrompt`. */
   function mustBeGuarded(): boolean {
-    return context.config.servers[server]?.trustPrompt !== true && !people.allMay(prompt, 'approve')
+    return services.config.servers[server]?.trustPrompt !== true && !people.allMay(prompt, 'approve')
   }
 
   /**
    * Resolves with true if the session can run guarded prompts, and also if the run is canceled meanwhile. Otherwise reports
-   * why not, because only the operator can fix it, and resolves with false.
+   * why not, because only the operator can fix it, and resolves with false. Rejects with errors of other types.
    */
   async function checkGuardAndReport(target: Parameters<Client['requireGuard']>[0]): Promise<boolean> {
     try {
@@ -179,28 +192,28 @@ export function beginRun(
     }
   }
 
-  /** Whether a command could run or read something without asking, and an author lacks the right to do that. */
+  /**
+   * Whether a command could run or read something without asking, and an author lacks `approve`. A command that the agent does
+   * not list is judged by its name and arguments.
+   */
   function mayActUnasked({ name, rest }: AgentCommand, commandInfo: CommandInfo = { name }): boolean {
     return mayActWithoutAsking(commandInfo, rest) && !people.allMay(prompt, 'approve')
   }
 
   /**
-   * Returns the options with which the prompt is posted or found. The observers of the run's reply are chosen when it is
-   * known: none if another run shows it.
+   * Returns the options with which the prompt is posted or found. The observers are chosen when the reply is known, and
+   * `isShownElsewhere` is set then: none observe a reply that the prompt joined and another run shows.
    */
   function runOptions(isGuardRequired = mustBeGuarded()): RunOptions {
     const watch = asks.observerFor({ place: prompt, client, server })
-    const shown = observersOf(sinks, {
-      hidesAsks: !router.progress.enabled,
-      // The prompt is posted once more in a new session, and the chat is informed.
-      isHidden: (reply) => !isRenewed && execution.phase === 'planned' && isSessionGone(reply),
-      onError,
-    })
+    // The prompt is posted once more in a new session, and the chat is informed.
+    const isHidden = (reply: Reply): boolean => !isRenewed && execution.phase === 'planned' && isSessionGone(reply)
+    const shown = observersOf(sinks, onError, !router.progress.enabled, isHidden)
     // If the prompt joined a run, the sink of that run shows the reply.
     const observe = (reply: Reply): readonly ReplyObserver[] => {
-      queueMicrotask(options.onReply)
-      isShownElsewhere = isJoined(reply) && (execution.isSteer === true || options.isShown(reply))
-      return isShownElsewhere ? [] : options.runObservers.wrap([...shown, watch, events.observer])
+      queueMicrotask(host.onReply)
+      isShownElsewhere = isJoined(reply) && (execution.isSteer === true || host.isShown(reply))
+      return isShownElsewhere ? [] : host.runObservers.wrap([...shown, watch, events.observer])
     }
     return {
       timeoutMs: router.timeoutMs,
@@ -209,14 +222,20 @@ export function beginRun(
     }
   }
 
-  /** Whether another prompt started the run. A run that is found after a restart is observed before its stream is known. */
+  /**
+   * Whether another prompt started the run. A run that is found after a restart is observed before its stream is known. Then
+   * compares the first prompt of the reply with the posted one, and returns false if the id of that is not stored.
+   */
   function isJoined({ promptIDs }: Reply): boolean {
     if (stream) return stream.joined === true
     const id = execution.posted?.messageID
     return id !== undefined && promptIDs[0] !== id
   }
 
-  /** Rejects if the prompt must not be posted after all. Otherwise stores that it is about to be, and waits for the lease. */
+  /**
+   * Stores that the prompt is about to be posted, and waits for the lease. The place then uses its session, unless someone
+   * chose another session or title meanwhile. Rejects if a right is gone or the directory is not safe, and stores nothing then.
+   */
   async function beforePosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
     // Rights may have changed while it waited for its turn.
     if (!people.allMay(prompt, 'prompt') || (!isGuardRequired && mustBeGuarded())) throw new Error(texts.rightGone)
@@ -231,10 +250,13 @@ export function beginRun(
         ? routes.writeUsed(prompt, { server, sessionID })
         : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
     await updateExecution({ phase: 'posting', posted, sessionID }, used)
-    await context.lease.whenHeld()
+    await services.lease.whenHeld()
   }
 
-  /** Finds the run of a posted prompt. Posts it if the server never got it. Undefined if the run ended instead. */
+  /**
+   * Finds the run of a posted prompt. If the server never got it, posts it, or ends a run of which only the delivery was left.
+   * If the server can't tell, ends the run and asks in the chat whether to run it again. Undefined if the run ended.
+   */
   async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {
     onSession(posted.sessionID)
     const found = await resumeWithRetries(posted)
@@ -250,13 +272,16 @@ export function beginRun(
       case 'unknown':
         await state.withRetries(() => state.commit([writeUnknownRun(execution, clock.now())]))
         void failed.emitCounts().catch(onError)
-        await closeShown(context, { ...execution, reason: texts.lostSight }, sinks)
+        await closeShown(services, { ...execution, reason: texts.lostSight }, sinks)
         return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))
     }
     return found satisfies never
   }
 
-  /** Retries while the server is unreachable, because it may start later than the bridge. */
+  /**
+   * Asks the server for the run. Retries while the server is unreachable, because it may start later than the bridge. Rejects
+   * with a text for people if the session was deleted, with other errors, and while the bridge is stopping.
+   */
   async function resumeWithRetries(posted: PostedPrompt): ReturnType<Client['resume']> {
     for (;;) {
       try {
@@ -276,8 +301,8 @@ export function beginRun(
   }
 
   /**
-   * Returns the prompt to post again: the server stored it, but was killed before it ran. Rejects if the run was canceled,
-   * or if the prompt is no longer allowed.
+   * Returns the prompt to post again: the server stored it, but was killed before it ran. Rejects if the run was canceled, if
+   * the prompt is no longer allowed, if its directory is not safe, or with a `FileFailure`.
    */
   async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
     const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
@@ -288,7 +313,10 @@ export function beginRun(
     return { sessionID, agent, model, guarded: mustBeGuarded(), text: prompt.text, files }
   }
 
-  /** Stores the end of the run, waits until the chats show the reply, and stores which of them miss a part. */
+  /**
+   * Stores the end of the run, waits until the chats show the reply, and stores which of them miss a part. Does not wait if the
+   * reply is shown by another run. Returns early if the bridge is stopping, and the next process then shows the rest.
+   */
   async function deliverReply(reply: Reply): Promise<void> {
     const log = registry.writeLog(execution)
     if (execution.isSteer && !stream?.joined) await updateExecution({ isSteer: undefined })
@@ -307,13 +335,16 @@ export function beginRun(
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
-  /** Stores the end of a run that shows nothing. */
+  /** Stores the end of a run, as `done`. Posts nothing. */
   async function endWithoutReply(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
     await updateExecution({ phase: 'done', status, reason, finishedAt: clock.now() })
     return undefined
   }
 
-  /** Ends the run. With missing deliveries in its own place it is `undelivered`, otherwise `done`. */
+  /**
+   * Ends the run, and stores and reports the missing deliveries. It is `undelivered` if one is missing in its own place,
+   * otherwise `done`.
+   */
   async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
     await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
@@ -321,15 +352,19 @@ export function beginRun(
     return undefined
   }
 
-  /** Closes the messages of the run with the error, or posts the error if it has none. Reports it, too. */
+  /**
+   * Ends the run with an error. If an earlier process posted the prompt and the chat shows messages of it, closes them with the
+   * error. Otherwise posts the error. Reports it, too, unless the bridge stopped first: then the next process does this again.
+   */
   async function endFailed(error: unknown): Promise<void> {
     const reason = chatMessageOf(error)
     const text =
       error instanceof FileFailure ? texts.fileFailed(plain(error.file), plain(reason)) : texts.failed(plain(reason))
-    // After a restart, the messages of the run may still show it as working. If this process stops first, the next one closes them.
+    // After a restart, the messages of the run may still show it as working.
+    // If this process stops first, the next one closes them.
     if (stream === undefined && execution.posted)
       await updateExecution({ phase: 'delivering', status: 'error', reason, finishedAt: clock.now() })
-    const closed = stream === undefined ? await closeShown(context, execution, sinks) : undefined
+    const closed = stream === undefined ? await closeShown(services, execution, sinks) : undefined
     if (closed && isCutShort(closed.delivery)) return
     if (closed)
       await storeDelivered(
@@ -339,7 +374,10 @@ export function beginRun(
     onError(error instanceof Error ? error : new Error(reason))
   }
 
-  /** Ends the run with a text instead of an answer. The text is stored with the end, so a crash does not lose it. */
+  /**
+   * Ends the run as failed, and posts a text instead of an answer. The text is stored with the end, so a crash does not lose
+   * it. Rejects if the bridge stops before it is posted.
+   */
   async function endWith(text: string, reason: string, buttons?: ChatMessage['buttons']): Promise<undefined> {
     const pending = failed.pendingFor(execution, text)
     await updateExecution(
@@ -351,7 +389,10 @@ export function beginRun(
     return undefined
   }
 
-  /** Posts a message in the prompt's chat. A reply to the message continues the run's session. */
+  /**
+   * Posts a message in the prompt's chat. A reply to the message continues the run's session, or that of the place if the run
+   * has none yet. Never rejects.
+   */
   async function tryPostToChat(message: ChatMessage): Promise<void> {
     const { sessionID } = execution
     await channels.tryPost(prompt, message, sessionID === undefined ? undefined : { server, sessionID })
@@ -369,7 +410,9 @@ export function beginRun(
     events.onChanged(before, execution)
   }
 
-  /** Aborts the run. One that is not posted yet is not posted. */
+  /**
+   * Stores that the run is canceled, and aborts it. A prompt that is not posted yet is not posted. Rejects like `Client.abort`.
+   */
   async function cancel(): Promise<void> {
     isCanceled = true
     canceled.resolve()
@@ -392,7 +435,10 @@ class FileFailure extends Error {
   }
 }
 
-/** Downloads the files of a prompt. Rejects with a `FileFailure`. */
+/**
+ * Downloads the files of a prompt at the same time, and resolves with them as data URLs, in their order. Rejects with a
+ * `FileFailure` if one can't be downloaded or is larger than `maxBytes`.
+ */
 async function readFiles(
   connection: Pick<BridgeConnection, 'download'>,
   files: readonly InboundFile[],
@@ -417,13 +463,16 @@ interface AgentCommand {
   readonly rest: string
 }
 
-/** Returns the name of a command and the text behind it. Undefined for a text that does not begin with a slash. */
+/**
+ * Returns the name of a command and the text behind it, which may be empty. Ignores white space around the text. Undefined for
+ * a text that does not begin with a slash and a name.
+ */
 function parseAgentCommand(text: string): AgentCommand | undefined {
   const [, name, rest = ''] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name, rest }
 }
 
-/** Returns a command of the agent. Undefined if the agent does not list it, and the text is then a normal prompt. */
+/** Returns a command of the agent. Undefined if the agent does not list it, or if the list can't be read. */
 async function findAgentCommand(client: Client, name: string): Promise<CommandInfo | undefined> {
   try {
     return (await client.commands()).find((command) => command.name === name)
@@ -432,7 +481,7 @@ async function findAgentCommand(client: Client, name: string): Promise<CommandIn
   }
 }
 
-/** Returns buttons to run the prompt again, or to leave it. */
+/** Returns a row of two buttons: to run the prompt again, or to leave it. */
 function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
   return [
     [

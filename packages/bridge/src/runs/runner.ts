@@ -4,7 +4,7 @@ import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
-import { albumWaitMs, isOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
@@ -25,14 +25,17 @@ export interface Runner {
   enqueue(prompt: QueuedPrompt): EnqueueWrite
   /** Returns the id of a prompt in the queue of its place. */
   queueIDOf(prompt: QueuedPrompt): string
-  /** Starts to work on the queue of a place, unless that is in progress. */
+  /** Starts to work on the queue of a place in the background. Does nothing while that is in progress. */
   startQueue(place: ChatPlace): void
   /**
-   * Removes a prompt without running it. `taken` are the writes that remove it. Its author gets `text`, if need be from the
-   * next process.
+   * Commits `removal`, which removes a prompt, without running it. Its author gets `text`, if need be from the next process.
+   * Does nothing if the prompt was removed meanwhile.
    */
   refusePrompt(prompt: QueuedPrompt, removal: readonly Write[], text: string): Promise<void>
-  /** Starts a prompt immediately, beside the running one. `taken` are the writes that remove it from its queue. */
+  /**
+   * Starts a prompt immediately, beside the running one. Commits `removal`, which removes it from its queue. Refuses the prompt
+   * if its place has no server, and does nothing if it was removed meanwhile.
+   */
   beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void>
   /** Whether a run of the prompt's session was in progress when the prompt was sent and still is, and no other prompt waits. */
   canSteer(prompt: QueuedPrompt): Promise<boolean>
@@ -44,9 +47,9 @@ export interface Runner {
   serverOfSession(sessionID: string): string | undefined
   /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
   restoreRuns(): Promise<void>
-  /** Resolves when `restoreRuns` is done for that place. */
+  /** Resolves when `restoreRuns` is done for that place: at once if it had nothing to resume there. */
   whenRestored(place: ChatPlace): Promise<void>
-  /** Stops following runs. They continue on the servers. */
+  /** Stops following runs, which continue on the servers. Resolves when their sinks have stopped. */
   stop(): Promise<void>
 }
 
@@ -59,16 +62,11 @@ const retryMs = 1000
 /** How long a restart waits for the servers before it receives messages, in ms. */
 const restoreMs = 10_000
 
-export function createRunner(context: BridgeServices): Runner {
-  const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = context
-  const { router } = context.config
+export function createRunner(services: BridgeServices): Runner {
+  const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = services
+  const { router } = services.config
   const endedRuns = createEndedRuns(mostEnded)
-  const unprompted = createUnpromptedRuns({
-    context,
-    endedRuns,
-    isOfPromptedRun: runs.isOfPromptedRun,
-    add: runs.addUntilEnded,
-  })
+  const unprompted = createUnpromptedRuns(services, endedRuns)
   /** Keys of places whose queue is being processed. */
   const working = new Set<string>()
   /** By the key of a place: resolves when its runs are restored. */
@@ -103,11 +101,12 @@ export function createRunner(context: BridgeServices): Runner {
     return !mirrors.isShared(prompt) ? prompt.id : `${placeKey(prompt)}/${prompt.id}`
   }
 
+  /** Returns the name of the queue, which mirrored places share. */
   function queueNameOf(place: ChatPlace): string {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
-  /** Processes the queue in the background. Retries after an error, for example if the store was busy. */
+  /** Processes the queue in the background. After an error, reports it and retries, unless the bridge has stopped. */
   function startQueue(place: ChatPlace): void {
     processQueue(place).catch((error) => {
       if (isStopped) return
@@ -117,22 +116,23 @@ export function createRunner(context: BridgeServices): Runner {
   }
 
   /**
-   * Whether a prompt can steer the run of its session now. False if other prompts are queued, because it would overtake
-   * them.
+   * Whether a prompt can steer a run of its session now. False if it was surely sent before the run started, and if other
+   * prompts are queued, because it would overtake them.
    */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
     const isRunning = runs.active(prompt).some(({ stream, execution }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
-      return isOpen && !isOlder(prompt, { now: clock.wall(), ageMs: clock.now() - execution().startedAt })
+      return isOpen && !isSurelyOlder(prompt, clock.now() - execution().startedAt, clock.wall())
     })
     return isRunning && (await state.queue(queueNameOf(prompt))).every(({ id }) => id === queueIDOf(prompt))
   }
 
   /**
-   * Runs the queued prompts of a place, one after the other. Does nothing while that is going on. At the end it checks the
-   * queue again, so that a prompt that came late is not left behind.
+   * Runs the queued prompts of a place, one after the other, once its runs are restored and its active runs are delivered.
+   * Waits for the rest of an album. Does nothing while that is going on, and ends early when the bridge stops. At the end it
+   * checks the queue again, so that a prompt that came late is not left behind.
    */
   async function processQueue(place: ChatPlace): Promise<void> {
     const key = mirrors.keyOf(place)
@@ -159,7 +159,10 @@ export function createRunner(context: BridgeServices): Runner {
     if (late) await processQueue(place)
   }
 
-  /** Removes the head of a queue and starts it. Undefined if it was refused or dropped instead. */
+  /**
+   * Removes the head of a queue and starts it. Undefined if it was refused because an author lacks `prompt`, or dropped and
+   * reported because its channel no longer exists, or removed meanwhile.
+   */
   async function beginQueued({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
     const removal: Write = { type: 'dequeue', queue: queueNameOf(prompt), id }
@@ -188,8 +191,8 @@ export function createRunner(context: BridgeServices): Runner {
   }
 
   /**
-   * Starts the prompt at once, as one that steers. Waits for one with files to be posted, so that later messages don't
-   * overtake it.
+   * Starts the prompt at once, as one that steers. Waits until one with files is posted, so that later messages don't overtake
+   * it.
    */
   async function beginNow(prompt: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const run = await storeAndStart({ ...prompt, isSteer: true }, removal)
@@ -198,8 +201,9 @@ export function createRunner(context: BridgeServices): Runner {
   }
 
   /**
-   * Stores the execution in the same commit that removes its prompt from the queue, and starts it. Undefined if it was
-   * refused, or removed meanwhile.
+   * Stores the execution in the same commit that removes its prompt from the queue, and starts it. Also posts a receipt if the
+   * config has `receipts` and the prompt does not steer, and posts the prompt in mirrors. Undefined if it was refused because
+   * its place has no server, or removed meanwhile.
    */
   async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
     const route = await routes.routeOfPrompt(prompt)
@@ -226,19 +230,19 @@ export function createRunner(context: BridgeServices): Runner {
     if (!(await state.withRetries(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.tryPost(prompt, { text: texts.started(execution.id), silent: true })
-    const mirrorPosts = postToMirrors(context, prompt, route)
+    const mirrorPosts = postToMirrors(services, prompt, route)
     return startRun({ execution, route, client, placeSessionID: chosen, placeTitle: title }, mirrorPosts)
   }
 
-  /** Starts a stored execution and adds it to the active runs. */
+  /**
+   * Starts a stored execution, and adds it to the active runs. Without `mirrorPosts`, its mirrors don't wait for the prompt.
+   */
   function startRun(planned: PlannedRun, mirrorPosts?: MirrorPosts): ActiveRun {
     const { execution, route } = planned
     const runObservers = endedRuns.createRunObservers()
-    const run = beginRun({
-      ...planned,
-      context,
+    const run = beginRun(services, planned, {
       runObservers,
-      sinks: sinksFor(context, execution, route, mirrorPosts),
+      sinks: sinksFor(services, execution, route, mirrorPosts),
       isShown: (reply) => unprompted.isShown(reply, execution.prompt),
       isStopping: () => isStopped,
       onReply: unprompted.decideAgain,
@@ -252,7 +256,10 @@ export function createRunner(context: BridgeServices): Runner {
     return run
   }
 
-  /** Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. */
+  /**
+   * Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. Waits until each place's runs
+   * are found or ended, at most `restoreMs`.
+   */
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToMirrors(state, registry, enqueue)
     const all = await registry.all()
@@ -265,7 +272,7 @@ export function createRunner(context: BridgeServices): Runner {
         const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
         // Not awaited: the platform may be unreachable.
         const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
-        return void endUnfollowed(context, over, () => isStopped).catch(onError)
+        return void endUnfollowed(services, over, () => isStopped).catch(onError)
       }
       const route = (await routes.routeOf(prompt)) ?? { server }
       const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
@@ -294,7 +301,7 @@ export function createRunner(context: BridgeServices): Runner {
     await Promise.all(restoring.values())
   }
 
-  /** Stops the sinks, and starts no more prompts. Runs continue on the servers. */
+  /** Stops all sinks and waits for that, and starts no more prompts. Runs continue on the servers. */
   async function stop(): Promise<void> {
     isStopped = true
     unprompted.stop()
@@ -303,8 +310,8 @@ export function createRunner(context: BridgeServices): Runner {
 }
 
 /**
- * Moves executions and queued prompts to the keys that this config's mirrors give them, because an earlier config may have
- * had other mirrors. Resolves with the places that have queued prompts.
+ * Moves executions with their logs, and queued prompts, to the keys that this config's mirrors give them, because an earlier
+ * config may have had other mirrors. Resolves with the place of each queued prompt.
  */
 export async function moveToMirrors(
   state: State,

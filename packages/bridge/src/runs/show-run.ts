@@ -10,37 +10,38 @@ import { atMost } from '../timers.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
 
-type SinkContext = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors'>
+type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors'>
 
 /**
- * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors. A mirror's sink
- * waits for the post of the prompt there, see `postToMirrors`. Without `mirrorPosts`, for example after a restart, it does
- * not wait.
+ * Creates the sinks that show an execution: first that of its own place, then those of the place's mirrors whose channel
+ * exists. A mirror's sink waits for the post of the prompt there, see `postToMirrors`. Without `mirrorPosts`, for example
+ * after a restart, it does not wait. Throws if the own place's channel does not exist.
  */
 export function sinksFor(
-  context: SinkContext,
+  services: SinkServices,
   execution: Execution,
   route: Route,
   mirrorPosts?: MirrorPosts,
 ): readonly [ChatSink, ...ChatSink[]] {
   const { prompt } = execution
-  const others = context.mirrors.others(prompt).filter(({ channel }) => context.channels.has(channel))
-  const shownAt = ({ channel, chat }: Pick<ChatSink, 'channel' | 'chat'>): ChatSink => {
-    const sink = sinkFor(context, { execution, route, channel, chat })
+  const others = services.mirrors.others(prompt).filter(({ channel }) => services.channels.has(channel))
+  const shownAt = ({ channel, chat }: ChatPlace): ChatSink => {
+    const sink = sinkFor(services, execution, route, { channel, chat })
     return { channel, chat, sink, after: mirrorPosts?.get(placeKey({ channel, chat })) }
   }
   return [shownAt(prompt), ...others.map(shownAt)]
 }
 
-interface Showing extends Pick<ChatSink, 'channel' | 'chat'> {
-  readonly execution: Execution
-  readonly route: Route
-}
-
-/** Creates the sink of one place, with the people who may answer its asks. */
+/**
+ * Creates the sink of one place, with the people who may answer its asks. It is quiet if progress is off, otherwise verbose if
+ * the route is. Other settings of the channel in the config win over those of the router. In its own place, the sink replies
+ * to the message with the prompt.
+ */
 function sinkFor(
-  { channels, people, config }: SinkContext,
-  { execution: { id, prompt }, route: { isVerbose }, channel, chat }: Showing,
+  { channels, people, config }: SinkServices,
+  { id, prompt }: Execution,
+  { isVerbose }: Route,
+  { channel, chat }: ChatPlace,
 ): Sink {
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
@@ -57,7 +58,10 @@ function sinkFor(
     },
   )
 
-  /** Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of their own prompts. */
+  /**
+   * Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of prompts that they wrote or
+   * edited.
+   */
   function mayAnswer(actor: Actor, ask: Ask): boolean {
     const person = people.personOf(channel, actor)
     if (person?.may.has('approve')) return true
@@ -72,8 +76,8 @@ export type MirrorPosts = ReadonlyMap<string, Promise<void>>
 const promptPostMs = 5000
 
 /**
- * Posts a prompt in the mirrors of its place. Returns for each a promise that resolves when it is posted, or after
- * `promptPostMs`. Failures are reported.
+ * Posts a prompt with its author and the names of its files in the mirrors of its place whose channel exists. Returns for each
+ * a promise that resolves when it is posted, or after `promptPostMs`. Failures go to the bridge's `onError`.
  */
 export function postToMirrors(
   { mirrors, channels, clock }: Pick<BridgeServices, 'mirrors' | 'channels' | 'clock'>,
@@ -89,22 +93,26 @@ export function postToMirrors(
   return new Map(others.map((place) => [placeKey(place), post(place)]))
 }
 
-/** What to hide from the sinks. */
-interface ShowOptions {
-  /** Hides asks, because the bridge rejects them itself. */
-  readonly hidesAsks: boolean
-  /** Whether to hide a reply. */
-  readonly isHidden: (reply: Reply) => boolean
-  readonly onError: (error: Error) => void
+/**
+ * Returns an observer for each sink, which forwards what its chat should see: no reply that `isHidden` accepts, and no asks if
+ * `hidesAsks`, because the bridge then rejects them itself. `isHidden` is asked for each observation as it arrives.
+ */
+export function observersOf(
+  sinks: ActiveRun['sinks'],
+  onError: (error: Error) => void,
+  hidesAsks: boolean,
+  isHidden: (reply: Reply) => boolean = () => false,
+): readonly ReplyObserver[] {
+  return sinks.map((sink) => observerForSink(sink, onError, hidesAsks, isHidden))
 }
 
-/** Returns an observer for each sink, which forwards what its chat should see. */
-export function observersOf(sinks: ActiveRun['sinks'], options: ShowOptions): readonly ReplyObserver[] {
-  return sinks.map((sink) => observerForSink(sink, options))
-}
-
-/** Returns an observer that forwards to a sink what is not hidden, after the post of the prompt in a mirror. */
-function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onError }: ShowOptions): ReplyObserver {
+/** Returns an observer that forwards to a sink what is not hidden. A mirror's sink gets it after the post of the prompt. */
+function observerForSink(
+  { sink, after }: ChatSink,
+  onError: (error: Error) => void,
+  hidesAsks: boolean,
+  isHidden: (reply: Reply) => boolean,
+): ReplyObserver {
   const forward = (observation: Observation): void =>
     passOn(sink, hidesAsks ? { ...observation, reply: withoutAsks(observation.reply) } : observation)
   const show = after ? bufferUntil(after, forward, onError) : forward
@@ -114,11 +122,14 @@ function observerForSink({ sink, after }: ChatSink, { hidesAsks, isHidden, onErr
   })
 }
 
-/** Returns a function that buffers observations until `after` resolves, and forwards them in order from then on. */
+/**
+ * Returns a function that buffers observations until `after` resolves, then forwards those in order, and later ones at once. An
+ * error while it forwards the buffer goes to `onError`.
+ */
 function bufferUntil(
   after: Promise<void>,
   forward: (observation: Observation) => void,
-  onError: ShowOptions['onError'],
+  onError: (error: Error) => void,
 ): (observation: Observation) => void {
   let buffer: Observation[] | undefined = []
   after
@@ -131,7 +142,7 @@ function bufferUntil(
   return (observation) => (buffer ? void buffer.push(observation) : forward(observation))
 }
 
-/** Whether the sink was stopped before it showed everything. The next process then shows the rest. */
+/** Whether the sink was stopped before it showed everything, in any of its messages. The next process then shows the rest. */
 export function isCutShort({ undelivered }: Delivery): boolean {
   return undelivered.some(({ type }) => type === 'stopped')
 }
@@ -139,7 +150,10 @@ export function isCutShort({ undelivered }: Delivery): boolean {
 /** How much longer a mirror may take than the run's own place, in ms. After a restart, mirrors don't show the rest. */
 const mirrorMs = 60_000
 
-/** Waits until the mirrors show the reply, or too much time has passed. Resolves with the results so far. */
+/**
+ * Waits until the mirrors show the reply, at most `mirrorMs`. Resolves with the results of those that did, in the order of
+ * their ends. Empty without mirrors.
+ */
 export async function shownInMirrors([, ...mirrors]: ActiveRun['sinks'], clock: Clock): Promise<readonly Delivered[]> {
   const delivered: Delivered[] = []
   const all = mirrors.map(async ({ channel, chat, sink }) => {
@@ -149,13 +163,15 @@ export async function shownInMirrors([, ...mirrors]: ActiveRun['sinks'], clock: 
   return [...delivered]
 }
 
-/** Calls the method of an observer for an observation, if it has one. */
+/** Calls the method of an observer for the type of an observation. Does nothing if it has none. Throws what that throws. */
 export function passOn(observer: ReplyObserver, observation: Observation): void {
   const handle: unknown = Reflect.get(observer, observation.type)
   if (typeof handle === 'function') Reflect.apply(handle, undefined, [observation])
 }
 
-/** Returns the reply without its asks. If it waits for them, it then counts as working. */
+/**
+ * Returns the reply without its asks. If its phase is `blocked`, it then is `working`. Without asks, returns the same reply.
+ */
 function withoutAsks(reply: Reply): Reply {
   return reply.asks.length === 0
     ? reply
@@ -165,6 +181,7 @@ function withoutAsks(reply: Reply): Reply {
 /** The error name of a reply that only closes the messages of a run and has no text. */
 export const notFollowed = 'NotFollowed'
 
+/** Whether a reply only closes the messages of a run, which then keep their text. */
 function isClosingReply({ error }: Reply): boolean {
   return error?.name === notFollowed
 }

@@ -7,7 +7,6 @@ import { type Execution, isOver, statusOf } from '../state/execution.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { createTimers, type Timers } from '../timers.ts'
-import type { ActiveRun, ActiveRuns } from './active-runs.ts'
 import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
@@ -39,18 +38,8 @@ const mostFailures = 14
 /** How long after a restart to wait between checks of a session that continues, in ms. */
 const recheckMs = 1000
 
-export function createUnpromptedRuns({
-  context,
-  endedRuns,
-  isOfPromptedRun,
-  add,
-}: {
-  readonly context: BridgeServices
-  readonly endedRuns: EndedRuns
-  readonly isOfPromptedRun: ActiveRuns['isOfPromptedRun']
-  readonly add: (run: ActiveRun) => void
-}): UnpromptedRuns {
-  const { config, servers, channels, mirrors, clock, onError } = context
+export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
+  const { config, servers, channels, mirrors, clock, runs, onError } = services
   const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
@@ -83,7 +72,7 @@ export function createUnpromptedRuns({
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
-  /** Observes the replies of sessions whose newest run was on that server. */
+  /** Observes the replies of sessions whose newest run was on that server, until `stop`. */
   function watchServer(server: string, client: Client): void {
     const directory = config.servers[server]?.directory
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
@@ -91,7 +80,10 @@ export function createUnpromptedRuns({
     stops.push(client.watch({ directory }, { observe }))
   }
 
-  /** Returns an observer that decides whether the reply is unprompted as soon as that is known, at the latest at its end. */
+  /**
+   * Returns an observer that decides whether the reply is unprompted as soon as that is known, at the latest at its end. If it
+   * is, the run begins, and gets this and all later observations. Otherwise it ignores them.
+   */
   function observerFor(client: Client): ReplyObserver {
     let newestReply: Reply
     let isDecided = false
@@ -115,15 +107,16 @@ export function createUnpromptedRuns({
    * it.
    */
   function mustBeShown(reply: Reply): boolean | undefined {
-    const isAwake = isUnprompted(reply)
-    if (!isAwake) return isAwake
-    const isOfRun = isOfPromptedRun(reply)
+    const isOurs = isUnprompted(reply)
+    if (!isOurs) return isOurs
+    const isOfRun = runs.isOfPromptedRun(reply)
     return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
   }
 
   /**
-   * Starts to show the reply in the chat of the session's newest run. The observer needs all later observations. It ignores
-   * them if the reply is shown already, or can't be shown.
+   * Starts to show the reply in the chat of the session's newest run. Retries while the store fails, at most `mostFailures`
+   * times, and reports each failure. Ends another run that an earlier process was showing in the session. The observer needs
+   * all later observations. It ignores them if the reply is shown already or can't be shown, or the bridge stops.
    */
   async function showUnprompted(reply: Reply, client: Client): Promise<ReplyObserver> {
     const last = newest.get(reply.sessionID)
@@ -134,13 +127,13 @@ export function createUnpromptedRuns({
     const stored = unfinished.get(reply.sessionID)
     unfinished.delete(reply.sessionID)
     const runObservers = endedRuns.createRunObservers()
-    const options = { context, runObservers, client, last, add, timers, isStopping: () => isStopped }
     const isSame = stored?.startedBy !== undefined && names.includes(stored.startedBy)
+    const unprompted = { reply, client, last, stored: isSame ? stored : undefined }
     if (stored && !isSame) endLost(stored)
     // Retries while the store fails: a prompt that joined the reply already relies on this run to show it.
     for (let failures = 0; !isStopped; failures++) {
       try {
-        return await beginUnpromptedRun(reply, { ...options, ...(isSame && { stored }) })
+        return await beginUnpromptedRun(services, unprompted, { runObservers, timers, isStopping: () => isStopped })
       } catch (error) {
         if (isStopped) return {}
         const isLast = failures === mostFailures
@@ -155,14 +148,15 @@ export function createUnpromptedRuns({
     return {}
   }
 
+  /** Returns the error for a reply that is not shown, with the message of the cause. */
   function notShownError({ sessionID }: Reply, cause: unknown): BridgeError {
     const what = `An unprompted run of session ${sessionID} is not shown: the state could not be written`
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
   /**
-   * Watches the servers for unprompted runs, and shows those that happened while no bridge ran. Checks the sessions with the
-   * newest runs, at most `mostRestored`.
+   * Remembers the newest run of each session, watches the servers for unprompted runs, and shows those that happened while no
+   * bridge ran. Checks the sessions with the newest runs, at most `mostRestored`, and waits while one of them is still running.
    */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
@@ -177,7 +171,7 @@ export function createUnpromptedRuns({
     await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await findMissed(sessionID, done)))
   }
 
-  /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found. */
+  /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
   async function findMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
     const client = servers.get(newest.get(sessionID)?.server ?? '')
     // The watch finds the runs that start from here on.
@@ -189,14 +183,17 @@ export function createUnpromptedRuns({
     endLost(stored)
   }
 
-  /** Shows a run that ended while no bridge ran. Waits while it is still running, because the watch may not report it. */
+  /**
+   * Shows the last reply of a session if it is an unprompted one that is not in `done`. Waits until it has ended, because the
+   * watch may not report one that was running. Does nothing if the session can't be read, or the bridge stops.
+   */
   async function findEnded(sessionID: string, client: Client, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await client.reply(sessionID).catch(() => undefined)
       if (
         !reply ||
         isUnprompted(reply) === false ||
-        isOfPromptedRun(reply) ||
+        runs.isOfPromptedRun(reply) ||
         namesOfUnprompted(reply).some((name) => done.has(name))
       )
         return
@@ -205,11 +202,11 @@ export function createUnpromptedRuns({
     }
   }
 
-  /** Ends an unprompted run whose end is unknown because another reply followed. */
+  /** Ends an unprompted run whose end is unknown because another reply followed. Does not wait for it, and reports errors. */
   function endLost(execution: Execution): void {
     const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
     // Not awaited: the platform may be unreachable.
-    void endUnfollowed(context, over, () => isStopped).catch(onError)
+    void endUnfollowed(services, over, () => isStopped).catch(onError)
   }
 
   /** Stops the timers and the watches. */
@@ -220,16 +217,20 @@ export function createUnpromptedRuns({
   }
 }
 
-export interface UnpromptedRunOptions {
-  readonly context: BridgeServices
-  readonly runObservers: RunObservers
+/** An unprompted reply, and what is known about its session. */
+export interface UnpromptedReply {
+  readonly reply: Reply
+  /** The client of its server. */
   readonly client: Client
   /** The newest run of the session. Its chat shows the reply. */
   readonly last: Execution
   /** The execution that an earlier process stored for it. */
-  readonly stored?: Execution | undefined
-  /** Adds it to the active runs of its place. */
-  readonly add: (run: ActiveRun) => void
+  readonly stored: Execution | undefined
+}
+
+/** What an unprompted run shares with others. */
+export interface UnpromptedRunHost {
+  readonly runObservers: RunObservers
   /** Timers that are cleared when the bridge stops. */
   readonly timers: Timers
   /** Whether the bridge is stopping. The next process then continues from what is stored. */
@@ -237,7 +238,8 @@ export interface UnpromptedRunOptions {
 }
 
 /**
- * Whether the reply has no prompt of a person and has something to show. Undefined while that is not known.
+ * Whether the reply has no text or file of a person as its prompt, and has something to show: an ask, or a part or end of the
+ * agent's own. Undefined for an open reply that has nothing to show yet, false for a settled one.
  */
 export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean | undefined {
   if (prompt !== undefined && (prompt.text !== '' || prompt.files.length > 0)) return false
@@ -251,18 +253,24 @@ export function isUnprompted({ prompt, asks, messages, phase }: Reply): boolean 
 }
 
 /**
- * The ids by which this and other processes recognize the reply, best first. Not empty once `isUnprompted` is true. There
- * are several, because a reply may start with an ask and get its prompt later.
+ * Returns the ids by which this and other processes recognize the reply, best first: of its first prompt, ask and message, as
+ * far as it has them. Not empty once `isUnprompted` is true.
  */
 function namesOfUnprompted({ promptIDs, messages, asks }: Reply): readonly string[] {
   return [promptIDs[0], asks[0]?.requestID, messages[0]?.id].filter((name) => name !== undefined)
 }
 
-/** Starts to show an unprompted run. The observer it resolves with must get all later observations of the reply. */
-export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOptions): Promise<ReplyObserver> {
-  const { context, runObservers, client, last, stored, add, timers, isStopping } = options
-  const { state, registry, routes, clock, asks, failed, onError } = context
-  const { router } = context.config
+/**
+ * Stores an unprompted run, adds it to the active runs, and starts to show it. Resolves with an observer that must get all
+ * later observations of the reply. Rejects if the run can't be stored, and nothing has started then.
+ */
+export async function beginUnpromptedRun(
+  services: BridgeServices,
+  { reply, client, last, stored }: UnpromptedReply,
+  { runObservers, timers, isStopping }: UnpromptedRunHost,
+): Promise<ReplyObserver> {
+  const { state, registry, routes, runs, clock, asks, answeredBy, failed, emit, onError } = services
+  const { router } = services.config
   const { prompt, server, sessionID, agent } = last
   let newest = reply
   let execution: Execution = stored ?? {
@@ -282,16 +290,16 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   const route = (await routes.routeOf(prompt)) ?? { server }
   // The last step that may fail. The caller retries, so nothing must have been started before it.
   await state.commit([registry.writeExecution(execution), ...authors])
-  const sinks = sinksFor(context, execution, route)
-  const events = createRunEvents({ ...context, execution })
-  const shown = observersOf(sinks, { hidesAsks: !router.progress.enabled, isHidden: () => false, onError })
+  const sinks = sinksFor(services, execution, route)
+  const events = createRunEvents(execution, clock, answeredBy, emit)
+  const shown = observersOf(sinks, onError, !router.progress.enabled)
   const observers = [...shown, asks.observerFor({ place: prompt, client, server }), events.observer]
   const unfollow = registry.followReply(execution, () => newest)
   /** Whether it made no progress for too long. */
   let isLate = false
   const settled = withResolvers<void>()
   const delivered = withResolvers<void>()
-  add({
+  runs.addUntilEnded({
     execution: () => execution,
     sinks,
     stream: () => ({ reply: newest, abort }),
@@ -312,7 +320,10 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
   const [observer = {}] = runObservers.wrap([observerOf(observe)])
   return observer
 
-  /** Forwards an observation to all observers. Restarts the timeout, or clears it if an ask is pending or the run settled. */
+  /**
+   * Forwards an observation to all observers, and reports the errors that they throw. Restarts the timeout, or clears it if an
+   * ask is pending or the run settled. Stores a better id of the reply.
+   */
   function observe(observation: Observation): void {
     newest = observation.reply
     const [startedBy] = namesOfUnprompted(newest)
@@ -332,7 +343,10 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     if (newest.phase === 'settled') settled.resolve()
   }
 
-  /** Waits for the end of the reply, then until the chats show it, and stores both. */
+  /**
+   * Waits for the end of the reply, then until the chats show it, and stores both. Stores and reports the deliveries that are
+   * missing. Returns early if the bridge is stopping, and the next process then continues.
+   */
   async function deliverReply(): Promise<void> {
     await settled.promise
     if (isStopping()) return
@@ -350,13 +364,13 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     failed.reportAll(missing)
   }
 
-  /** Aborts a run that made no progress for too long. */
+  /** Aborts a run that made no progress for too long. It then ends as timed out. Errors go to `onError`. */
   function abortLate(): void {
     isLate = true
     void abort().catch(onError)
   }
 
-  /** Stores that the run is canceled, and aborts it. Does nothing once the run has ended. */
+  /** Stores that the run is canceled, and aborts it. Does nothing once the run has ended. Rejects like `Client.abort`. */
   async function cancel(): Promise<void> {
     // It has ended and is only being shown. An abort would stop the session's next run, which may be another person's.
     if (newest.phase === 'settled') return
@@ -364,7 +378,7 @@ export async function beginUnpromptedRun(reply: Reply, options: UnpromptedRunOpt
     await abort()
   }
 
-  /** Aborts the reply, and resolves with the newest one. */
+  /** Aborts the reply, and resolves with the newest one. Rejects like `Client.abort`. */
   async function abort(): Promise<Reply> {
     await client.abort(newest)
     return newest

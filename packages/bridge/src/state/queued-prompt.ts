@@ -38,12 +38,12 @@ export interface QueuedPrompt extends ChatPlace {
   readonly left?: 'decided' | 'listed' | undefined
 }
 
-/** Returns the names of the author and the editors. */
+/** Returns the names of the author and the editors, separated by commas. */
 export function authorNames({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' | 'editors'>): string {
   return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
 }
 
-/** Returns how long to wait for more messages of an album, in ms. 0 without an album. */
+/** Returns how long to wait for more messages of an album, in ms: at most `albumMs`. 0 without an album. */
 export function albumWaitMs({ albumID, receivedAt }: QueuedPrompt, now: number): number {
   return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, receivedAt + albumMs - now))
 }
@@ -51,10 +51,10 @@ export function albumWaitMs({ albumID, receivedAt }: QueuedPrompt, now: number):
 /** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */
 const clockToleranceMs = 2000
 
-/** Whether it was surely sent more than `ageMs` ago, by the platform's time. */
-export function isOlder(
-  { messageRef: { postedAt } }: QueuedPrompt,
-  { now, ageMs }: { readonly now: number; readonly ageMs: number },
-): boolean {
+/**
+ * Whether it was surely sent more than `ageMs` before `now`, by the platform's time and with `clockToleranceMs` to spare. False
+ * if the platform told no time.
+ */
+export function isSurelyOlder({ messageRef: { postedAt } }: QueuedPrompt, ageMs: number, now: number): boolean {
   return postedAt !== undefined && now - postedAt > ageMs + clockToleranceMs
 }

@@ -57,9 +57,10 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
 }
 
 /**
- * Creates a missing file and folder that only their owner can read, and restricts existing ones. Throws if others may have
- * read the file, or if it can't be used. SQLite gives its other files the mode of this one. An existing file is not opened
- * here: closing it would release the locks of this process's other connections, see https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ * Creates a missing file and folder that only their owner can read, and restricts existing ones. Throws if others may have read
+ * the file, or if it can't be used. SQLite gives its other files the mode of this one. An existing file is not opened here:
+ * closing it would release the locks of this process's other connections, see
+ * https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })

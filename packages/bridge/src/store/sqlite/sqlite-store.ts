@@ -49,7 +49,9 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   }
 }
 
-/** Whether an existing folder has a state. Rejects with a `StoreError` if this version can't use it, or could not create one. */
+/**
+ * Whether an existing folder has a state. Rejects with a `StoreError` if this version can't use it, or could not create one.
+ */
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
   isOpenToOthers(folder)

@@ -8,6 +8,7 @@ export interface ActorRef {
 
 /** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
 export interface AnsweredBy {
+  /** Remembers who answers. Replaces an earlier one, and forgets the oldest beyond the limit. */
   rememberActor(requestID: string, actor: ActorRef): void
   /** Returns who answered, and forgets it. Undefined if it was answered elsewhere, or not at all. */
   takeActor(requestID: string): ActorRef | undefined

@@ -12,9 +12,9 @@ import { atMost } from '../timers.ts'
 
 /** Rejects asks that are pending for too long. */
 export interface AskTimeouts {
-  /** Returns an observer that watches the asks of a run. */
+  /** Returns an observer that watches the asks of a run, and rejects those that stay pending for too long. */
   observerFor(run: WatchedRun): ReplyObserver
-  /** Stops all timers. */
+  /** Clears all timers. The asks stay pending. */
   stop(): void
 }
 
@@ -63,7 +63,10 @@ export function createAskTimeouts(options: {
     }
   }
 
-  /** Starts timers for asks that became pending, and clears those of asks that no longer are. */
+  /**
+   * Starts timers for asks that became pending, and clears those of asks that no longer are. In a settled reply none is
+   * pending.
+   */
   function updateTimers(run: WatchedRun, reply: Reply): void {
     const pending = reply.phase === 'settled' ? [] : pendingAsks(reply)
     const ids = new Set(pending.map(({ requestID }) => requestID))
@@ -71,14 +74,16 @@ export function createAskTimeouts(options: {
     for (const ask of pending) if (!waiting.has(ask.requestID)) void startTimers(run, ask)
   }
 
+  /** Clears the timers of an ask, which then counts as no longer pending. Does nothing for an unknown one. */
   function clearTimers(requestID: string): void {
     waiting.get(requestID)?.()
     waiting.delete(requestID)
   }
 
   /**
-   * Starts the reminder and the rejection of an ask. Rejects it immediately if asks are not shown. Posts a notice if no one
-   * in the chat can allow it. Never rejects.
+   * Starts the timers for the reminder at half of the time and for the rejection of an ask. The time counts from when any
+   * process first saw it. Rejects it immediately if asks are not shown. Posts a notice if it is new and no one in the chat can
+   * allow it. Errors go to `onError`.
    */
   async function startTimers(run: WatchedRun, ask: Ask): Promise<void> {
     const { requestID } = ask
@@ -118,7 +123,7 @@ export function createAskTimeouts(options: {
     }
   }
 
-  /** Whether no one in the chat can allow it. In a private chat, only one person can answer. */
+  /** Whether the chat is private and its person lacks `approve`, so no one there can allow anything. False for shared chats. */
   function isWithoutApprover({ channel, chat, actor }: WatchedRun['place']): boolean {
     return chat.kind === 'private' && !people.personOf(channel, actor)?.may.has('approve')
   }
@@ -138,7 +143,7 @@ export function createAskTimeouts(options: {
   }
 
   /**
-   * Posts the notice, and then rejects the ask if it is still pending. Waits a limited time for the post, so that it
+   * Posts the notice, and then rejects the ask if it is still pending. Waits for the post at most `noticeMs`, so that it
    * precedes what the agent writes next.
    */
   async function postAndReject(rejection: Rejection): Promise<void> {
@@ -147,7 +152,10 @@ export function createAskTimeouts(options: {
     if (waiting.has(ask.requestID)) await sendRejection(rejection)
   }
 
-  /** Rejects the ask on its server. After a failure, reports it and tries again, until the ask is no longer pending. */
+  /**
+   * Rejects the ask on its server, a permission with the message for the agent. After a failure, reports it and tries again
+   * after `retryMs`, until the ask is no longer pending. Never rejects.
+   */
   async function sendRejection(rejection: Rejection): Promise<void> {
     const { run, ask, message } = rejection
     try {
@@ -171,6 +179,7 @@ export function createAskTimeouts(options: {
   }
 }
 
+/** An ask to reject. */
 interface Rejection {
   readonly run: WatchedRun
   readonly ask: Ask
@@ -180,7 +189,9 @@ interface Rejection {
   readonly message: string
 }
 
-/** Returns the root session of an ask, which the chat works with. The ask of a sub-agent names another one. */
+/**
+ * Returns the root session of an ask, which the chat works with, and its server. The ask of a sub-agent names another session.
+ */
 function rootSessionOf({ server }: WatchedRun, { sessionID, path }: Ask): { server: string; sessionID: string } {
   return { server, sessionID: path[0] ?? sessionID }
 }

@@ -14,16 +14,16 @@ export interface SavedGrants {
    * server surely did not accept it.
    */
   storePending(request: GrantRequest): Promise<Grant>
-  /** Marks a grant as confirmed. */
+  /** Marks a grant as confirmed. Retries while the store fails. */
   confirm(grant: Grant): Promise<void>
-  /** Removes a stored grant, without a call to the server. */
+  /** Removes a stored grant, without a call to the server. Retries while the store fails. */
   remove(grant: Grant): Promise<void>
   /**
    * Returns the grants of a server, oldest first, and whether the server can revoke them. Deletes stored grants that the
-   * server no longer has.
+   * server no longer has, if it lists its own. Rejects if the config has no such server, or with the server's error.
    */
   list(server: string): Promise<GrantList>
-  /** Revokes a grant on the server. Rejects with the error of the server, for example `unsupported`. */
+  /** Revokes a grant on the server, and removes it. Rejects with the error of the server, for example `unsupported`. */
   revoke(grant: Grant): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function createSavedGrants({
 }): SavedGrants {
   return { storePending, confirm, remove, list, revoke }
 
-  /** Stores a grant that is not confirmed yet, and returns it. */
+  /** Stores a grant that is not confirmed yet, and resolves with it. Its id is new for each request. */
   async function storePending({ ask, server, by }: GrantRequest): Promise<Grant> {
     const at = clock.now()
     const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
@@ -65,13 +65,13 @@ export function createSavedGrants({
     return grant
   }
 
-  /** Stores the grant as confirmed. Retries while the store fails. */
+  /** Replaces the stored grant by a confirmed one. Retries while the store fails. */
   async function confirm(grant: Grant): Promise<void> {
     // The server accepted it, so a failing store must not show the person an error.
     await state.withRetries(() => writeGrant({ ...grant, isConfirmed: true }))
   }
 
-  /** Stores a grant, for a year from when it was given. Replaces the one with its key. */
+  /** Stores a grant until a year after it was given. Replaces the one with its key. */
   async function writeGrant(grant: Grant): Promise<void> {
     const expiresAt = grant.at + keptMs
     await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
@@ -83,7 +83,10 @@ export function createSavedGrants({
     await state.withRetries(() => state.commit(writes))
   }
 
-  /** Returns the stored grants of a server, and whether it can revoke them. Deletes grants that the server no longer has. */
+  /**
+   * Returns the stored grants of a server, and whether it can revoke them: only if it lists its rules. Then deletes and leaves
+   * out grants of which the server has no rule.
+   */
   async function list(server: string): Promise<GrantList> {
     const stored = (await state.list(keyPrefixOf(server))).map(({ value }) => toGrant(value))
     const rules = await rulesOf(server)
@@ -94,7 +97,7 @@ export function createSavedGrants({
     return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
   }
 
-  /** Removes the server's rules that the grant covers, then the stored grant. */
+  /** Removes the server's rules that the grant covers, then the stored grant. A rule that is already gone is no error. */
   async function revoke(grant: Grant): Promise<void> {
     const client = serverOf(grant.server)
     for (const { id } of rulesOfGrant(await client.savedRules(), grant)) {
@@ -106,7 +109,7 @@ export function createSavedGrants({
     await remove(grant)
   }
 
-  /** Returns the saved rules of a server. Undefined if the server does not list its rules. */
+  /** Returns the saved rules of a server. Undefined if it does not support that. Rejects with its other errors. */
   async function rulesOf(server: string): Promise<readonly SavedRule[] | undefined> {
     try {
       return await serverOf(server).savedRules()
@@ -124,6 +127,7 @@ export function createSavedGrants({
   }
 }
 
+/** Returns the rules for the grant's permission and one of its patterns. */
 function rulesOfGrant(rules: readonly SavedRule[], { permission, patterns }: Grant): readonly SavedRule[] {
   return rules.filter((rule) => rule.permission === permission && patterns.includes(rule.pattern))
 }
@@ -132,7 +136,7 @@ function keyPrefixOf(server: string): string {
   return `allowed/${encodeURIComponent(server)}/`
 }
 
-/** Returns the key of a grant. Keys sort by time. */
+/** Returns the key of a grant. The keys of a server sort by time. */
 function keyOf({ server, at, id }: Grant): string {
   return `${keyPrefixOf(server)}${String(at).padStart(16, '0')}/${id}`
 }

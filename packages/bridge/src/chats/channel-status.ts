@@ -21,7 +21,10 @@ export function createChannelStatuses(options: {
   const states = new Map<string, InboundStatus>()
   return { setStatus, markStarted, all: () => Object.fromEntries(states) }
 
-  /** Stores the status, and emits an event and a notice, unless the channel was receiving and still is. */
+  /**
+   * Stores the status, and emits an event and a notice. Only stores it if the channel was receiving and still is. The first
+   * status of a channel makes no notice if it is receiving.
+   */
   function setStatus(channel: string, status: InboundStatus): void {
     const before = states.get(channel)
     states.set(channel, status)
@@ -35,7 +38,7 @@ export function createChannelStatuses(options: {
     emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
-  /** Sets the status to `receiving`, unless the channel already reported one. */
+  /** Sets the status to `receiving`, with an event. Does nothing if the channel already reported a status. */
   function markStarted(channel: string): void {
     if (!states.has(channel)) setStatus(channel, { status: 'receiving' })
   }

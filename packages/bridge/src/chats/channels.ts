@@ -20,8 +20,9 @@ export interface Channels {
   /** Whether the config has that channel. */
   has(name: string): boolean
   /**
-   * Posts one of the bridge's own messages, and remembers which session a reply to it continues. Default: the session of
-   * the place. `next`: the one that the place uses next. Never rejects: failures are reported to `onError`.
+   * Posts one of the bridge's own messages, and remembers which session a reply to it continues. Default: the session of the
+   * place. `next`: the one that the place uses next. Resolves with the posted messages, which may be several for a long text.
+   * Never rejects: a failure is reported to `onError`, and the result is empty.
    */
   tryPost(place: ChatPlace, note: ChatMessage, session?: SessionRef | 'next'): Promise<readonly MessageRef[]>
   /** Like `tryPost`, but rejects like `BridgeConnection.post`. Resolves when the whole message is in the chat. */
@@ -30,7 +31,7 @@ export interface Channels {
   edit(place: ChatPlace, message: MessageRef, note: ChatMessage): Promise<void>
   /** Whether one of the bridge's own messages has a button with that data. Waits up to 8 s for an unconfirmed post. */
   hasButton(place: ChatPlace, message: MessageRef, data: string): Promise<boolean>
-  /** Shows the typing indicator. Does not wait, and ignores errors. */
+  /** Shows the typing indicator, under the lease. Does not wait, and ignores errors. */
   showTyping(place: ChatPlace): void
 }
 
@@ -87,7 +88,10 @@ export function createChannels(options: {
     return await posted
   }
 
-  /** Posts under the lease, then stores the session and the buttons of the message. */
+  /**
+   * Posts under the lease, then stores the session of the messages, and the buttons of the last one. Retries while the store
+   * fails. If the lease is lost meanwhile, rejects. Stores nothing if the channel posted no message.
+   */
   async function postAndRemember(
     ...[place, note, session]: Parameters<Channels['tryPost']>
   ): Promise<readonly MessageRef[]> {
@@ -103,8 +107,8 @@ export function createChannels(options: {
   }
 
   /**
-   * Returns the writes that remember the session of the messages. Returns none if the place has no session yet, and then
-   * keeps the messages in memory until it has.
+   * Returns the writes that remember the session of the messages. Returns none for `next` and for a place that has no session
+   * yet, and then keeps the messages in memory until it has. Does neither for a place without a route.
    */
   function writeSession(
     place: ChatPlace,
@@ -118,8 +122,8 @@ export function createChannels(options: {
   }
 
   /**
-   * Edits a message under the lease, and stores its buttons, with retries. Until the edit is confirmed, the old buttons
-   * count beside the new ones.
+   * Edits a message under the lease, and stores its buttons, with retries. Until the edit is confirmed, and if it fails, the
+   * old buttons count beside the new ones.
    */
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.writeBoth(place, message, note.buttons))
@@ -131,8 +135,8 @@ export function createChannels(options: {
   }
 
   /**
-   * Whether the message has a button with that data. If it is not found, waits for an unconfirmed post in the chat, and
-   * looks again.
+   * Whether the message has a button with that data. If it is not found, waits for an unconfirmed post in the chat, at most
+   * `confirmMs`, and looks again.
    */
   async function hasButton(...[place, message, data]: Parameters<Channels['hasButton']>): Promise<boolean> {
     if (await ownButtons.has(place, message, data)) return true
@@ -150,7 +154,7 @@ export function createChannels(options: {
 
 /** The buttons of the bridge's own messages. Their data can be guessed, so a press only counts if the message has it. */
 interface OwnButtons {
-  /** Returns the writes that store which buttons a message has. */
+  /** Returns the writes that store which buttons a message has. Without buttons, they remove the stored ones. */
   write(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): readonly Write[]
   /** Like `write`, but keeps the stored buttons: during an edit, the message has the old or the new ones. */
   writeBoth(place: ChatPlace, message: MessageRef, buttons: Note['buttons']): Promise<readonly Write[]>
@@ -184,6 +188,7 @@ function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnBut
   }
 }
 
+/** Returns the key of the buttons of a message. */
 function buttonsKey(place: ChatPlace, { id }: MessageRef): string {
   return `buttons/${chatKey(place)}/${id}`
 }
@@ -199,7 +204,7 @@ function hashOf(data: string): string {
 /** How many buttons a row has. On the platform with the fewest rows, this leaves room for ten buttons and two more rows. */
 const perRow = 4
 
-/** Arranges buttons in few rows, because platforms limit the number of rows. */
+/** Arranges buttons in rows of `perRow`, in order, because platforms limit the number of rows. Empty without buttons. */
 export function inRows(buttons: readonly Button[]): readonly (readonly Button[])[] {
   const rows = Math.ceil(buttons.length / perRow)
   return Array.from({ length: rows }, (_, row) => buttons.slice(row * perRow, (row + 1) * perRow))
@@ -208,7 +213,7 @@ export function inRows(buttons: readonly Button[]): readonly (readonly Button[])
 /** How long to wait before posting again in a chat that refuses messages, unless a person writes there, in ms. */
 export const refusedMs = 3_600_000
 
-/** Whether the chat accepts no messages: it no longer exists, or the bot was removed. */
+/** Whether a post failed because the chat accepts no messages: it no longer exists, or the bot was removed. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof PortError && (error.type === 'refused' || error.type === 'gone')
 }

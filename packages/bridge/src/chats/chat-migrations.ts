@@ -24,7 +24,7 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
   const keyOf = (channel: string, id: string): string => [channel, id].map(encodeURIComponent).join('/')
   return { withFirstID, storeMove, loadMoves }
 
-  /** Returns the place under the first id of its chat. Returns the same place if the id never changed. */
+  /** Returns the place under the first id of its chat, with its thread. Returns the same place if the id never changed. */
   function withFirstID(place: ChatPlace): ChatPlace {
     const { channel, chat } = place
     const id = firstIDs.get(keyOf(channel, chat.id))
@@ -32,8 +32,8 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
   }
 
   /**
-   * Stores that a chat got another id. A chat that moved several times keeps its first id. Does nothing for a change that is
-   * stored.
+   * Stores that a chat got another id. A chat that moved several times keeps its first id. Does nothing if the ids are the
+   * same, or the change is stored. Rejects if the store fails, and a later call then stores it. It counts at once in any case.
    */
   async function storeMove(
     channel: string,

@@ -28,14 +28,14 @@ export function createLateEdits(
   let isPassing = false
   return { report, listen, callListeners }
 
-  /** Stores a late call for the successor. Needs no lease, because this process has lost it. */
+  /** Stores a late call for the successor, for `keptMs`. Needs no lease, because this process has lost it. */
   async function report(key: string, { id }: Parameters<LateCalls['report']>[1]): Promise<void> {
     await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
   }
 
   /**
-   * Registers the listener of a ledger, and forgets the oldest one beyond `mostListening`. Returns a function that undoes
-   * it.
+   * Registers the listener of a ledger in place of an earlier one, and forgets the oldest one beyond `mostListening`. Returns a
+   * function that undoes it.
    */
   function listen(key: string, listener: Parameters<LateCalls['listen']>[1]): () => void {
     listeners.delete(key)
@@ -47,7 +47,10 @@ export function createLateEdits(
     }
   }
 
-  /** Calls the listeners of all stored reports. Does nothing while an earlier call is in progress. */
+  /**
+   * Calls the listeners of all stored reports, and resolves when all are done. Does nothing while an earlier call is in
+   * progress, or without listeners. Rejects with the first error of a listener or the store.
+   */
   async function callListeners(): Promise<void> {
     if (isPassing || listeners.size === 0) return
     isPassing = true
@@ -59,7 +62,9 @@ export function createLateEdits(
     }
   }
 
-  /** Calls the listener of a report, and removes the row when the listener is done. Keeps a row without a listener. */
+  /**
+   * Calls the listener of a report, and removes the row when the listener is done. Keeps the row without one, or if it rejects.
+   */
   async function callListener({ key, value }: StoredValue): Promise<void> {
     const listener = listeners.get(key.slice(prefix.length))
     if (!listener) return

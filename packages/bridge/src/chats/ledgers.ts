@@ -59,7 +59,7 @@ export function ledgersOf({
     late,
   }
 
-  /** Makes a call. If another process took over, rejects with a `SinkError`, which ends the sink. */
+  /** Resolves as the call does. If another process took over, rejects with a `SinkError`, which ends the sink. */
   async function withSinkError<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()
@@ -70,8 +70,8 @@ export function ledgersOf({
   }
 
   /**
-   * Returns the ledger of a reply, or one that an earlier process left in the session. Undefined if there is none, or if
-   * another reply continues it.
+   * Returns the ledger of a reply, or that of a status message that an earlier process left in the session, see
+   * `leftStatusLedger`. Undefined if there is none, or if another reply continues it.
    */
   async function readLedger(key: string): Promise<string | undefined> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
@@ -81,9 +81,10 @@ export function ledgersOf({
   }
 
   /**
-   * Returns the ledger of a status message that an earlier process left, and remembers that this reply continues it.
-   * Undefined if there is none. If a process exits before a reply's prompt is known, the ledger's key is never read again,
-   * so the next reply of the session continues it and removes the status.
+   * Returns the newest ledger of a status message that an earlier process left in the session, and remembers that this reply
+   * continues it. Undefined if there is none, for a reply without a prompt, and after the first call for the session. If a
+   * process exits before a reply's prompt is known, the ledger's key is never read again, so the next reply of the session
+   * continues it and removes the status.
    */
   async function leftStatusLedger(key: string): Promise<string | undefined> {
     const session = key.slice(0, key.lastIndexOf('/') + 1)
@@ -102,7 +103,10 @@ export function ledgersOf({
     return undefined
   }
 
-  /** Returns the writes that remove ledgers of the same reply under other keys. */
+  /**
+   * Returns the writes that remove ledgers of the same reply under other keys: the one from before its prompt was known, and
+   * the one of an earlier process that it continues.
+   */
   function removalsOfReplaced(key: string, formerKey: string | undefined): readonly Write[] {
     const other = continuedKeys.get(key)
     const old = [
@@ -113,8 +117,8 @@ export function ledgersOf({
   }
 
   /**
-   * Stores a ledger and the session of its messages, calls `onShown`, and removes the ledgers that this one replaces.
-   * Retries while the store fails.
+   * Stores a ledger for `keptMs`, and removes the ledgers that this one replaces. If it names messages, calls `onShown`, and
+   * stores their session unless its server is not known. Retries while the store fails.
    */
   async function writeLedger(key: string, text: string, formerKey: string | undefined): Promise<void> {
     if (!hasPrompt(key)) ownKeys.set(key, true)
@@ -135,7 +139,7 @@ export function ledgersOf({
   }
 }
 
-/** Whether the key contains the id of the prompt. Until that is known, it contains the start time of the reply. */
+/** Whether the key ends with the id of the prompt. Until that is known, it ends with the start time of the reply. */
 function hasPrompt(key: string): boolean {
   return !/\/\d+(\.\d+)?$/.test(key)
 }

@@ -14,7 +14,7 @@ export interface Routes {
   routeOf(place: ChatPlace): Promise<Route | undefined>
   /** Returns the route of a prompt. A reply to a message of the bot continues that message's session. */
   routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
-  /** Returns the writes that change the route of a place. */
+  /** Returns the writes that replace the route of a place, for a year. Its thread then counts as one that the bot works in. */
   writeRoute(place: ChatPlace, route: Route): readonly Write[]
   /** Returns the writes that make the place use a session, and list it among its sessions. */
   writeSwitch(place: ChatPlace, route: Route & { readonly sessionID: string }): readonly Write[]
@@ -26,9 +26,9 @@ export interface Routes {
   isOurThread(place: ChatPlace): boolean
   /** Returns the session of a message of the bot. Undefined if it is not remembered. */
   sessionOfMessage(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
-  /** Returns the writes that remember the session of messages. */
+  /** Returns the writes that remember the session of messages, for 90 days. */
   writeMessages(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
-  /** Remembers messages for the next session of the place. */
+  /** Keeps messages in memory for the next session of the place: the newest 20. */
   rememberForNextSession(place: ChatPlace, messages: readonly MessageRef[]): void
   /** Returns the write that remembers the author of the prompt that started a run. */
   writeAuthor(promptID: string, author: Author): Write
@@ -44,6 +44,7 @@ export interface Author {
   readonly actor: Pick<Actor, 'id'>
 }
 
+/** Returns `<channel>:<id>`. */
 const authorKey = ({ channel, actor }: Author): string => `${channel}:${actor.id}`
 
 /** How long a reply to a message still finds its session, and a chat lists a session, in ms: 90 days. */
@@ -87,8 +88,8 @@ export function createRoutes(options: {
   }
 
   /**
-   * Returns the route of a place. Undefined if the config names no server for it. Ignores a stored route to another server
-   * than the one that the config names.
+   * Returns the stored route of a place, or a new one with only the server. Undefined if the config names no server for it.
+   * Ignores a stored route to another server than the one that the config names.
    */
   async function routeOf(place: ChatPlace): Promise<Route | undefined> {
     const stored = await state.read(`route/${mirrors.keyOf(place)}`)
@@ -100,8 +101,8 @@ export function createRoutes(options: {
   }
 
   /**
-   * Returns the route of the place, but with the session of the message that the prompt replies to. Undefined like
-   * `routeOf`.
+   * Returns the route of the place, but with the session of the message that the prompt replies to, if that is remembered and
+   * on the same server. Undefined like `routeOf`.
    */
   async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
     const route = await routeOf(prompt)
@@ -110,14 +111,17 @@ export function createRoutes(options: {
     return { ...route, sessionID: session.sessionID, title: undefined }
   }
 
-  /** Returns the server that `routes` name for the place. Without routes, returns the only server. Undefined otherwise. */
+  /**
+   * Returns the server that `routes` name for the place. If the config has no routes at all, returns its only server. Undefined
+   * otherwise.
+   */
   function configuredServer(place: ChatPlace): string | undefined {
     const server = entryFor(routes, place, options.withFirstID)
     if (server !== undefined) return server
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
-  /** Returns the writes that store a route. From now on, the place also counts as one that the bot works in. */
+  /** Returns the writes that store a route. At once, the place also counts as one that the bot works in. */
   function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
@@ -139,7 +143,10 @@ export function createRoutes(options: {
     return [...writeRoute(place, { ...route, title: undefined }), ...writeUsed(place, route)]
   }
 
-  /** Returns the writes that store a session as used in the place, for it and for the messages that waited for it. */
+  /**
+   * Returns the writes that store a session as used in the place now, and as that of the messages that waited for it. Those
+   * messages then wait no longer.
+   */
   function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
     const now = clock.now()
@@ -152,19 +159,19 @@ export function createRoutes(options: {
     ]
   }
 
-  /** Returns the sessions that were used in a place, newest first. */
+  /** Returns the sessions that were used in a place, the one that was used last first. */
   async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
-  /** Whether the place is a thread that the bot works in. False for a whole chat. */
+  /** Whether the place is a thread that has a route, or that a mirror of the config names. False for a whole chat. */
   function isOurThread(place: ChatPlace): boolean {
     const isThread = place.chat.thread !== undefined || place.chat.isThread === true
     return isThread && (ourPlaces.has(placeKey(place)) || mirrors.isNamed(place))
   }
 
-  /** Returns the session that a message belongs to. Undefined if none is stored. */
+  /** Returns the session that a message belongs to, with the thread that it was stored for. Undefined if none is stored. */
   async function sessionOfMessage(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
     const stored = await state.read(`message/${chatKey(place)}/${id}`)
     return stored === undefined ? undefined : toUsedSession(stored)
@@ -179,13 +186,14 @@ export function createRoutes(options: {
     })
   }
 
-  /** Keeps the newest messages of a place in memory until `writeUsed`. */
+  /** Keeps the newest messages of a place in memory until `writeUsed`, at most `mostWaiting`. */
   function rememberForNextSession(place: ChatPlace, messages: readonly MessageRef[]): void {
     const key = mirrors.keyOf(place)
     const all = [...(waitingMessages.get(key) ?? []), ...messages.map((ref) => ({ place, ref }))].slice(-mostWaiting)
     waitingMessages.set(key, all)
   }
 
+  /** Returns the write that stores the author of a prompt for `rememberedMs`. */
   function writeAuthor(promptID: string, author: Author): Write {
     return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
   }
@@ -199,7 +207,7 @@ export function createRoutes(options: {
       : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
   }
 
-  /** Reads the places that the bot works in from the store. */
+  /** Reads the places that the bot works in from the store into memory. */
   async function loadThreads(): Promise<void> {
     for (const prefix of ['route/', 'ours/'])
       for (const { key } of await state.list(prefix)) ourPlaces.add(key.slice(prefix.length))

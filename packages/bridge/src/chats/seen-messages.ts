@@ -28,7 +28,10 @@ export function createSeenMessages({
 }): SeenMessages {
   return { writeSeen, chatsOf }
 
-  /** Returns the write that marks a message as received. It conflicts if the message was received before. */
+  /**
+   * Returns the write that marks a message as received for `seenMs`, with the platform's time or else the current one. It
+   * conflicts if the message is marked.
+   */
   function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
     const now = clock.now()
     const key = `seen/${chatKey(place)}/${id}`
@@ -36,8 +39,8 @@ export function createSeenMessages({
   }
 
   /**
-   * Returns the chats of a channel that the bridge works in. `since` is never older than the remembered ids, because older
-   * messages might be handled twice.
+   * Returns the chats and threads of a channel that have a route or that a mirror names. `since` is the time of the newest
+   * message that was received there. It is at most `seenMs` ago, because older messages might be handled twice.
    */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
     // Mirrored threads have no route of their own.
@@ -62,7 +65,7 @@ export function createSeenMessages({
   }
 }
 
-/** Returns the chat in a `placeKey`. */
+/** Returns the chat and thread in a `placeKey`. */
 function chatIn(key: string): Chat {
   const [, id = '', thread = ''] = key.split('/').map(decodeURIComponent)
   return { id, ...(thread !== '' && { thread }) }

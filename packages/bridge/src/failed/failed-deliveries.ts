@@ -34,7 +34,7 @@ export interface FailedDeliveries {
   ): Promise<void>
   /** Posts a pending text as a reply to a message, and commits `more` with the removal. Never rejects. */
   replyPending(pending: FailedDelivery, replyTo: MessageRef, more?: readonly Write[]): Promise<void>
-  /** Reports failed deliveries to `onError`, and in each chat as soon as it responds. */
+  /** Reports failed deliveries to `onError`, and in each chat as soon as it responds. Does not wait for that. */
   reportAll(failed: readonly FailedDelivery[]): void
   /** Call it when an unreadable row was put aside. If the row was a queued message, its chat learns that it was not run. */
   onRowPutAside(row: UnreadableRow): void
@@ -90,7 +90,10 @@ export function createFailedDeliveries(options: {
     stop,
   }
 
-  /** Returns one failed delivery for each place that lacks a part of the answer or its ending. Ignores status messages. */
+  /**
+   * Returns one failed delivery for each place that lacks a part of the answer or its ending, with the whole answer and the
+   * reason of the end. Ignores missing status messages, and a run that has neither text nor reason.
+   */
   function findMissing(
     ...[execution, reply, delivered]: Parameters<FailedDeliveries['findMissing']>
   ): readonly FailedDelivery[] {
@@ -116,8 +119,8 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Posts a pending text, then calls `onPosted` with the write that removes it. A failed post is stored and reported. Only
-   * rejects if the bridge is stopping or was taken over.
+   * Posts a pending text, then calls `onPosted` with the write that removes it. A failed post is stored and reported. Rejects
+   * if the bridge is stopping or was taken over, or as `onPosted` does. Until it is posted, it does not count as failed.
    */
   async function postPending(...[pending, note, onPosted]: Parameters<FailedDeliveries['postPending']>): Promise<void> {
     const key = failureKey(pending)
@@ -135,7 +138,10 @@ export function createFailedDeliveries(options: {
     posting.delete(key)
   }
 
-  /** Posts a pending text as a reply, then removes it from the store and commits `more`. Errors go to `onError`. */
+  /**
+   * Posts a pending text as a reply, then removes it from the store and commits `more`. Errors go to `onError`, except while
+   * the bridge is stopping or was taken over.
+   */
   async function replyPending(
     ...[pending, replyTo, more = []]: Parameters<FailedDeliveries['replyPending']>
   ): Promise<void> {
@@ -148,7 +154,7 @@ export function createFailedDeliveries(options: {
     }
   }
 
-  /** Reports each to `onError`, and in its chat in the background. Emits the new counts. */
+  /** Reports each to `onError`, and in its chat in the background. Emits the new counts unless there are none to report. */
   function reportAll(failed: readonly FailedDelivery[]): void {
     for (const one of failed) {
       const what = `The answer of run ${one.id} may be missing in ${one.channel}:${one.chat.id}: ${one.reason}`
@@ -166,7 +172,10 @@ export function createFailedDeliveries(options: {
     return all.flatMap((one) => (one.type === 'delivery' && !posting.has(failureKey(one)) ? [one] : []))
   }
 
-  /** Returns the failed deliveries of a place, including those from before its chat got another id. */
+  /**
+   * Returns the failed deliveries of a place, including those from before its chat got another id, which come first. Retries
+   * while the store fails.
+   */
   async function failedAt(place: ChatPlace): Promise<readonly FailedDelivery[]> {
     const prefixes = new Set([withFirstID(place), place].map(deliveriesPrefix))
     const all: FailedDelivery[] = []
@@ -174,7 +183,7 @@ export function createFailedDeliveries(options: {
     return all
   }
 
-  /** Emits the new counts. Posts a notice in the chat if the row was an entry of its queue. */
+  /** Emits the new counts. Posts a notice in the chat if the row was an entry of its queue and the channel exists. */
   function onRowPutAside({ key, id }: UnreadableRow): void {
     void emitCounts().catch(onError)
     const place = id === undefined ? undefined : placeIn(key)
@@ -182,8 +191,9 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Tells a chat which answers may be missing. Retries until the chat accepts the report, because the cause of the failure
-   * may last. Does nothing more while a report of the place is in progress, which then repeats. Never rejects.
+   * Tells a chat which answers may be missing, and stores that it knows. Retries until the chat accepts the report, because the
+   * cause of the failure may last. Ends if no answer is left to report, if the channel no longer exists, or if the bridge
+   * stops. While a report of the place is in progress, only makes that one look for new failures before it ends. Never rejects.
    */
   async function reportUntilAccepted(place: ChatPlace): Promise<void> {
     const key = placeKey(withFirstID(place))
@@ -236,8 +246,8 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Posts the failed answers of a place again, and resolves with how many there were. Removes each once it is posted.
-   * Rejects at the first post that fails.
+   * Posts the failed answers of a place again, and resolves with how many there were. Removes each once it is posted, and its
+   * run is then `done`. Rejects at the first post that fails, and keeps that answer and the later ones.
    */
   async function resend(place: ChatPlace): Promise<number> {
     const failed = await failedAt(place)
@@ -255,7 +265,7 @@ export function createFailedDeliveries(options: {
     return failed.length
   }
 
-  /** Continues one report for each place with unreported answers, and emits the counts. */
+  /** Starts one report in the background for each place with unreported answers, and emits the counts. */
   async function restoreReports(): Promise<void> {
     const left = (await failedIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
     for (const one of new Map(left.map((failed) => [placeKey(withFirstID(failed)), failed])).values())
@@ -263,7 +273,9 @@ export function createFailedDeliveries(options: {
     await emitCounts()
   }
 
-  /** Emits the numbers of failures, unless they are those of the last event. */
+  /**
+   * Emits the numbers of failures by type, unless they are those of the last event. Texts that are being posted don't count.
+   */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
@@ -282,13 +294,14 @@ export function createFailedDeliveries(options: {
   }
 }
 
-/** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if it names none. */
+/** Returns the place of a queue, whose name ends with its `placeKey`. Undefined if the key is not that of a queue. */
 function placeIn(queue: string): ChatPlace | undefined {
   const [, channel, id, thread] = queue.split('/').map(decodeURIComponent)
   if (channel === undefined || id === undefined) return undefined
   return { channel, chat: { id, ...(thread !== undefined && thread !== '' && { thread }) } }
 }
 
+/** Returns the session of a failed delivery. Undefined if its run ended before it had one. */
 function sessionOf({ server, sessionID }: FailedDelivery): { server: string; sessionID: string } | undefined {
   return sessionID === undefined ? undefined : { server, sessionID }
 }

@@ -13,14 +13,16 @@ export function deliveriesPrefix(place: ChatPlace): string {
   return `${failedPrefix}delivery/${placeKey(place)}/`
 }
 
-/** Returns the key of a failure. */
+/**
+ * Returns the key of a failure: that of a delivery by its place and run, that of a row by its old key, and id if it has one.
+ */
 export function failureKey(failure: Failure): string {
   if (failure.type === 'delivery') return `${deliveriesPrefix(failure)}${failure.id}`
   const { key, id } = failure
   return `${failedPrefix}row/${id === undefined ? key : `${key}/#${id}`}`
 }
 
-/** Returns the write that stores a failure. */
+/** Returns the write that stores a failure: a delivery for 30 days from its failure, a row without an end. */
 export function writeFailure(failure: Failure): PutWrite {
   const expires = failure.type === 'delivery' ? { expiresAt: failure.at + undeliveredMs } : {}
   return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
@@ -31,7 +33,7 @@ export function failuresIn(rows: readonly StoredValue[]): readonly Failure[] {
   return rows.map(failureOf).toSorted((a, b) => a.at - b.at)
 }
 
-/** Decodes one row. A row that can't be decoded becomes a failure of type `row`. */
+/** Decodes one row. A row that can't be decoded becomes a failure of type `row` with its key and value, at time 0. */
 function failureOf({ key, value }: StoredValue): Failure {
   try {
     return toFailure(value)
@@ -48,7 +50,9 @@ export function unknownRunKey(place: ChatPlace, id: string): string {
   return `${unknownPrefix}${placeKey(place)}/${id}`
 }
 
-/** Returns the write that stores the prompt of an execution until a person decides whether it runs again. */
+/**
+ * Returns the write that stores the prompt of an execution until a person decides whether it runs again, at most for 30 days.
+ */
 export function writeUnknownRun({ id, prompt }: Execution, now: number): PutWrite {
   return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + undeliveredMs }
 }

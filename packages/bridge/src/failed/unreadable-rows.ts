@@ -74,7 +74,7 @@ export function withoutUnreadableRows({
     )
   }
 
-  /** Puts a row aside if its decoder throws. Resolves with whether the row is readable. */
+  /** Puts a row aside if its decoder throws. Resolves with whether the row is readable. A row without a decoder always is. */
   async function checkOrPutAside(
     row: Pick<UnreadableRow, 'key' | 'id' | 'value'>,
     decoders: Readonly<Record<string, (value: string, key: string) => unknown>>,
@@ -90,7 +90,10 @@ export function withoutUnreadableRows({
     }
   }
 
-  /** Moves the row to the failures, calls `onPutAside` and reports it. Never rejects. */
+  /**
+   * Moves the row to the failures, calls `onPutAside` and reports it. Does nothing if another read moved it first. If it can't
+   * be moved, only reports that. Never rejects.
+   */
   async function putAside(row: UnreadableRow): Promise<void> {
     const { key, id, value, reason } = row
     const removal: Write =
@@ -115,7 +118,7 @@ export function withoutUnreadableRows({
   }
 }
 
-/** Returns the rows that `isWanted` accepts. Checks them one after the other. */
+/** Returns the rows that `isWanted` accepts, in their order. Checks them one after the other, and rejects as it does. */
 async function filterInOrder<Row>(
   rows: readonly Row[],
   isWanted: (row: Row) => Promise<boolean>,
@@ -131,7 +134,10 @@ function toTime(value: string): number {
   throw new Error('It is not a time.')
 }
 
-/** Throws if a row is not a ledger. Other rows of a channel's store, such as the ids of received messages, must be JSON. */
+/**
+ * Throws if a row under the key of a ledger is not one. Other rows of a channel's store, such as the ids of received messages,
+ * must be JSON.
+ */
 function toLedgerText(value: string, key: string): void {
   const [, ledgerKey = ''] = /^ledger\/[^/]*\/(.*)$/.exec(key) ?? []
   if (ledgerKeyOf(ledgerKey)) messageRefsOf(value)

@@ -8,8 +8,8 @@ import type { BridgeServices } from '../runs/services.ts'
 import { chatMessageOf, texts } from '../texts.ts'
 
 /**
- * Sends a message or press as the answer to an ask. Resolves with false if it does not answer an ask of that chat.
- * `beforeAnswer` is awaited before the answer is sent to the server.
+ * Sends a message or press as the answer to a pending ask of that chat, and answers the person. Resolves with false if it is
+ * not such an answer, and sends nothing then. `beforeAnswer` is awaited before the answer is sent to the server.
  */
 export type AnswerAsk = (
   channel: string,
@@ -38,7 +38,7 @@ export function createAnswerAsk(
     })(inbound)
   }
 
-  /** Returns a client that answers asks for a person, each on its own server. */
+  /** Returns a client that answers asks for a person, each on its own server. Its calls reject like `sendTracked`. */
   function clientFor(by: GrantRequest['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
@@ -56,8 +56,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. Removes
-   * the grant if the answer surely failed.
+   * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. If the answer
+   * fails, rejects with its error, and removes the grant unless the server was unreachable and may have accepted it.
    */
   async function sendWithGrant(request: GrantRequest, send: () => Promise<void>): Promise<void> {
     const grant = await allowed.storePending(request)
@@ -73,8 +73,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Resolves as `sending` does, and remembers who answered meanwhile. On a failure, forgets that, rejects with a short
-   * message for the person, and reports the full error to `onError`.
+   * Resolves as `sending` does, and remembers who answered. On a failure, forgets that, rejects with a short message for the
+   * person, and reports the full error to `onError`. An `already-resolved` error is passed on as it is, and not reported.
    */
   async function sendTracked<T>({ requestID }: Ask, by: ActorRef, sending: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.
@@ -90,8 +90,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Returns the server of an ask. Throws if the person lacks the right, which may have been revoked while the answer was
-   * stored. The sink has checked the rest.
+   * Returns the server of an ask. Throws if the person has neither `approve` nor, for a question, `prompt`: the right may have
+   * been revoked while the answer was stored. The sink has checked the rest. Throws like `serverOfRoot`, too.
    */
   function requireAnswerableServer(ask: Ask, { channel, actorID }: ActorRef): ReturnType<typeof serverOfRoot> {
     const may = people.personOf(channel, { id: actorID })?.may
@@ -99,7 +99,7 @@ export function createAnswerAsk(
     throw new BridgeError('inbound', texts.mayNot(ask.type === 'question' ? 'prompt' : 'approve'))
   }
 
-  /** Returns the server of an ask's root session. Throws if that is no longer known. */
+  /** Returns the server of an ask's root session. Throws if that is not known, or no longer in the config. */
   function serverOfRoot({ path, sessionID }: Ask): { readonly name: string; readonly client: Client } {
     const name = runner.serverOfSession(path[0] ?? sessionID)
     const client = name === undefined ? undefined : servers.get(name)

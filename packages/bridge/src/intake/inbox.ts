@@ -12,13 +12,15 @@ type Text = Extract<Inbound, { type: 'text' }>
 
 /** Messages that were received and not handled yet. Those of a place are handled in order. */
 export interface Inbox {
-  /** These return the writes that add, remove or replace an entry. */
+  /** Returns the write that adds an entry. It conflicts if the inbox has it. */
   enqueue(entry: QueuedPrompt): Write
+  /** Returns the write that removes an entry. It conflicts if the inbox lacks it. */
   dequeue(entry: QueuedPrompt): Write
+  /** Returns the write that replaces an entry, which keeps its position. It conflicts if the inbox lacks it. */
   replace(entry: QueuedPrompt): Write
-  /** Handles an entry after those before it. An urgent one waits for them only for a short time. */
+  /** Handles an entry in the background, after those before it. An urgent one waits for them only for a short time. */
   handleInOrder(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
-  /** Starts to handle the entries of an earlier process. */
+  /** Starts to handle the entries of an earlier process. Does not wait until they are handled. */
   restoreEntries(): Promise<void>
   /** Resolves when no entry is being handled. */
   idle(): Promise<void>
@@ -50,7 +52,7 @@ export function createInbox(
 
   /**
    * Handles an entry in the background, after those before it in its place. An urgent one waits for them for at most
-   * `urgentMs`.
+   * `urgentMs`, but later entries still wait for all of them.
    */
   function handleInOrder(entry: QueuedPrompt, text: Text, isUrgent = false): void {
     const key = placeKey(entry)
@@ -65,7 +67,8 @@ export function createInbox(
 
   /**
    * Handles an entry. If that fails, removes it, reports the error, and answers the person. Retries while the state can't be
-   * used. Never rejects: an entry that can't be handled must not block those behind it.
+   * used. Leaves the entry to the next process if the bridge stops meanwhile or was taken over. Never rejects, because an entry
+   * that can't be handled must not block those behind it.
    */
   async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
     try {
@@ -92,8 +95,8 @@ export function createInbox(
   }
 
   /**
-   * Returns the message of a stored entry. Its `answer` posts a new message, because the platform's own way to respond has
-   * expired.
+   * Returns the message of a stored entry. Its `answer` posts a new message as a reply, because the platform's own way to
+   * respond has expired. It posts nothing without a text, and never rejects.
    */
   function restoredMessage(entry: QueuedPrompt): Text {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry

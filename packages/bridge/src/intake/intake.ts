@@ -29,7 +29,7 @@ export interface Intake {
    * over, or the state can't be written.
    */
   receive(channel: string, inbound: Inbound): Promise<void>
-  /** Handles messages that an earlier process stored. */
+  /** Starts to handle messages that an earlier process stored. */
   restore(): Promise<void>
   /** Resolves when no stored message is being handled. */
   idle(): Promise<void>
@@ -58,15 +58,16 @@ export function createIntake(options: {
   const { state, routes, channels, people, runs, clock, onError } = services
   const { router } = services.config
   const { whenHeld, isHeld } = services.lease
-  const rate = createRate({ perMinute: router.messagesPerMinute, clock })
+  const rate = createRate(router.messagesPerMinute, clock)
   const answerAsk = createAnswerAsk(services, runner, grants)
   const inbox = createInbox(services, handle)
   const refusedAt = createRecent<number>(mostRefused)
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
 
   /**
-   * Stores, ignores or refuses a message, or handles a press. Waits for the lease. Rejects only with a `NotTakenError`, and
-   * answers the person after other errors.
+   * Stores, ignores or refuses a message, or handles a press. Waits for the lease, at most `holdMs` if the channel delivers
+   * messages again. Rejects only with a `NotTakenError`: the lease is not held by then, or is lost meanwhile. Reports other
+   * errors, and answers the person.
    */
   async function receive(channel: string, received: Inbound): Promise<void> {
     // The platform may redeliver it, to this process or to another one.
@@ -87,7 +88,7 @@ export function createIntake(options: {
     }
   }
 
-  /** Makes `answer` wait for the lease, and do nothing once the lease is lost. */
+  /** Makes `answer` wait for the lease, and do nothing once the lease is lost. The platform's Stop has no `answer`. */
   function withLeaseCheck<One extends Inbound>(inbound: One): One {
     if (inbound.type === 'stop') return inbound
     const answer: AnswerInbound = async (text) => {
@@ -97,7 +98,10 @@ export function createIntake(options: {
     return { ...inbound, answer }
   }
 
-  /** Ignores or refuses the message, or stores it in the inbox. A message that was stored before is not handled again. */
+  /**
+   * Ignores or refuses the message, or stores it in the inbox and starts to handle it, and emits an event with that verdict. A
+   * message that was stored before is not handled again. One beyond the rate limit is refused.
+   */
   async function receiveText(channel: string, text: Text): Promise<void> {
     const place = { channel, chat: text.chat }
     const person = people.personOf(channel, text.actor)
@@ -125,6 +129,7 @@ export function createIntake(options: {
     if (isNew) inbox.handleInOrder(entry, text, isStop)
   }
 
+  /** Emits the event of a message or press, with its verdict. */
   function emitInbound(place: ChatPlace, inbound: Inbound, verdict: InboundEvent['verdict'], why?: string): void {
     const { type: kind, actor } = inbound
     const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
@@ -140,13 +145,19 @@ export function createIntake(options: {
     if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
   }
 
-  /** Whether a message replies to one of the bot. Reads the store only if the platform does not tell. */
+  /**
+   * Whether a message replies to one of the bot whose session is remembered. Reads the store only if that matters: false for a
+   * message that counts as addressed anyway, in a private chat or because the platform says so.
+   */
   async function repliesToOurs(place: ChatPlace, { chat, isMention, repliesToBot, replyTo }: Text): Promise<boolean> {
     if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
     return (await routes.sessionOfMessage(place, replyTo)) !== undefined
   }
 
-  /** Answers a refused message: to a person in a place at most once in `refuseAgainMs`, but always if it was too long. */
+  /**
+   * Answers a refused message: to a person in a place at most once in `refuseAgainMs`, but always if it was too long. Never
+   * answers the same message twice.
+   */
   async function answerRefusal(
     place: ChatPlace,
     text: Text,
@@ -162,7 +173,11 @@ export function createIntake(options: {
     await answerOnce(place, text, answers[why])
   }
 
-  /** Handles a press or the platform's Stop button at once, without the inbox. A restart loses it. */
+  /**
+   * Handles a press or the platform's Stop button at once, without the inbox, so a restart loses it. A press on a button of the
+   * bridge's own runs it, and any other may answer an ask. Answers strangers and presses beyond the rate limit with a refusal.
+   * Ignores a Stop of a person with neither `prompt` nor `admin`.
+   */
   async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
@@ -181,7 +196,10 @@ export function createIntake(options: {
     await answerAsk(channel, inbound)
   }
 
-  /** Returns the press with the thread of its message, which some platforms omit for old messages. */
+  /**
+   * Returns the press with the thread of its message, which some platforms omit for old messages. Returns a Stop, and a press
+   * whose thread is not remembered, as they are.
+   */
   async function withThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
     const { chat } = inbound
     if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
@@ -190,8 +208,10 @@ export function createIntake(options: {
   }
 
   /**
-   * Runs an entry of the inbox as a command, as an answer to an ask, or as a prompt, or refuses it. Removes it from the
-   * inbox. After a restart, the inbox calls it again for the same entry.
+   * Runs an entry of the inbox as a command, as an answer to an ask, or as a prompt, or refuses it, and removes it from the
+   * inbox. Refuses an entry whose author has no right to it by now, and a command from before the start except one that stops.
+   * Gathers backlog, and messages behind it, instead of queuing them. After a restart, the inbox calls this again for the same
+   * entry. One that was being sent as an answer is then refused unless it still answers an ask.
    */
   async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
     const person = people.personOf(entry.channel, entry.actor)
@@ -222,7 +242,10 @@ export function createIntake(options: {
     await queueOrSteer(entry, removal)
   }
 
-  /** Starts the prompt beside the running one, joins it to its album, or queues it, as the place's `busy` says. */
+  /**
+   * Starts the prompt beside the running one, joins it to its queued album, or queues it, and then tells its position or
+   * interrupts the running ones, as the place's `busy` says. Without the right to steer or interrupt them, it is queued.
+   */
   async function queueOrSteer(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
     const running = runs.active(entry)
     const isOwn = running.every((run) => mayActOn(run, entry, people))
@@ -240,20 +263,21 @@ export function createIntake(options: {
     else scheduleAlbum(entry, isSteering)
   }
 
-  /** Returns what a message does while the agent works there. */
+  /** Returns what a message does while the agent works there. `queue` if the config has no entry for the place. */
   function busyPolicyOf(place: ChatPlace): Busy {
     return typeof router.busy === 'string'
       ? router.busy
       : (entryFor(router.busy, place, options.withFirstID) ?? 'queue')
   }
 
-  /** Starts an album when no further message of it arrived for a while. */
+  /** Starts an album when no further message of it arrived for `albumMs`. Retries while the store fails. */
   function scheduleAlbum(latest: QueuedPrompt, isSteering: boolean): void {
     clock.after(albumMs, () => void state.withRetries(() => beginAlbumIfComplete(latest, isSteering)).catch(onError))
   }
 
   /**
-   * Starts the queued prompt of an album. Does nothing if it started, or if a newer message of it arrived after `latest`.
+   * Starts the queued prompt of an album: beside the running one if it steers and still may, otherwise through the queue. Does
+   * nothing if it started, or if a newer message of it arrived after `latest`.
    */
   async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
     const album = (await runner.queuedPrompts(latest)).find(({ albumID }) => albumID === latest.albumID)
@@ -267,14 +291,16 @@ export function createIntake(options: {
 
   /**
    * Stops the runs, unless one of them compacts the context. Does not wait until they have stopped, so that commands are not
-   * delayed. The queue waits for it.
+   * delayed: the queue waits for that. Reports errors.
    */
   function interrupt(running: readonly ActiveRun[], actor: Actor): void {
     const isCompacting = running.some(({ stream }) => stream()?.reply?.compaction?.state === 'running')
     if (!isCompacting) for (const run of running) void cancelFor(run, actor).catch(onError)
   }
 
-  /** Posts the position of a queued prompt, silently. Posts nothing if the prompt has started meanwhile. */
+  /**
+   * Posts the position of a queued prompt, from 1, silently. Posts nothing if the prompt has started meanwhile. Never rejects.
+   */
   async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
     const place =
       (await runner.queuedPrompts(entry)).findIndex((one) => runner.queueIDOf(one) === runner.queueIDOf(entry)) + 1
@@ -283,7 +309,8 @@ export function createIntake(options: {
 
   /**
    * Adds a message to the queued prompt of its album, because platforms deliver the files of an album as separate messages.
-   * Resolves with false, and writes nothing, if it must become a prompt of its own.
+   * Resolves with false, and writes nothing, if it must become a prompt of its own: it has no album, or the queue has no prompt
+   * of that album by the same author, or that prompt changed or started meanwhile.
    */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
@@ -300,6 +327,7 @@ export function createIntake(options: {
   }
 }
 
+/** Returns the message as it is stored. */
 function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPrompt {
   const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
   return {
@@ -317,7 +345,7 @@ function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPromp
   }
 }
 
-/** Whether a message is ignored, refused or taken. */
+/** What becomes of a message. */
 type Verdict =
   | { readonly type: 'ignored' }
   | { readonly type: 'refused'; readonly why: 'stranger' | 'anonymous' | 'may-not' | 'too-long' }
@@ -335,8 +363,9 @@ export interface MessageFacts {
 }
 
 /**
- * Returns whether a message is taken, ignored or refused. Reads no store, so that the person sees immediately that the
- * message was taken.
+ * Returns whether a message is ignored, refused or taken. Ignores one that is not addressed to the bot, and an empty one
+ * without a mention. Then refuses anonymous actors, strangers, and people without any right. Then ignores an empty mention, and
+ * refuses a text that is too long. Reads no store, so that the person sees immediately that the message was taken.
  */
 export function judge(text: Text, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
   const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
@@ -348,7 +377,10 @@ export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Mess
   return text.text.length > router.maxTextLength ? { type: 'refused', why: 'too-long' } : { type: 'taken' }
 }
 
-/** Whether a message is meant for the bot. In a shared chat, people also write to each other. */
+/**
+ * Whether a message is meant for the bot: each in a private chat, otherwise a mention, a reply to it, a message in its thread,
+ * or one of the bridge's commands. In a shared chat, people also write to each other.
+ */
 function isAddressed(
   { chat, isMention, repliesToBot }: Text,
   { isOurs, isOwnCommand }: Pick<MessageFacts, 'isOurs' | 'isOwnCommand'>,

@@ -33,16 +33,16 @@ export interface People {
   personOf(channel: string, actor: Identity['actor']): Person | undefined
   /**
    * Returns who should answer an ask of a run, as actors of that channel: its authors, or all people with `approve` for a
-   * permission request whose authors don't all have it.
+   * permission request whose authors don't all have it, or if no author has an id there.
    */
   expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[]
-  /** Whether all authors of a prompt have a right. */
+  /** Whether the author of a prompt and all who edited it have a right. False if one of them is a stranger. */
   allMay(prompt: Authored, right: Right): boolean
-  /** Whether an actor is one of the authors of a prompt. */
+  /** Whether an actor is the author of a prompt or edited it. False for strangers. */
   isAuthor(prompt: Authored, identity: Identity): boolean
-  /** Whether two actors are the same person. */
+  /** Whether two actors are the same person, possibly on different channels. False if either is a stranger. */
   isSamePerson(one: Identity, other: Identity): boolean
-  /** Replaces the list. */
+  /** Replaces the list. Rights that were looked up before don't change. */
   replaceAll(people: Readonly<Record<string, PersonConfig>>): void
 }
 
@@ -55,8 +55,8 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
 
   /**
-   * Returns the ids on a channel of those who should answer an ask: the authors of the prompt if they may, otherwise
-   * everyone with `approve`.
+   * Returns the ids on a channel of those who should answer an ask: the authors of the prompt if they may and have ids there,
+   * otherwise everyone with `approve`. Empty if there are none.
    */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
     const isTheirs = type === 'question' || allMay(prompt, 'approve')
@@ -64,7 +64,10 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }
 
-  /** Returns the ids of a person on a channel. Empty if the person was removed, or has neither `prompt` nor `approve`. */
+  /**
+   * Returns the ids of a person on a channel: the actor itself on its own channel, otherwise all ids of the person there. Empty
+   * if the person was removed, or has neither `prompt` nor `approve`.
+   */
   function actorsFor(channel: string, { channel: from, actor }: Identity): readonly Actor[] {
     const person = personOf(from, actor)
     if (!person?.may.has('prompt') && !person?.may.has('approve')) return []
@@ -102,11 +105,12 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   }
 }
 
+/** Returns the author of a prompt, then those who edited it. */
 function authorsOf({ editors = [], ...author }: Authored): readonly Identity[] {
   return [author, ...editors]
 }
 
-/** Returns the people by `<channel>:<id>`. */
+/** Returns the people by each of their ids, as `<channel>:<id>`. */
 function peopleByID(people: Readonly<Record<string, PersonConfig>>): ReadonlyMap<string, Person> {
   const byID = new Map<string, Person>()
   for (const [name, { ids, may }] of Object.entries(people)) {

@@ -10,15 +10,21 @@ const minuteMs = 60_000
 /** The largest album on any platform. */
 const albumLength = 10
 
-/** Creates a limit of `perMinute` messages in any minute, for each actor. Remembers only actors of the last minute. */
-export function createRate({ perMinute, clock }: { readonly perMinute: number; readonly clock: Clock }): Rate {
+/**
+ * Creates a limit of `perMinute` messages in any minute, for each actor. Forgets actors without a message in the last minute at
+ * the next message after that.
+ */
+export function createRate(perMinute: number, clock: Clock): Rate {
   const times = new Map<string, readonly number[]>()
   /** The last album of each actor, and how many more of its messages are not counted. */
   const albums = new Map<string, { readonly id: string; readonly left: number }>()
   let sweptAt = clock.now()
   return { countIfAllowed }
 
-  /** Whether the message is within the limit. If so, it is counted, but an album counts once. */
+  /**
+   * Whether the message is within the limit. If so, it is counted. Further messages of the actor's last album are within the
+   * limit and not counted, at most `albumLength` with the first.
+   */
   function countIfAllowed(actor: string, albumID?: string): boolean {
     const now = clock.now()
     if (now - sweptAt > minuteMs) forgetIdleActors(now)

@@ -52,7 +52,7 @@ export interface PairingOptions<Config> {
  */
 export async function pair<Config>(options: PairingOptions<Config>): Promise<Actor | undefined> {
   const { channel, config, secret, listen, onCode, onWebhook, onError, signal, clock = systemClock } = options
-  const rate = createRate({ perMinute: triesPerMinute, clock })
+  const rate = createRate(triesPerMinute, clock)
   let code = pairingCode()
   let isPaired = false
   let setPaired = (_: Actor | undefined): void => {}

@@ -85,7 +85,7 @@ export function createSavedGrants({
 
   /**
    * Returns the stored grants of a server, and whether it can revoke them: only if it lists its rules. Then deletes and leaves
-   * out grants of which the server has no rule.
+   * out grants without a rule on the server.
    */
   async function list(server: string): Promise<GrantList> {
     const stored = (await state.list(keyPrefixOf(server))).map(({ value }) => toGrant(value))
@@ -97,7 +97,7 @@ export function createSavedGrants({
     return { grants: stored.filter((grant) => !gone.includes(grant)), canRevoke: true }
   }
 
-  /** Removes the server's rules that the grant covers, then the stored grant. A rule that is already gone is no error. */
+  /** Removes the server's rules that the grant covers, then the stored grant. Ignores a rule that is already gone. */
   async function revoke(grant: Grant): Promise<void> {
     const client = serverOf(grant.server)
     for (const { id } of rulesOfGrant(await client.savedRules(), grant)) {

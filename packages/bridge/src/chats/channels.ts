@@ -90,7 +90,7 @@ export function createChannels(options: {
 
   /**
    * Posts under the lease, then stores the session of the messages, and the buttons of the last one. Retries while the store
-   * fails. If the lease is lost meanwhile, rejects. Stores nothing if the channel posted no message.
+   * fails. Aborts the post if the lease is lost meanwhile. Stores nothing if the channel posted no message.
    */
   async function postAndRemember(
     ...[place, note, session]: Parameters<Channels['tryPost']>

@@ -254,7 +254,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Finds the run of a posted prompt. If the server never got it, posts it, or ends a run of which only the delivery was left.
+   * Finds the run of a posted prompt. If the server never got it, posts it, or ends a run that only had to be delivered.
    * If the server can't tell, ends the run and asks in the chat whether to run it again. Undefined if the run ended.
    */
   async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {

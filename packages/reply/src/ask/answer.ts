@@ -107,6 +107,7 @@ const allOptionsAnswers: ReadonlySet<string> = new Set(['all', 'all of them', 'e
 /** Numbers and their separators. Never free text. */
 const numberListPattern = /^(?=.*\d)(?:[\d\s,;#.)&+–—-]|\b(?:and|to)\b)+$/is
 
+/** Whether the text has only numbers and what separates them, such as "1, 3 and 12". */
 function isNumberList(text: string): boolean {
   return numberListPattern.test(text)
 }

@@ -329,6 +329,7 @@ function scalarText(value: unknown): string {
   return /^(true|false|null|\||-?\d[\d.eE+-]*|[{[].*|".*|\s.*|.*\s|)$/.test(value) ? `"${value}"` : value
 }
 
+/** Whether the value is a list with items or an object with fields. */
 function isNonEmptyObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

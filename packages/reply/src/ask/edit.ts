@@ -177,7 +177,7 @@ function isCoveredBy(diff: string, other: string): boolean {
   return hunkLinesOf(diff).every((line) => (line[0] !== '+' && line[0] !== '-') || known.has(withoutIndentation(line)))
 }
 
-/** Drops the indentation, and every sign but `+` and `-`. */
+/** The line with its sign, trimmed behind the sign. Every sign but `+` and `-` becomes a space. */
 function withoutIndentation(line: string): string {
   return `${line[0] === '+' || line[0] === '-' ? line[0] : ' '}${line.slice(1).trim()}`
 }

@@ -173,6 +173,7 @@ export function createQueries(
     return await runSessions.find(sessionID)
   }
 
+  /** Throws `unsupported`, with the names of the source and the call. */
   function throwUnsupported(call: OptionalCall): never {
     throw new ReplyError('unsupported', `${source.name} has no "${call}": its agent or version doesn't offer it.`)
   }

@@ -27,6 +27,7 @@ export async function abortTarget(target: StopTarget, abort: (sessionID: string)
   if (aborted.type === 'not-stopped') throw notStoppedError(sessionID, aborted.error)
 }
 
+/** Creates a `not-stopped` error for the session. It includes the cause's message if there is one. */
 function notStoppedError(sessionID: string, cause?: ReplyError): ReplyError {
   const why = cause ? ` (${cause.message})` : ''
   const message = `Could not confirm that session ${sessionID} stopped${why}. It may still be running. Try again, or stop the server.`

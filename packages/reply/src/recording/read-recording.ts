@@ -77,6 +77,7 @@ export function createRecordingReader(options: { readonly onError?: OnError | un
   }
 }
 
+/** Whether the frame gave one event, not a list. */
 function isSingle(decoded: ReplyEvent | readonly ReplyEvent[]): decoded is ReplyEvent {
   return !Array.isArray(decoded)
 }

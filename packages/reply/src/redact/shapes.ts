@@ -94,6 +94,7 @@ export const otherStarts: readonly string[] = [
   ...drives.flatMap((drive) => [`${drive}Users\\`, `${drive}\\Users\\`]),
 ]
 
+/** Returns a pattern that matches a word of lower-case letters in any case. */
 const anyCase = (word: string): string => word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
 
 /** A slash, also escaped in JSON or in a URL. */
@@ -210,6 +211,7 @@ const wordShapes = shapes.filter((shape) => shape.isWord)
 const otherShapes = shapes.filter((shape) => !shape.isWord)
 /** In the order of the groups in `openers`. */
 const shapesInOrder = [...wordShapes, ...otherShapes]
+/** Returns one capturing group for each shape's opener, as alternatives. */
 const groupsOf = (list: readonly Shape[]): string => list.map((shape) => `(${shape.opener})`).join('|')
 
 /** Finds where a secret may begin. */

@@ -44,6 +44,7 @@ function pendingCount(asks: readonly Ask[]): number {
   return count
 }
 
+/** 1 for a pending ask. 0 for any other, and for none. */
 function pendingWeight(ask: Ask | undefined): number {
   return ask?.status === 'pending' ? 1 : 0
 }

@@ -50,6 +50,7 @@ function unfinishedCalls({ messages }: Reply, { messageID }: PermissionAsk, call
   return searched.flatMap((message) => partsOfCall(message, callID).filter(isUnfinished))
 }
 
+/** Whether the call is pending or running. */
 function isUnfinished({ state: { status } }: ToolPart): boolean {
   return status === 'pending' || status === 'running'
 }

@@ -121,6 +121,7 @@ export function longWithout(long: LongParts, place: number): LongParts {
   return { ...long, parts, removals, removedIDs: new Set([...long.removedIDs, removed.id]) }
 }
 
+/** Returns the ids without this one. The same set if it lacks it. */
 function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return ids.has(id) ? new Set([...ids].filter((other) => other !== id)) : ids
 }
@@ -148,8 +149,8 @@ function searchDown(parts: Chunks<Part>, id: string, noted = -1): number {
 }
 
 /**
- * Records where a part is, and its call id. Never lowers an index: in another list that shares the map, the part may be
- * at the higher one.
+ * Records where a part is, and the call id of a tool's part. Never lowers an index: in another list that shares the
+ * map, the part may be at the higher one.
  */
 function noteIndex({ byID, byCall }: PartIndexes, part: Part, place: number): void {
   if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)

@@ -76,8 +76,8 @@ function insertMessage(messages: readonly Message[], message: Message): readonly
 }
 
 /**
- * Removes a reverted message and its usage, and reports its parts, the last one first, and then the message as removed.
- * Removes a prompt without its own report. Ignores an unknown message.
+ * Removes a reverted message and its usage. Reports its parts, the last one first, the usage after each finished step,
+ * and then the message as removed. Removes a prompt without its own report. Ignores an unknown message.
  */
 export function removeMessage(reply: Reply, messageID: string, changes: Change[]): Reply {
   if (reply.promptIDs.includes(messageID)) {
@@ -117,7 +117,7 @@ export function messageIDOf(event: SessionScopedEvent): string | undefined {
 
 /**
  * Applies a part of a user message: the text or a file of the first prompt, or the start of a compaction. Only a
- * compaction is reported. Ignores parts of later prompts.
+ * compaction is reported, once. Ignores parts of later prompts.
  */
 export function applyPromptPart(reply: Reply, part: Part, at: number, changes: Change[]): Reply {
   if (part.type === 'compaction') {

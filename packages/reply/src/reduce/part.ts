@@ -33,6 +33,7 @@ export function growPart(
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
 }
 
+/** Whether a step starts behind this index. */
 function hasStepStartAfter(message: Message, place: number): boolean {
   for (let at = partCount(message) - 1; at > place; at--) if (partIn(message, at)?.type === 'step-start') return true
   return false

@@ -88,6 +88,7 @@ function copyReply(reply: Reply, messages: readonly Message[], children: readonl
   } satisfies Whole<Reply>
 }
 
+/** Copies a message, or its head, with these parts. */
 export function withParts(message: Omit<Message, 'parts'>, parts: readonly Part[]): Message {
   return {
     id: message.id,

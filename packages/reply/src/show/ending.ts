@@ -92,6 +92,7 @@ function noTextOf(reply: Reply): NoText | undefined {
   return { tools: toolsOf(reply).length, agents: reply.children.length, thought }
 }
 
+/** Whether the reply has a text that people should see. */
 function hasText(reply: Reply): boolean {
   return partsOf(reply).some(isShownText)
 }

@@ -109,7 +109,10 @@ function legibleMarks(run: string, before: string): string {
     .join('')
 }
 
-/** Replaces more than `mostEmptyLines` empty lines in a row by their count. */
+/**
+ * Replaces more than `mostEmptyLines` empty lines in a row by their count. Lines of spaces and tabs are empty, and in a
+ * diff those with only a sign.
+ */
 function collapseEmptyLines(text: string, isDiff: boolean): string {
   const empty = isDiff ? /^[ +-]?[ \t]*$/ : /^[ \t]*$/
   const lines = text.split('\n')

@@ -111,6 +111,7 @@ function unitsOf(event: SessionScopedEvent): number {
   return 2048 + (event.type === 'part' ? unitsOfParts([event.part]) : 0)
 }
 
+/** The sum of `unitsOfPart`. */
 function unitsOfParts(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + unitsOfPart(part), 0)
 }

@@ -51,6 +51,7 @@ export function createSseReader(options: SseOptions): SseReader {
 
   return { push, reset }
 
+  /** Reads the text, or the bytes in pieces, and calls `onData` for each frame that ends. */
   function push(chunk: Uint8Array | string): void {
     if (typeof chunk === 'string') return readText(chunk)
     let end = 0
@@ -105,6 +106,7 @@ export function createSseReader(options: SseOptions): SseReader {
     options.onError?.(new ReplyError('malformed', message))
   }
 
+  /** Drops an unfinished frame and an incomplete character. Also ends the skipping of a frame that was too large. */
   function reset(): void {
     parser.reset()
     utf8.reset()

@@ -18,6 +18,10 @@ export function createUtf8Reader(): Utf8Reader {
   let isStart = true
   return { read, reset }
 
+  /**
+   * Returns the text that these bytes complete, and keeps an incomplete last character. Drops a byte order mark at the
+   * beginning.
+   */
   function read(bytes: Uint8Array): string {
     const all = incomplete === undefined ? bytes : concatBytes(incomplete, bytes)
     const end = endOfWholeCharacters(all)

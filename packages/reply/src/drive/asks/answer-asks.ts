@@ -222,6 +222,10 @@ function rethrowUnlessResolved(error: unknown): void {
   if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }
 
+/**
+ * Creates an `already-resolved` error. It names the ask's status, or what may have happened to an ask that is still
+ * pending here.
+ */
 function alreadyResolvedError(ask: Ask): ReplyError {
   const how = ask.status === 'pending' ? 'answered, rejected or withdrawn' : ask.status
   return new ReplyError(

@@ -24,8 +24,8 @@ export function checkAnswers(ask: QuestionAsk, input: Answer): string[][] {
 }
 
 /**
- * Returns one question's answers as labels and free texts, each once. Throws `invalid` if there is none, if one is
- * blank, and if the question doesn't allow several or free text.
+ * Returns one question's answers as labels and free texts, each once, with numbers replaced by labels. Throws `invalid`
+ * if there is none, if one is blank, and if the question doesn't allow several or free text.
  */
 function checkAnswer(question: Question, chosen: readonly string[]): string[] {
   const labels = question.options.map((option) => option.label)

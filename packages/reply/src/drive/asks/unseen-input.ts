@@ -102,6 +102,7 @@ function isUnseen({ status, call, callID, messageID }: PermissionAsk): boolean {
   return status === 'pending' && call === undefined && callID !== undefined && messageID !== undefined
 }
 
+/** Creates an error with the cause's type, or `malformed` if the cause isn't a `ReplyError`. */
 function unreadError({ requestID, sessionID, messageID }: PermissionAsk, cause: unknown): ReplyError {
   const type = cause instanceof ReplyError ? cause.type : 'malformed'
   const problem = `Could not read what permission ${requestID} would run from message ${messageID} of session ${sessionID}`

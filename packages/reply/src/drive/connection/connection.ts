@@ -236,7 +236,10 @@ export function createConnection(
     engine.apply(engine.openReplies().map(({ sessionID }) => ({ ...end, sessionID })))
   }
 
-  /** Ends the event stream, all timers and rechecks, and the waits of callers. */
+  /**
+   * Ends the event stream, all timers and rechecks, and the waits of callers. Events that are held back are dropped,
+   * and a sync that is under way has no effect.
+   */
   function close(): void {
     stopLostTimer?.()
     eventStream.close()

@@ -66,6 +66,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   void connectUntilClosed()
   return { reconnect, resetBackOff, restartSilenceTimer: () => restartSilenceTimer(), close }
 
+  /** Makes the next back-off the shortest again. */
   function resetBackOff(): void {
     failures = 0
   }

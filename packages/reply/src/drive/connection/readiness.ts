@@ -172,6 +172,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   }
 }
 
+/** Creates a promise together with the functions that settle it. */
 function promiseWithResolvers(): Resolvers & { readonly promise: Promise<void> } {
   let resolve = (): void => {}
   let reject = (_error: ReplyError): void => {}
@@ -182,10 +183,12 @@ function promiseWithResolvers(): Resolvers & { readonly promise: Promise<void> }
   return { promise, resolve, reject }
 }
 
+/** Creates an `unreachable` error that names the source and the limit. */
 function noStreamError(name: string, limitMs: number): ReplyError {
   return new ReplyError('unreachable', `No event stream from ${name} within ${limitMs} ms: is it running?`)
 }
 
+/** Creates the `closed` error of calls after `close`. */
 function closedError(): ReplyError {
   return new ReplyError('closed', 'The connection was closed. Create a new one.')
 }

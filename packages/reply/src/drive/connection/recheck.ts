@@ -199,6 +199,7 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
   let stopTimer = (): void => {}
   return { setUnreadSince, unreadSince: () => unreadSince, start, stop: stopRetries }
 
+  /** Replaces the time since which directories may have missed events. A retry for another time then ends. */
   function setUnreadSince(since: number | undefined): void {
     unreadSince = since
   }
@@ -227,6 +228,7 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
     else if (tries < maxTries) schedule(since, tries + 1)
   }
 
+  /** Ends the retries. The time that was set stays. */
   function stopRetries(): void {
     isUp = false
     stopTimer()

@@ -75,6 +75,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
     isCollapsed = true
   }
 
+  /** Ends the queue. Queued changes can still be taken, and waiting calls of `take` resolve. */
   function end(): void {
     isEnded = true
     wakeReaders()

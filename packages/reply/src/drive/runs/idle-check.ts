@@ -248,6 +248,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     checks.delete(sessionID)
   }
 
+  /** Stops and drops all checks that are running. */
   function stopAllChecks(): void {
     for (const sessionID of [...checks.keys()]) stopCheck(sessionID)
   }

@@ -125,6 +125,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     return true
   }
 
+  /** Ends the search. A comparison that is under way finds nothing any more. */
   function stopSearch(): void {
     isStopped = true
     callAll(stops)

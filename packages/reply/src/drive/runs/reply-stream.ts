@@ -141,6 +141,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     for (const queue of queues) queue.end()
   }
 
+  /** Returns an iterator over all changes. */
   function iterate(): AsyncIterableIterator<Change, undefined> {
     return iterateOver((change): change is Change => change !== undefined)
   }
@@ -174,6 +175,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     return iterator
   }
 
+  /** Returns an iterator over the changes of these types. */
   function filter<T extends ChangeType>(types: readonly T[]): AsyncIterableIterator<ChangeOf<T>, undefined> {
     const wanted: ReadonlySet<ChangeType> = new Set(types)
     return iterateOver((change): change is ChangeOf<T> => wanted.has(change.type))
@@ -214,6 +216,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     return iterator
   }
 
+  /** Returns all changes as a web stream. Canceling it closes its iterator, not the reply. */
   function toReadableStream(): ReadableStream<Change> {
     const iterator = iterate()
     return new ReadableStream<Change>({

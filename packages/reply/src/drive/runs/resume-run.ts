@@ -168,8 +168,8 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 
   /**
-   * Opens the prompt's reply and attaches to it. The reply fails if nothing runs for the prompt, after `again` was
-   * tried.
+   * Opens the prompt's reply, applies the read to it and attaches to it. The reply fails if nothing runs for the
+   * prompt, after `again` was tried.
    */
   function openReplyAndExpectRun(read: SnapshotEvent): void {
     const opened = openReplyFor({ type: 'opened', sessionID, text: posted.text, at: clock.now() }, engine)

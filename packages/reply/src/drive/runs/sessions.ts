@@ -140,6 +140,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
   }
 }
 
+/** Returns only the agent and the command of an input. */
 function guardTargetOf({ agent, command }: Parameters<Sessions['prepare']>[0]): GuardTarget {
   return { agent, command }
 }

@@ -140,6 +140,7 @@ export function createStallTimer(
     armTimer(watch)
   }
 
+  /** Stops and drops all timers. A later step of an open reply starts to measure again. */
   function stopAllTimers(): void {
     for (const watch of watches.values()) watch.stop()
     watches.clear()

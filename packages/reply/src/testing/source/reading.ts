@@ -4,6 +4,7 @@ import { listen } from './listen.ts'
 import { check, existingOf, rejection, type SourceDemand } from './stage.ts'
 
 const unknownID = 'ses_0000000000000000000000000'
+/** Whether the stage has an existing session. */
 const hasSession = (stage: { readonly existing?: unknown }): boolean => stage.existing !== undefined
 
 export const connecting = [

@@ -41,9 +41,14 @@ const protocolArgs = [
 
 /**
  * The session's states tell when no turn is left to begin. The tools for checklists are off for the newest models
- * otherwise. Your environment and `env` override both.
+ * otherwise. From 2.1.318 on, the third sends the text of sub-agents in the foreground too. Earlier versions ignore it.
+ * Your environment and `env` override all of them.
  */
-const defaultEnv = { CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1', CLAUDE_CODE_ENABLE_TODO_TOOLS: '1' }
+const defaultEnv = {
+  CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
+  CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
+  CLAUDE_CODE_FORWARD_SUBAGENT_TEXT: '1',
+}
 
 /** The defaults that your own environment does not set. */
 function unsetDefaults(): Readonly<Record<string, string>> {
@@ -110,7 +115,9 @@ export function claude(options: ClaudeOptions = {}): Source {
       if (messageID !== undefined)
         throw new ReplyError('unsupported', `${command} can only copy a whole session. Leave the message out.`)
       const copyID = randomUUID()
-      forks.set(copyID, sessionID)
+      // A session without a turn is unknown to Claude Code. Its copy is empty too, unless it is itself a copy.
+      const original = begun.has(sessionID) ? sessionID : forks.get(sessionID)
+      if (original !== undefined) forks.set(copyID, original)
       return { sessionID: copyID, directory }
     },
     prompt: async (run, prompt) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { textOf } from '@reply/core'
+import { type ReplyObserver, textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { readableAgentSkips, sourceContract } from '@reply/core/testing'
 import { agentBinary } from '@reply/testing/internal'
@@ -66,6 +66,30 @@ describe.each(versions)('Claude Code %s', (version) => {
         { content: 'Write', status: 'in_progress' },
       ],
     ])
+  })
+
+  test('the copy of a session without a turn takes prompts', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const { sessionID } = await stage.source.create({ directory: stage.directory })
+    const copy = await agent.fork(sessionID)
+    const reply = await agent.prompt({ text: '[scenario:plain] Go.', sessionID: copy.sessionID }).result
+    await agent.close()
+    await stage.close()
+    expect([reply.outcome, textOf(reply)]).toEqual(['completed', stage.prompts?.plain.answer])
+  })
+
+  test('the text of a sub-agent in the foreground is its own', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const permissionAsked: ReplyObserver['permissionAsked'] = ({ ask }) => void agent.answer(ask, 'once')
+    const prompt = { text: '[scenario:delegate-waiting] Go.' }
+    const { children } = await agent.prompt(prompt, { observe: () => [{ permissionAsked }] }).result
+    await agent.close()
+    await stage.close()
+    // 2.1.197 sends its calls alone.
+    const text = version === '2.1.197' ? '' : 'The child works.\n\nThe child is done.'
+    expect(children.map(({ reply }) => [textOf(reply), reply.outcome])).toEqual([[text, 'completed']])
   })
 
   test('it resumes a session whose process was ended because it was idle', async () => {

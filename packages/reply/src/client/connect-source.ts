@@ -38,15 +38,15 @@ const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
  * the client also closes the source. Throws `invalid` for invalid options.
  */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
-  const unguarded = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
+  const callerSettings = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
   const onError = safeOnError((error: ReplyError) => {
-    if (!isClosed) unguarded.onError(error)
+    if (!isClosed) callerSettings.onError(error)
   })
   const { directory } = options
   const settings = {
-    ...unguarded,
+    ...callerSettings,
     directory,
     silenceMs: options.silenceMs,
     onError,

@@ -21,7 +21,10 @@ const unknown: Capabilities = {
   listsEverywhere: false,
 }
 
-/** Creates the capabilities of a source. Until `learn` resolves, they are those that every server has. */
+/**
+ * Creates the capabilities of a source. Until `learn` resolves, they are what every server can do, with the longest
+ * silence of any.
+ */
 export function createServerInfo(source: Pick<Source, 'learn'>): ServerInfo {
   let current = unknown
   let calls = 0

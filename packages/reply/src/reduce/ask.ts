@@ -51,7 +51,10 @@ export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Cha
   return applyCall(withAsk(reply, at, closed), closed.callID, changes)
 }
 
-/** Builds an ask from its end alone. Undefined if its type is unknown. */
+/**
+ * Builds an ask from its end alone. Undefined if its type is unknown. A rejection that isn't of a permission is of a
+ * question.
+ */
 function unseenAsk({ requestID, sessionID, how }: AskClosedEvent, directory: string | undefined): Ask | undefined {
   if (how.type === 'gone') return undefined
   const fields = { requestID, sessionID, directory, path: [sessionID], status: 'pending' } as const

@@ -11,9 +11,9 @@ import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
 
 /**
- * Adds or updates a message, and reports its error if that is new. A new message clears the reply's error. Ignores a
- * state from before its end. User messages join the run as prompts. A summary of a compaction only adds its call of the
- * model to `usage`.
+ * Adds or updates a message, and reports it and its error if they are new. A new message clears the reply's error.
+ * Ignores a state from before its end. User messages join the run as prompts. A summary of a compaction only adds its
+ * call of the model to `usage`.
  */
 export function applyMessage(reply: Reply, head: MessageHead, changes: Change[]): Reply {
   const named = withAgentAndModel(reply, head)
@@ -65,7 +65,8 @@ function withPromptID(reply: Reply, id: string): Reply {
 
 /**
  * Inserts a message by creation time, then arrival. Never by id: the clock in OpenCode's ids wraps around. Steps are
- * sequential, so one in progress after all others have ended is the last, even if the server's clock was set back.
+ * sequential, so one in progress after all others have ended is the last, even if the server's clock was set back. So
+ * is one without a time.
  */
 function insertMessage(messages: readonly Message[], message: Message): readonly Message[] {
   const { createdAt } = message

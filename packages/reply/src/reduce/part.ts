@@ -9,8 +9,8 @@ import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
 
 /**
- * Appends a text delta to an open part. Undefined if the delta doesn't apply: for example, a sealed part ignores a late
- * delta.
+ * Appends a text delta to an open part. Also restores an abandoned one, unless its step began again. Undefined if the
+ * delta doesn't apply: its part is unknown, sealed or has no text, it is empty, or it is for another field than `text`.
  */
 export function growPart(
   reply: Reply,

@@ -74,8 +74,9 @@ function hasNeverRun(reply: Reply): boolean {
 }
 
 /**
- * Settles a reply. Order: open parts close, children end, asks are withdrawn, the phase changes, `replySettled`.
- * Background sub-agents go on, and their asks stay. A lost reply without an error gets one that explains it.
+ * Settles a reply. Order: open parts close, children end for the same reason, asks are withdrawn, the phase changes,
+ * `replySettled`. Background sub-agents go on, and their asks stay. A lost reply without an error gets one that
+ * explains it.
  */
 export function settle(
   reply: Reply,

@@ -111,7 +111,9 @@ function rememberRole(draft: Draft, { sessionID, message }: MessageEvent, run: n
 }
 
 /**
- * Ends the previous run if a new message shows that it has ended. A new prompt may be the first sign:
+ * Ends the root's previous run if a new message shows that it has ended. Does nothing for a sub-agent, or if no run
+ * with events is open. A new prompt may be the first sign:
+ *
  * - If REST showed the session idle and all steps have ended, the run has ended.
  * - If its last step ended for good and the stream has sent none of its events on this connection, its end was missed.
  * - If a step never ended and the run's last event is from an earlier connection, the server was restarted and the run

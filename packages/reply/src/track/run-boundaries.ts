@@ -62,8 +62,9 @@ export function isRunStart(messages: readonly ReadMessage[], at: number): boolea
 }
 
 /**
- * Whether a prompt arrived after a step that had ended for good. False if the step goes on with tool calls. Without
- * times, an ended step counts as earlier.
+ * Whether a prompt arrived after a step that had ended for good. False if the step goes on with tool calls, or the
+ * prompt is from the time of the step. Without times, an ended step counts as earlier, and so does one that began after
+ * the prompt, because the server's clock was set back then.
  */
 export function isAskedAfter(
   step: Pick<MessageHead, 'createdAt' | 'completedAt' | 'error' | 'finish' | 'endsRun'>,

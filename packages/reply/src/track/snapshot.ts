@@ -148,7 +148,10 @@ function endOfOpenRun({ isRoot, isOpen, cell }: SessionState, read: SnapshotEven
   return runEnd(read, start, (id) => roleIn(cell.roles, id)?.run === cell.run)
 }
 
-/** The open run has ended and another one has begun: places each like a read of its own. */
+/**
+ * The open run has ended and another one has begun: places each like a read of its own, and settles the first in
+ * between.
+ */
 function placeBothRuns(draft: Draft, { path, rootID }: SessionState, read: SnapshotEvent, { next, by }: RunEnd): void {
   const { sessionID, at, messages } = read
   placeRead(draft, path, { ...read, messages: messages.slice(0, next), status: 'idle', asks: [], children: [] })

@@ -60,7 +60,9 @@ export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']
   return cellValues(state.cells).flatMap((cell) => (cell.reply ? [cell.reply] : []))
 }
 
-/** The first session on the way up whose parent is unknown. Undefined if the path to the root is known. */
+/**
+ * The first session on the way up whose parent is unknown. Undefined if the path to the root is known, or is a circle.
+ */
 function firstUnknown(draft: Draft, id: string): string | undefined {
   const seen = new Set<string>()
   for (let next: string | undefined = id; next !== undefined && !seen.has(next); next = getCell(draft, next).parentID) {

@@ -184,7 +184,10 @@ export function createConnection(
     eventStream.restartSilenceTimer()
   }
 
-  /** Ends the gap: marks the connection as live, reports that, and starts the rechecks of what may still be missing. */
+  /**
+   * Ends the gap: marks the connection as live, reports that, and starts the reads and rechecks of what may still be
+   * missing. `failedRequests` are read again.
+   */
   function onSynced(failedRequests: readonly ReadRequest[]): void {
     const newsSince = gapSince ?? engine.listeningFrom()
     gapSince = undefined
@@ -201,8 +204,9 @@ export function createConnection(
   }
 
   /**
-   * Begins a gap: marks the connection as lost, reports that, drops held events and stops the rechecks. Open replies
-   * end as lost after `lostAfterMs`, or at once if the server shows no state of sessions.
+   * Begins a gap, unless one goes on: marks the connection as lost, reports that, drops held events and stops the
+   * rechecks. Open replies end as lost after `lostAfterMs` without a connection, or at once if the server shows no
+   * state of sessions.
    */
   function onLost(loss: StreamLoss): void {
     const { reason } = loss

@@ -26,8 +26,8 @@ const maxQueued = 1024
 
 /**
  * Creates the queue of the changes that one reader has not read yet. It begins with a diff from an empty reply to
- * `reply`. Bounded without loss: merges consecutive deltas of a part, replaces an older payload with a newer one, and
- * gives a reader that falls far behind a diff to the newest reply.
+ * `reply`, or empty without one. Bounded without loss: merges consecutive deltas of a part, replaces an older payload
+ * with a newer one, and gives a reader that falls far behind a diff to the newest reply.
  */
 export function createChangeQueue(sessionID: string, reply: Reply | undefined): ChangeQueue {
   /** The reply as of the end of the queue. */

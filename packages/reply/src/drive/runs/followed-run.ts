@@ -211,7 +211,7 @@ export function createFollowedRun(
   }
 }
 
-/** Throws `invalid` for a time-out that isn't above 0. Accepts none. */
+/** Throws `invalid` for a time-out that isn't above 0. Accepts an absent one. */
 export function checkTimeout({ timeoutMs }: Pick<RunOptions, 'timeoutMs'>): void {
   if (timeoutMs !== undefined && !(timeoutMs > 0))
     throw new ReplyError('invalid', `timeoutMs is ${timeoutMs}. Pass a number above 0.`)

@@ -117,8 +117,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * Sets the timer of the check's next read. The delay is `graceMs`, or for a reply without events `waitMs`, doubled
-   * with each earlier read.
+   * Sets the timer of the check's next read. The delay is `waitMs`, doubled with each earlier read, for a reply without
+   * events or an expected prompt. Otherwise it is `graceMs`.
    */
   function scheduleRead(sessionID: string, open: OpenCheck): void {
     const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
@@ -128,7 +128,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Reads and applies the session. Then settles its reply, schedules another read, or stops the check if the session is
-   * busy. A failed read is reported and retried. Does nothing if the check was stopped or replaced.
+   * busy. A session that is gone ends its reply. A failed read is reported and retried. Does nothing if the check was
+   * stopped or replaced.
    */
   async function readAndDecide(sessionID: string, open: OpenCheck): Promise<void> {
     if (checks.get(sessionID) !== open) return
@@ -154,8 +155,9 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
   }
 
   /**
-   * Reports a failed read and schedules another, after twice the delay each time. After more than ten failures of the
-   * check, settles the reply as lost instead if its run has ended or was never seen.
+   * Reports a failed read and schedules another, after twice the delay each time, up to `maxDelayMs`. After more than
+   * `maxFailures` failures of the check, settles the reply as lost instead if its run has ended or was never seen. Only
+   * reports if the check was stopped.
    */
   function retryOrGiveUp(sessionID: string, open: OpenCheck, error: unknown): void {
     onError(toReplyError(error))

@@ -36,8 +36,8 @@ const maxLooks = 5
 /**
  * Posts into a busy session and calls `found` with the reply that includes the prompt: the running one, or the next if
  * that ends first. Resolves with undefined then, and with `withdrawn` or `parked` if the prompt waited and doesn't run.
- * Rejects if the post fails, or with `refused` if nothing ran for the prompt in half a minute. Recognizes the prompt by
- * its id or its text, because others may prompt the session at the same time.
+ * Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or `over` aborts before.
+ * Recognizes the prompt by its id or its text, because others may prompt the session at the same time.
  */
 export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
   const { server, place, messageID, unwanted, dropped, over } = options

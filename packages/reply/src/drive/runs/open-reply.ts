@@ -5,7 +5,10 @@ import type { LiveReply } from '../replies.ts'
 
 type OpenedEvent = Extract<SessionScopedEvent, { type: 'opened' }>
 
-/** Applies the event and returns the live reply that it opens. Throws `gone` if the session was removed. */
+/**
+ * Applies the event and returns the live reply that it opens. Throws `gone` if none opens, because the session was
+ * removed.
+ */
 export function openReplyFor(event: OpenedEvent, engine: Engine): LiveReply {
   const { sessionID } = event
   let opened: LiveReply | undefined

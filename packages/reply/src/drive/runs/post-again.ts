@@ -26,10 +26,10 @@ interface Slot {
 }
 
 /**
- * Looks for a prompt on the server, and posts it again unless it could then run twice. Resolves with whether it was
- * posted, also if the server refused it, which fails the session's open reply. Rejects if the server can't be read. A
- * prompt is posted if the server doesn't have it, or has it as a message that the post replaces and that nothing ran
- * for, for example because the server was killed.
+ * Looks for a prompt on the server, and posts it again unless it could then run twice. A prompt is posted if the server
+ * doesn't have it, or has it as a message that the post replaces and that nothing ran for, for example because the
+ * server was killed. Resolves with whether it was posted, also if the server refused it, which fails the session's open
+ * reply. False if it could run twice, can't be told apart, or is no longer wanted. Rejects if the server can't be read.
  */
 export async function postAgain(options: PromptToRepost): Promise<boolean> {
   const { server, posted, over, isPointless } = options

@@ -34,7 +34,10 @@ function requirePlain({ parts = [], tools }: SourcePrompt): void {
   if (what !== undefined) throw new ReplyError('invalid', `A guarded prompt takes no ${what}. Leave it out.`)
 }
 
-/** Throws `unsupported` if the server doesn't support the delivery. */
+/**
+ * Throws `unsupported` for `queue` if the server has no queue, and for `steer` if it runs one prompt at a time. Accepts
+ * any other delivery.
+ */
 export function requireDelivery(delivery: PromptDelivery | undefined, can: Capabilities): void {
   if (delivery === 'queue' && !can.queuesPrompts)
     throw new ReplyError('unsupported', 'This server has no prompt queue. Leave out delivery, or wait for the reply.')

@@ -100,7 +100,10 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     }
   }
 
-  /** Waits for the comparison before, then calls `found` if the prompt has the text. Does nothing once stopped. */
+  /**
+   * Waits for the comparison before, then calls `found` if the prompt has the text. Skips the comparison if the search
+   * was stopped before it begins.
+   */
   async function compareInOrder(
     live: LiveReply,
     id: string,
@@ -125,7 +128,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     return true
   }
 
-  /** Ends the search. A comparison that is under way finds nothing any more. */
+  /** Ends the search. Comparisons that have not begun are skipped. */
   function stopSearch(): void {
     isStopped = true
     callAll(stops)

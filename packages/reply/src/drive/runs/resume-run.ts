@@ -20,7 +20,8 @@ import type { RunRequest, RunServer } from './run-server.ts'
 
 /**
  * Finds a prompt that an earlier process posted or was about to post, and follows its run. Resolves once the prompt is
- * found, or is certainly not there:
+ * found, or is certainly not there, and with `unknown` if that can't be told. Rejects if the connection doesn't come
+ * up, if the session can't be read, and with `invalid` for a bad `timeoutMs`.
  *
  * 1. If a reply known here includes the prompt, attaches to it at once.
  * 2. If the prompt's run has ended, makes its reply from the read.

@@ -121,9 +121,9 @@ export function createStallTimer(
   }
 
   /**
-   * Calls each limit that is due once, reports a stalled reply, and sets the timer again. Time in which an ask waits
-   * for a person doesn't count, and a reply that waits to retry isn't stalled. Does nothing if the reply has settled or
-   * was replaced.
+   * Calls and drops each limit that is due, reports a stalled reply, and sets the timer again. Time in which an ask
+   * waits for a person doesn't count, and a reply that waits to retry isn't stalled. Does nothing if the reply has
+   * settled or was replaced.
    */
   function reportDueAndRearm(watch: Watch): void {
     const { sessionID } = watch.reply

@@ -17,7 +17,8 @@ export type StandInEnd =
 
 /**
  * Returns a settled reply for a prompt that nothing runs for on the server, with its changes from an empty reply. A
- * parked prompt settles as aborted. `text` is the prompt's, and `at` the time of its beginning and end.
+ * noted prompt settles as completed, and a parked one as aborted. `text` is the prompt's, and `at` the time of its
+ * beginning and end.
  */
 export function standIn(sessionID: string, text: string | undefined, at: number, end: StandInEnd): Reduction {
   const events: SessionScopedEvent[] = [{ type: 'opened', sessionID, text, at }]

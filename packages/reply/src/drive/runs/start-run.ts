@@ -91,7 +91,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     if (!isPointless()) await whenLiveAndReopened()
   }
 
-  /** Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting`. Rejects with its error. */
+  /**
+   * Sets the prompt's `messageID`, and calls and awaits the caller's `onPosting` with everything that is known of the
+   * prompt. Rejects with its error, or if the prompts with the same text can't be counted.
+   */
   async function callOnPosting({ sessionID, directory, newestMessageID: after }: PreparedPlace): Promise<void> {
     messageID = server.info.current().nextMessageID?.()
     const noReply = kind === 'note' ? (true as const) : undefined
@@ -245,7 +248,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     ])
   }
 
-  /** Settles the session's open reply as failed, if it has no events yet. */
+  /**
+   * Settles the session's open reply as failed if it has no events yet, and otherwise only sets its error. Does nothing
+   * without an open reply.
+   */
   function failOpenReply(sessionID: string, error: unknown): void {
     engine.apply([{ type: 'error', sessionID, at: clock.now(), error: toFailure(error) }])
   }

@@ -197,7 +197,7 @@ export function createAborting(
 
     /**
      * Resolves when the run is idle, after `graceMs`, or soon after the abort is over. Goes by the stream if the
-     * session has an open reply, otherwise polls the server.
+     * session has an open reply, otherwise polls the server, and rejects if that fails.
      */
     async function waitUntilIdle(place: SessionRef, tree: Tree): Promise<void> {
       if (openReply()) return await pauseUntil(isIdleOnStream)

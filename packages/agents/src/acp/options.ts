@@ -43,7 +43,7 @@ export interface AcpOptions {
   readonly deadlineMs?: number | undefined
   /**
    * How long a run that the agent began by itself may be silent before it ends, in ms. A run with an open call or ask doesn't
-   * end so. The agents of Claude and Qwen say when it ends, and are never cut off. Default 10,000.
+   * end so. The agents of Claude and Qwen say when it ends: theirs fails after a silence of 10 minutes. Default 10,000.
    */
   readonly quietMs?: number | undefined
   /** The longest message of the agent, in bytes. A longer one is skipped and reported. Default 16,777,216. */

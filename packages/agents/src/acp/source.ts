@@ -34,7 +34,7 @@ import { createSubagents } from './subagents.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
 import { startTransport, type Transport } from './transport.ts'
 import { createTurns, type Turns } from './turns.ts'
-import { createWakes } from './wakes.ts'
+import { createWakes, longestSilenceMs } from './wakes.ts'
 
 /** A new session, with MCP servers besides those of the options. */
 export interface AcpCreateInput extends CreateInput {
@@ -80,6 +80,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   )
   /** Sessions that are being loaded, with the updates that repeat their history. */
   const loading = new Map<string, unknown[]>()
+  /** The sub-agents that these updates have announced, with the session that is being loaded. */
+  const loadingChildren = new Map<string, string>()
   /** What sessions of earlier processes held when they were loaded. */
   const histories = new Map<string, readonly unknown[]>()
   /** The sessions of version 2 that are being read. */
@@ -169,7 +171,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   })
   const wakes = createWakes(
     wake,
-    (run) => endRun(run, canceled.has(run) ? { type: 'aborted' } : { type: 'completed' }),
+    (run, isLost) => endRun(run, canceled.has(run) ? { type: 'aborted' } : isLost ? silent() : { type: 'completed' }),
     async (sessionID) => {
       const { asks } = await local.source.asks(undefined)
       return sessions.isCalling(sessionID) || asks.some((ask) => ask.sessionID === sessionID)
@@ -189,6 +191,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   function wake(sessionID: string, reason = `${name} goes on by itself.`): LocalRun {
     return local.wake({ sessionID, directory: local.session(sessionID)?.directory }, reason)
+  }
+
+  function silent(): LocalEnding {
+    const minutes = longestSilenceMs / 60_000
+    const message = `${name} went on by itself, but was silent for ${minutes} minutes without an end. Ask it what it did.`
+    return { type: 'failed', error: { name: 'silent', message, raw: undefined } }
   }
 
   /** Whether nothing runs in this session, so that output means that the agent goes on by itself. */
@@ -277,6 +285,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       throw toReplyError(error, `Loading session ${sessionID} of ${name}`)
     } finally {
       loading.delete(sessionID)
+      for (const [childID, loadingID] of loadingChildren) if (loadingID === sessionID) loadingChildren.delete(childID)
     }
     opened.add(sessionID)
     return repeated
@@ -438,10 +447,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
-    // Updates of a session that is unknown may be those of a sub-agent.
-    if (loading.size > 0 && (loading.has(sessionID) || !local.session(sessionID))) {
-      const histories = loading.has(sessionID) ? [loading.get(sessionID)] : loading.values()
-      for (const repeated of histories) repeated?.push(params)
+    const loadingID = loading.has(sessionID) ? sessionID : loadingChildren.get(sessionID)
+    if (loadingID !== undefined) {
+      loading.get(loadingID)?.push(params)
+      const childID = decoded.subagent?.sessionID ?? decoded.message?.sessionID
+      if (childID !== undefined) loadingChildren.set(childID, loadingID)
       return
     }
     if (decoded.reason !== undefined) wakes.explain(sessionID, decoded.reason)

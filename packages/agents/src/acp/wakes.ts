@@ -7,7 +7,7 @@ export interface Wakes {
   explain(sessionID: string, reason: string): void
   /** Begins a run of an idle session. */
   begin(sessionID: string): void
-  /** Lets no run end by its silence, because the agent tells when one ends. */
+  /** Lets a run end only by a silence of `longestSilenceMs`, because the agent tells when one ends. */
   expectEnds(): void
   /** Ends the session's run, because the agent has ended a turn. Does nothing in a run that a prompt began. */
   end(sessionID: string): void
@@ -24,10 +24,19 @@ interface Wake {
   readonly stopTimer: () => void
 }
 
-/** `wake` begins a run. `end` ends one. `isBusy` returns whether the session has an open call or ask. */
+/**
+ * How long a run may be silent if the agent tells when a turn ends, in ms. A model answers or thinks within that time, and a
+ * run with an open call or ask doesn't count as silent.
+ */
+export const longestSilenceMs = 600_000
+
+/**
+ * `wake` begins a run. `end` ends one, and `isLost` tells that the agent should have said so. `isBusy` returns whether the
+ * session has an open call or ask.
+ */
 export function createWakes(
   wake: (sessionID: string, reason: string | undefined) => LocalRun,
-  end: (run: LocalRun) => void,
+  end: (run: LocalRun, isLost: boolean) => void,
   isBusy: (sessionID: string) => Promise<boolean>,
   { clock, quietMs }: { readonly clock: Clock; readonly quietMs: number },
 ): Wakes {
@@ -67,7 +76,8 @@ export function createWakes(
   function wait(sessionID: string, { run, stopTimer }: Wake): void {
     stopTimer()
     if (!run.isOpen()) return void wakes.delete(sessionID)
-    const stop = marksEnds ? () => {} : clock.after(quietMs, () => void endQuiet(sessionID, run))
+    const silenceMs = marksEnds ? Math.max(quietMs, longestSilenceMs) : quietMs
+    const stop = clock.after(silenceMs, () => void endQuiet(sessionID, run))
     wakes.set(sessionID, { run, stopTimer: stop })
   }
 
@@ -77,14 +87,14 @@ export function createWakes(
     // It went on meanwhile.
     if (before?.run !== run || wakes.get(sessionID) !== before) return
     if (isWorking) wait(sessionID, before)
-    else endWake(sessionID)
+    else endWake(sessionID, marksEnds)
   }
 
-  function endWake(sessionID: string): void {
+  function endWake(sessionID: string, isLost = false): void {
     const woken = wakes.get(sessionID)
     if (!woken) return
     wakes.delete(sessionID)
     woken.stopTimer()
-    end(woken.run)
+    end(woken.run, isLost)
   }
 }

@@ -1,7 +1,8 @@
 import { textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { describe, expect, test } from 'vitest'
-import { chunk, type Message, scripted } from './agent.ts'
+import { collectReplies } from '../collect-replies.ts'
+import { chunk, type Message, scripted, type Turn } from './agent.ts'
 import type { Fake } from './fake.ts'
 import { readRecording, replayed } from './replay.ts'
 import { sessionAgents } from './session-agents.ts'
@@ -37,7 +38,14 @@ describe.each(agents)('a session of an ended process of $recorded', ({ recorded,
 })
 
 /** An agent with an earlier session `ses_old`, which it repeats with these updates, each with its session. */
-async function stage(name: string, updates: readonly (readonly [string, object])[]) {
+async function stage(
+  name: string,
+  updates: readonly (readonly [string, object])[],
+  act: (turn: Turn) => void | Promise<void> = ({ say, end }) => {
+    say(chunk('An answer.'))
+    end({ stopReason: 'end_turn' })
+  },
+) {
   const load = ({ method, id }: Message, fake: Fake): boolean => {
     const answer = (result: object): void => fake.say({ jsonrpc: '2.0', id, result })
     if (method === 'initialize') {
@@ -51,14 +59,7 @@ async function stage(name: string, updates: readonly (readonly [string, object])
     return true
   }
   const errors: string[] = []
-  const { source, heard } = scripted(
-    ({ say, end }) => {
-      say(chunk('An answer.'))
-      end({ stopReason: 'end_turn' })
-    },
-    { onError: ({ message }) => errors.push(message) },
-    load,
-  )
+  const { source, heard } = scripted(act, { onError: ({ message }) => errors.push(message) }, load)
   const client = connectSource(source)
   await client.ready
   return { client, heard, errors }
@@ -99,6 +100,38 @@ test('a sub-agent of the past is shown below its parent, and has ended with it',
   expect(reply?.children.map((child) => [child.title, textOf(child.reply), child.reply.outcome])).toEqual([
     ['Look', 'I look.', 'aborted'],
   ])
-  expect(errors).toHaveLength(1)
+  expect(errors).toEqual([
+    'agent sent output of the session of_another, which it did not announce. It was skipped.',
+    'agent sent a malformed session update. It was skipped.',
+  ])
+  await client.close()
+})
+
+test('a sub-agent that works while another session is loaded stays with its own session', async () => {
+  const begun = { sessionUpdate: 'subagent_update', sessionId: 'live', title: 'Look', state: { state: 'running' } }
+  let finish = (): void => {}
+  const { client, errors } = await stage(
+    'qwen-code',
+    [...old(user('One.'), chunk('First.')), ['live', chunk('I look.')], ...old(chunk(' Second.'))],
+    async ({ say, sessionID, end }) => {
+      say(chunk('I delegate.'))
+      say(begun)
+      await new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      say({ ...begun, state: { state: 'idle', stopReason: 'end_turn' } }, sessionID)
+      end({ stopReason: 'end_turn' })
+    },
+  )
+  const stream = client.prompt({ text: 'Go.' })
+  await collectReplies(client, '/project').seen((reply) => textOf(reply) === 'I delegate.')
+  const loaded = await client.reply('ses_old')
+  finish()
+  const reply = await stream.result
+  expect([loaded && textOf(loaded), reply.children.map((child) => textOf(child.reply)), errors]).toEqual([
+    'First. Second.',
+    ['I look.'],
+    [],
+  ])
   await client.close()
 })

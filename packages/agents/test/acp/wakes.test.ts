@@ -2,6 +2,7 @@ import { answerOf, type Reply, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
+import { longestSilenceMs } from '../../src/acp/wakes.ts'
 import { chunk, scripted, type Turn } from './agent.ts'
 import { replayed } from './replay.ts'
 import { sessionAgents } from './session-agents.ts'
@@ -165,6 +166,24 @@ describe('an agent that does not say when it ends', () => {
       [1, 1],
     ])
     expect(heard.find(({ id }) => id === 'a')?.result).toEqual({ action: 'decline' })
+    await client.close()
+  })
+
+  test('fails after a long silence without an end, if it has told one before', async () => {
+    const { client, clock, say, rest, settled } = await stage()
+    const ended = { sessionUpdate: 'usage_update', used: 1, size: 2, _meta: { '_claude/origin': { kind: 'other' } } }
+    say(update(chunk('I go on.')))
+    say(update(ended))
+    await rest()
+    say(update(chunk('And on.')))
+    await rest()
+    clock.advance(longestSilenceMs - 1)
+    await rest()
+    expect(settled.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
+    clock.advance(1)
+    await rest()
+    expect(settled.at(-1)).toMatchObject({ outcome: 'failed', error: { name: 'silent' } })
+    expect((await client.prompt({ text: 'Go on.', sessionID: 'ses_1' }).result).outcome).toBe('completed')
     await client.close()
   })
 

@@ -7,10 +7,11 @@ import type { AcpOptions } from '../src/acp.ts'
 import { launchClaude, launchCodex } from '../test/acp/adapter-stage.ts'
 import { launchGemini } from '../test/acp/gemini-stage.ts'
 import { launch, type Stage } from '../test/acp/launch.ts'
+import { listAgain } from '../test/acp/list-again.ts'
 import { loadCut } from '../test/acp/load-cut.ts'
 import { play } from '../test/acp/play.ts'
 import { claudeScenes, codexScenes, geminiScenes, type Scene, scenes } from '../test/acp/scenes.ts'
-import { sessionAgents } from '../test/acp/session-agents.ts'
+import { listedAgents, sessionAgents } from '../test/acp/session-agents.ts'
 import { agentsOfV2 } from '../test/acp/v2/scenes.ts'
 
 const names = process.argv.slice(2)
@@ -109,5 +110,16 @@ for (const { agent, folder, mode, version, launch: open } of sessionAgents) {
     `${folder}-${version}/loaded`,
     (onMessage) => open('text', onMessage, version),
     async (stage, forget) => [await loadCut(stage, mode, forget)],
+  )
+}
+for (const { agent, folder, mode, version, launch: open } of listedAgents) {
+  if (!isWanted(`${agent}-listed`)) continue
+  await record(
+    `${folder}-${version}/listed`,
+    (onMessage) => open('text', onMessage, version),
+    async (stage, forget) => {
+      await listAgain(stage, mode, forget)
+      return []
+    },
   )
 }

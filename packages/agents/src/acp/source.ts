@@ -135,10 +135,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       readHistory(sessionID, repeated ?? [], history, running?.agent.name)
       histories.delete(sessionID)
     },
-    sessions: async ({ directory, everywhere }) =>
-      running?.dialect.replaying
-        ? await listSessions(live(), everywhere === true ? undefined : (directory ?? cwd))
-        : [],
+    sessions: async ({ directory, everywhere, since }) =>
+      await listSessions(live(), everywhere === true ? undefined : (directory ?? (await spelled(cwd))), since, spelled),
     fork: async (place, messageID) => {
       if (messageID !== undefined)
         throw new ReplyError('unsupported', `${name} can only copy a whole session. Leave the message out.`)
@@ -158,7 +156,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     },
     // All its sessions end with it. It restarts for the next prompt.
     kill: () => void running?.connection.close(),
-    spelled: async (directory) => await realpath(directory).catch(() => resolve(directory)),
+    spelled,
     models: async (directory) => modelsIn(inFolder(directory), name),
     commands: async (directory) => commandsIn(inFolder(directory)),
     agents: async (directory) => agentsIn(inFolder(directory)),
@@ -499,6 +497,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 /** Whether an output is part of an answer, and not only a count or a name. */
 function isContent({ type }: LocalOutput): boolean {
   return type !== 'usage' && type !== 'context-limit' && type !== 'title'
+}
+
+/** Returns the path of a folder without links, `.` and `..`. Of a folder that doesn't exist, links are kept. */
+async function spelled(directory: string): Promise<string> {
+  return await realpath(directory).catch(() => resolve(directory))
 }
 
 function notOffered(name: string, category: string, value: string, option: AcpConfigOption | undefined): ReplyError {

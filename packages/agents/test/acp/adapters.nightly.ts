@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { type Reply, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { launchClaude, launchCodex } from './adapter-stage.ts'
+import { listAgain } from './list-again.ts'
 import { loadCut } from './load-cut.ts'
 import { play } from './play.ts'
 import { replayed } from './replay.ts'
 import { claudeScenes, codexScenes } from './scenes.ts'
-import { sessionAgents } from './session-agents.ts'
+import { listedAgents, sessionAgents } from './session-agents.ts'
 import { agentsOfV2 } from './v2/scenes.ts'
 
 const adapters = [
@@ -148,6 +149,17 @@ test.each(sessionAgents)('a live $folder $version finds a prompt again that its 
   try {
     const reply = await loadCut(stage, given.mode)
     expect([reply.prompt?.text, reply.outcome]).toEqual(['[scenario:cut] Go.', 'aborted'])
+  } finally {
+    await stage.close()
+  }
+})
+
+test.each(listedAgents)('a live $folder $version lists the session of another process in its folder', async (given) => {
+  const stage = await given.launch('text', undefined, given.version)
+  try {
+    const { sessionID, here, elsewhere, everywhere } = await listAgain(stage, given.mode)
+    expect(here.map((info) => [info.sessionID, info.directory])).toEqual([[sessionID, stage.directory]])
+    expect([elsewhere, everywhere]).toEqual([[], here])
   } finally {
     await stage.close()
   }

@@ -8,7 +8,7 @@ import { createFake } from './fake.ts'
 
 interface Line {
   readonly from: 'agent' | 'client'
-  readonly message: { readonly id?: number; readonly method?: string; readonly result?: unknown }
+  readonly message: { readonly id?: unknown; readonly method?: string; readonly result?: unknown }
 }
 
 export function readRecording(name: string, agent = 'opencode-1.18.33'): readonly Line[] {
@@ -27,12 +27,16 @@ interface Replayed {
 /** The default of `quietMs`. */
 const quietMs = 10_000
 
-/** A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. */
+/**
+ * A client of a recorded agent: what the agent said comes in the recorded order, each time after what it followed. If it can
+ * list its sessions, but was not asked to when it was recorded, it lists none: these recordings are of a new home.
+ */
 export function replayed(name: string, agent?: string, protocol?: AcpOptions['protocol']): Replayed {
   const lines = readRecording(name, agent)
   const sent: Line['message'][] = []
   const clock: Clock = { ...systemClock, after }
   const options = { command: 'opencode', cwd: '/project', files: 'none', protocol, clock, quietMs } as const
+  const isListed = lines.some(({ message }) => message.method === 'session/list')
   let at = 0
   return { client: start(), sent, restart }
 
@@ -60,7 +64,12 @@ export function replayed(name: string, agent?: string, protocol?: AcpOptions['pr
 
   function start(): AcpClient {
     const heard: Line['message'][] = []
+    /** The ids of the requests here, by those of the recording. */
+    const ids = new Map<unknown, unknown>()
+    let isInitialized = false
     const fake = createFake((message: Line['message']) => {
+      if (message.method === 'session/list' && !isListed)
+        return fake.say({ jsonrpc: '2.0', id: message.id, result: { sessions: [] } })
       sent.push(message)
       heard.push(message)
       goOn()
@@ -72,12 +81,29 @@ export function replayed(name: string, agent?: string, protocol?: AcpOptions['pr
 
     function goOn(): void {
       for (let line = lines[at]; line; line = lines[at]) {
-        const isNextProcess = at > 0 && line.message.method === 'initialize' && heard.length > 1
+        const isNextProcess = at > 0 && line.message.method === 'initialize' && isInitialized
         if (isNextProcess) return
-        if (line.from === 'client' && !heard.some((message) => isSame(message, line.message))) return
+        if (line.from === 'client' && !isHeard(line.message)) return
         at += 1
-        if (line.from === 'agent') fake.say(line.message)
+        if (line.from === 'agent') fake.say(withID(line.message))
       }
+    }
+
+    /** Whether the client has sent this. A request counts once, and may have another id than in the recording. */
+    function isHeard(recorded: Line['message']): boolean {
+      const isRequest = recorded.method !== undefined && recorded.id !== undefined
+      if (!isRequest) return heard.some((message) => isSame(message, recorded))
+      const found = heard.findIndex(({ method }) => method === recorded.method)
+      const [message] = found === -1 ? [] : heard.splice(found, 1)
+      if (message) ids.set(recorded.id, message.id)
+      if (message?.method === 'initialize') isInitialized = true
+      return message !== undefined
+    }
+
+    /** A response has the id of the request here. */
+    function withID(message: Line['message']): Line['message'] {
+      const isResponse = message.method === undefined && ids.has(message.id)
+      return isResponse ? { ...message, id: ids.get(message.id) } : message
     }
   }
 }

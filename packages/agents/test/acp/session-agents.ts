@@ -42,3 +42,6 @@ export const sessionAgents = [
       }) as const,
   ),
 ]
+
+/** The newest of these agents, which list the sessions of other processes. */
+export const listedAgents = sessionAgents.filter(({ version }) => ['0.101.0', '2.6.0', '0.24.4'].includes(version))

@@ -118,6 +118,7 @@ export function discordChannel(options: DiscordChannelOptions): DiscordChannel {
     })
   }
 
+  /** Passes an event on, and does not wait for the host. */
   function onRaw(packet: unknown): void {
     void handleEvent(packet)
   }
@@ -233,6 +234,7 @@ function isWeak(publicKey = ''): boolean {
   return weakKeys.has(bytes.toString('hex'))
 }
 
+/** Returns a response of status 200 with this JSON body. */
 function jsonAnswer(body: Body): WebhookAnswer {
   return { status: 200, body: { type: 'application/json', text: JSON.stringify(body) } }
 }

@@ -139,6 +139,7 @@ export function createGateway(
   }
 }
 
+/** Returns the error for a log-in or a reconnect that takes longer than `logInMs`. */
 function noAnswerError(): DiscordError {
   return new DiscordError('updates', 'The gateway of Discord does not answer.')
 }

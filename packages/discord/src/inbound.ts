@@ -158,7 +158,7 @@ export function toInteraction(value: unknown, filter: InboundFilter): Interactio
 
 /**
  * Returns the text and files of a message, with those that it forwards, and without mentions of the bot. Undefined for
- * messages from bots, webhooks and Discord itself, and for those without text and files.
+ * messages from bots, webhooks and Discord itself, for those without text and files, and for types such as joins.
  */
 function textIn(posted: z.infer<typeof message>, botId: string | undefined): Received | undefined {
   const { author, webhook_id, type, message_reference: reference, message_snapshots: forwarded } = posted
@@ -192,14 +192,16 @@ function textIn(posted: z.infer<typeof message>, botId: string | undefined): Rec
   }
 }
 
+/** Returns an attachment as the host gets it. Its `ref` is its address. */
 function fileOf({ filename, content_type, size, url }: z.infer<typeof attachment>): InboundFile {
   const mime = content_type ?? 'application/octet-stream'
   return { ref: url, name: filename, mime, ...(size !== undefined && { size }) }
 }
 
 /**
- * Returns what an interaction brings. Undefined for commands that aren't the channel's, for bots, and for interactions other
- * than commands, components and dialogs.
+ * Returns what an interaction brings: a command as a text, a component as a press, a dialog as a press with values. A press of
+ * the host's component is foreign. Undefined for commands and dialogs that aren't the channel's, for bots, and for other
+ * interactions.
  */
 function receivedIn(
   event: z.infer<typeof interaction>,

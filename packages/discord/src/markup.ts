@@ -84,7 +84,7 @@ export function linesOf(marked: string): readonly string[] {
   return lines
 }
 
-/** Parses marked text into a tree. */
+/** Parses marked text into a tree. Leaves out marks of an unknown kind with their content. */
 export function nodesOf(marked: string): readonly Node[] {
   const root: Node[] = []
   const above: Node[][] = []
@@ -119,6 +119,7 @@ function textEnd(marked: string, start: number): number {
   return at
 }
 
+/** Whether the code is that of one of the three delimiters. */
 function isDelimiter(code: number): boolean {
   return code === openCode || code === insideCode || code === closeCode
 }
@@ -137,6 +138,7 @@ const kinds: Readonly<Record<Kind, true>> = {
   group: true,
 }
 
+/** Whether a text is the name of a kind. */
 function isKind(kind: string): kind is Kind {
   return kind in kinds
 }
@@ -180,7 +182,10 @@ export function writeLiteral(source: string, isAtLineStart: boolean, around: Sur
 
 const special: ReadonlySet<string> = new Set('\\*_~|`[<:#>-')
 
-/** Whether Discord's client could read the character at `at` as markup. */
+/**
+ * Whether Discord's client could read the special character at `at` as markup. Decides by the characters beside it, for `#`,
+ * `>`, `-` and `*` also by whether a line starts there (`isStart`). Always true for a backtick.
+ */
 function needsEscape(
   source: string,
   at: number,

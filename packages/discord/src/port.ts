@@ -135,7 +135,8 @@ function nonceOf(key: string): string {
 const noMentions = { allowed_mentions: { parse: [] } } as const
 
 /**
- * Returns the content of a message, with its mentions on the first line. An empty list of components removes old buttons.
+ * Returns the content of a message, with its mentions on the first line, without ids that are not a person's. A plain text is
+ * escaped. An empty list of components removes old buttons.
  */
 function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
   const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))

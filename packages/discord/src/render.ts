@@ -184,7 +184,7 @@ function withLiteralBullet(text: string): string {
   return text.replace(/- $/, '• ')
 }
 
-/** Writes a mark, or only its content where Discord would not read the mark. */
+/** Writes a mark by its kind, or only its content where Discord would not read the mark. A `raw` one becomes its attribute. */
 function writeElement(element: Element, place: Place): Written {
   const { kind, attribute, nodes } = element
   switch (kind) {
@@ -268,8 +268,9 @@ function writeQuote(inner: Written, { before }: Place): Written {
 }
 
 /**
- * Writes a link, or its text with the address in parentheses where Discord would not make a link. Leaves out an address that
- * is not http, https or mailto.
+ * Writes a link, or its text with the address in parentheses where Discord would not make a link. A link whose text is its
+ * address becomes the address. A mail address is text. Leaves out an address that is not http, https or mailto, or has invisible
+ * characters.
  */
 function writeLink({ nodes, attribute: href }: Element, place: Place): Written {
   const inner = writeNodes(nodes, { ...place, inside: [...place.inside, 'link'] })
@@ -326,6 +327,7 @@ function hasWordEndingInUnderscore(node: Node): boolean {
   return /_(?!\w)/.test(raw) || nodes.some(hasWordEndingInUnderscore)
 }
 
+/** Returns the text of the nodes without marks. */
 function plainTextOf(nodes: readonly Node[]): string {
   return nodes.map((node) => (typeof node === 'string' ? node : plainTextOf(node.nodes))).join('')
 }

@@ -211,11 +211,13 @@ export function createSink(options: SinkOptions): Sink {
     return new Set([...open.keys(), ...newest.values()])
   }
 
+  /** Finds the asks of all known replies that the input may answer. */
   async function findAsks(input: AskInput, actor?: Actor): Promise<readonly AskMatch[]> {
     const found = await Promise.all([...knownDeliverers()].map((deliverer) => deliverer.findAsks(input, actor)))
     return found.flat()
   }
 
+  /** Applies the input to the best match among the asks of all known replies. Undefined if it answers nothing. */
   async function readAnswer(input: AskInput, actor?: Actor): Promise<AskResult | undefined> {
     return takeBestMatch(await findAsks(input, actor), texts)
   }
@@ -245,6 +247,7 @@ function ledgerKeyIn(chat: Chat, { sessionID, promptIDs, asks, startedAt }: Repl
   return `${place}/${sessionID}/${promptIDs[0] ?? asks[0]?.requestID ?? startedAt ?? 0}`
 }
 
+/** Returns random base64url characters from the system's random source. */
 function randomText(length: number): string {
   return base64url(crypto.getRandomValues(new Uint8Array(length))).slice(0, length)
 }

@@ -152,6 +152,7 @@ export function featuresOf(api: SlackApi): Features {
   return known
 }
 
+/** Returns a feature that counts as supported and is not rate-limited. */
 function newFeature(): Feature {
   return { isSupported: true, limitedUntil: 0 }
 }

@@ -189,7 +189,10 @@ function slackWebhook(
 ): Webhook {
   return createWebhook({ refuse, take: answerRequest, maxBytes, clock })
 
-  /** Returns a refusal for unsigned, old and future-dated requests, whose body is then not read. Undefined otherwise. */
+  /**
+   * Returns 405 for all but POST, and 401 for unsigned, old and future-dated requests. Their body is then not read. Undefined
+   * otherwise, also for what may be an unsigned certificate check.
+   */
   function refuse({ method, headers }: WebhookHead): WebhookAnswer | undefined {
     if (method.toUpperCase() !== 'POST') return { status: 405 }
     if (isUnsignedForm(headers)) return undefined

@@ -100,6 +100,7 @@ async function createSocketClient({ appToken, apiUrl }: SlackConfig, host: Chann
   return client
 }
 
+/** Returns the URL with a slash at its end. */
 function withSlash(url: string): string {
   return url.endsWith('/') ? url : `${url}/`
 }

@@ -75,7 +75,10 @@ function createMapping(scope: 'chat' | 'client'): ToPortError {
   })
 }
 
-/** Returns the error response of a failed call. Undefined without a response, or with an unreadable one. */
+/**
+ * Returns the error response of a failed call. A 429 without a usable time counts as 30 s. Undefined without a response, or
+ * with an unreadable one.
+ */
 export function responseOf(error: unknown): ErrorResponse | undefined {
   if (!isObject(error)) return undefined
   if ('retryAfter' in error && typeof error.retryAfter === 'number')
@@ -104,6 +107,7 @@ function detailsIn(data: object): readonly string[] {
   return more.messages.filter((message) => typeof message === 'string').slice(0, 3)
 }
 
+/** Whether the value is an object, and not null. */
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }

@@ -75,7 +75,7 @@ export const fields = {
   written: (index: number): string => `q${index}.written`,
 } as const
 
-/** Returns a picker of options, a text field, or both. */
+/** Returns a picker for a question with options, and a text field for one without options or with `custom`. */
 function questionFields(
   question: FormQuestion,
   { index, texts }: { readonly index: number; readonly texts: Texts },

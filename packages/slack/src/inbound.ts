@@ -167,8 +167,8 @@ function readEvent(value: unknown): ParsedBody | undefined {
 }
 
 /**
- * Returns the text of a message. Undefined for bots' messages, edits and joins, and for a message with nothing but a
- * mention.
+ * Returns the text of a message without mentions of the bot, and the files that Slack provides. Undefined for bots' messages,
+ * edits and joins, and for a message with neither text nor file, for example with nothing but a mention.
  */
 function receivedIn(
   posted: z.infer<typeof message>,
@@ -397,6 +397,7 @@ function pressOf(rawAction: unknown, { trigger, ...press }: PressPlace): ParsedB
   return read && { type: 'open', ...press, ...read, trigger }
 }
 
+/** Whether the `action_id` is of one of this package's controls. */
 function isOwnControl(id: string): boolean {
   return id.startsWith(`${ids.button}.`) || id === ids.select || id === ids.form
 }

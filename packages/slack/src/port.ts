@@ -141,6 +141,7 @@ export function createSlackPort(
     await ignoreGone(call('chat.delete', { channel, ts: id }, { verb: 'remove', signal }))
   }
 
+  /** Uploads a file to the thread. Resolves with its message, or with the file's id if the message is not found. */
   async function postFile(attachment: Attachment, { replyTo, signal }: PostOptions): Promise<MessageRef> {
     return await upload(attachment, { call, channelId: channel, clock, thread: threadOf(replyTo), signal })
   }
@@ -265,16 +266,19 @@ function uploadedFileId(files: unknown): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
+/** Returns a copy of an object's fields. Empty for any other value. */
 function asFields(value: unknown): SlackFields {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
+/** Returns an array as it is. Empty for any other value. */
 function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
 /**
- * Returns a message's blocks, and the fallback text for notifications. Throws `too-long` if the blocks exceed Slack's limit.
+ * Returns a message's blocks, and the fallback text for notifications, which is "…" for a blank one. Mentioned people come
+ * first in both, without ids that are not a person's. Throws `too-long` if the blocks exceed Slack's limit.
  */
 export function messageContent(bubble: Bubble): SlackFields {
   const { text, plain, isPlain, buttons, form, mentions = [] } = bubble
@@ -395,7 +399,10 @@ async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<Look
   return below.type === 'absent' ? found : below
 }
 
-/** Looks in one page of a thread, or of the channel itself. `unknown` if Slack refuses to list the messages. */
+/**
+ * Looks in one page of a thread, or of the channel itself. `unknown` for a file, if Slack refuses to list the messages, or if
+ * the post is not on a page that has another after it.
+ */
 async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { key, kind, since, signal } = options
   const { call, channelId: channel } = place

@@ -181,6 +181,7 @@ export function createThreads(): Threads {
   }
 }
 
+/** Returns a key for a chat and its thread. */
 function chatKey({ id, thread = '' }: Chat): string {
   return `${id}/${thread}`
 }

@@ -77,7 +77,10 @@ export function disableMentions(source: string): string {
 
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
-/** Returns the source with links that can't be opened or mislead replaced by text. */
+/**
+ * Returns the source with links that can't be opened or mislead replaced by text. If one of them can't be replaced for
+ * certain, all links become text.
+ */
 function replaceClosedLinks(source: string): string {
   if (!mayHaveClosedLink(source)) return source
   const closed = closedLinks(lex(source))
@@ -194,6 +197,7 @@ export function clipWellFormed(text: string, most: number): string {
   return wellFormed(clip(text, most))
 }
 
+/** Returns the content as it is. */
 function unchanged(content: string): string {
   return content
 }

@@ -46,6 +46,7 @@ export function createSocketListener({
   let stopTimer = (): void => {}
   return { start, stop }
 
+  /** Begins to listen and connects. Does nothing if it has started. */
   function start(): void {
     if (isStarted) return
     isStarted = true
@@ -54,6 +55,7 @@ export function createSocketListener({
     connect()
   }
 
+  /** Stops listening, and disconnects. Connects no more. Does nothing if it has not started. */
   async function stop(): Promise<void> {
     if (!isStarted) return
     isStarted = false

@@ -204,6 +204,10 @@ export function createStatus(options: StatusTarget): Status {
     },
   }
 
+  /**
+   * Sends the session status if `on` has changed, and then the status text, after all earlier calls. Skips the text if a
+   * newer call follows.
+   */
   async function set(on: boolean, { doing, signal }: Activity): Promise<void> {
     const isNew = on !== isOn
     isOn = on

@@ -201,6 +201,7 @@ export function featuresOf(api: TelegramApi): Features {
   return known
 }
 
+/** Returns features that all count as supported. */
 function newFeatures(): Features {
   return { rich: newFeature(), drafts: newFeature(), draftless: createRecent(mostChats), moved: new Map() }
 }

@@ -74,6 +74,7 @@ export function isTokenRejection(code: number): boolean {
   return code === 401 || code === 404
 }
 
+/** Returns the field if it is a number. Undefined otherwise. */
 function numberField(fields: object, name: string): number | undefined {
   const value: unknown = Reflect.get(fields, name)
   return typeof value === 'number' ? value : undefined
@@ -85,6 +86,7 @@ function errorTypeOf({ code, description }: ErrorResponse): PortErrorType {
   return badRequests.find(([, pattern]) => pattern.test(description))?.[0] ?? 'refused'
 }
 
+/** Whether the value is an object, and not null. */
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }

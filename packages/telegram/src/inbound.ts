@@ -157,7 +157,10 @@ function moveIn({ chat, migrate_to_chat_id: to, migrate_from_chat_id: from }: z.
   return from === undefined ? undefined : ({ type: 'moved', from: String(from), to: String(chat.id) } as const)
 }
 
-/** Returns the text and files of a message. Undefined for messages of bots, and for those without text and files. */
+/**
+ * Returns the text, or else the caption, and the files of a message. The text is empty for files without a caption. Undefined
+ * for messages of bots, and for those without text and files.
+ */
 function textOrFilesIn(raw: Message, botID: string | undefined): Received | undefined {
   const files = filesIn(raw)
   const text = raw.text ?? raw.caption ?? (files.length > 0 ? '' : undefined)

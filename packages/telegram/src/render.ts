@@ -46,6 +46,7 @@ const dialect: Dialect = {
   br: () => '\n',
 }
 
+/** Returns the content as it is. */
 const unchanged = (content: string): string => content
 
 const unemphasised: Dialect = {
@@ -337,6 +338,7 @@ function codePointsOfHtml(html: string): number {
   return letters
 }
 
+/** Returns the number of code points. Half of a surrogate pair counts as one. */
 function countCodePoints(text: string): number {
   if (!/[\ud800-\udfff]/.test(text)) return text.length
   let count = 0

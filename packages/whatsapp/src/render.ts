@@ -71,6 +71,7 @@ function linesOf(written: string): readonly string[] {
   return lines
 }
 
+/** Renders a line. One without placeholders and possible marks is unchanged. */
 function renderLine(line: string): Pick<Rendered, 'text' | 'plain'> {
   return markOrPlaceholder.test(line) ? renderMarkedLine(line) : { text: line, plain: line }
 }
@@ -102,6 +103,7 @@ function withAddress(content: string, href: string): string {
   return content.replace(/[\ufdd0-\ufdd5]/g, '') === address ? target : `${content} (${target})`
 }
 
+/** Returns an ASCII character as a URL encodes it, for example `%2A`. */
 function percentEncoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 }
@@ -272,7 +274,10 @@ function unrecognizedMarks(pieces: readonly LinePiece[]): ReadonlySet<number> {
   return unrecognized
 }
 
-/** Whether WhatsApp recognizes the marks at these two positions as a pair. */
+/**
+ * Whether WhatsApp recognizes the marks at these two positions as a pair: there is text between them without white space at
+ * its ends, without a block of code, and without a link at its end, and no letter directly outside.
+ */
 function isRecognized(pieces: readonly LinePiece[], from: number, to: number): boolean {
   const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'text' || type === 'verbatim')
   const first = inside[0]
@@ -315,10 +320,12 @@ function plainOf(piece: LinePiece): string {
   return piece.type === 'text' ? piece.text : piece.type === 'verbatim' ? piece.plain : ''
 }
 
+/** Whether the last character is a letter or a digit. False for an empty text. */
 function endsInLetter(text: string): boolean {
   return letter.test([...text.slice(-2)].at(-1) ?? '')
 }
 
+/** Whether the first character is a letter or a digit. False for an empty text. */
 function beginsWithLetter(text: string): boolean {
   return letter.test([...text.slice(0, 2)][0] ?? '')
 }

@@ -109,7 +109,10 @@ function withSentAnswer(entry: Entry, answer: Answer): { entry: Entry; answer: A
   return { entry: { ...entry, input: '', note: undefined, sent: true }, answer }
 }
 
-/** Returns the number of the next choice in that direction, or the unchanged input at the end. */
+/**
+ * Returns the number of the next choice in that direction, or the unchanged input at the end. Begins with the first choice, or
+ * upwards with the last, if the input is not a number.
+ */
 function inputAfterArrow(entry: Entry, direction: 1 | -1, { ask, allowUnseen }: AskToAnswer): string {
   const count = currentQuestion(ask, entry)?.options.length ?? 0
   const numbers: readonly number[] =

@@ -100,6 +100,10 @@ export function createAsking(options: {
     return client?.answer(ask, answer.type === 'answers' ? answer.answers : answer.reply)
   }
 
+  /**
+   * Switches to the oldest pending ask whose answer isn't being sent, and drops a closed one. Queues for the keys while
+   * there is an ask to answer. New content of the ask empties the entry, except for a typed rejection.
+   */
   function update(reply: Reply): void {
     newest = reply
     const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)

@@ -17,7 +17,7 @@ export const EXIT = {
   readerLeft: 141,
 } as const
 
-/** Returns the exit code of an outcome: 0 for completed, 1 for failed, stopped and aborted, 3 for timed-out, 4 for lost. */
+/** Returns the exit code: 0 for completed, 1 for failed, stopped, aborted and no outcome, 3 for timed-out, 4 for lost. */
 export function exitCodeOf(outcome: Outcome | undefined): number {
   switch (outcome) {
     case 'completed':

@@ -226,6 +226,7 @@ export function createProgram(
   }
 }
 
+/** Adds the options that name a server, and returns the command. */
 function withServerOptions(command: Command): Command {
   return command
     .option(
@@ -235,12 +236,14 @@ function withServerOptions(command: Command): Command {
     .option('--directory <path>', "the project on the server (default: the server's own)")
 }
 
+/** Adds the options of a command that shows replies, with those for JSON, and returns the command. */
 function withOutputOptions(command: Command): Command {
   return withJsonOptions(command)
     .option('--reasoning', "show the model's reasoning")
     .option('--plain', 'plain text, nothing repainted')
 }
 
+/** Adds the option for permissions whose input is unknown, and returns the command. */
 function withAskOptions(command: Command): Command {
   return command.option(
     '--allow-unseen',
@@ -248,6 +251,7 @@ function withAskOptions(command: Command): Command {
   )
 }
 
+/** Adds the options for JSON lines, and returns the command. */
 function withJsonOptions(command: Command): Command {
   return command
     .option(
@@ -273,7 +277,7 @@ function usageErrors<T>(parse: (text: string) => T): (text: string) => T {
   }
 }
 
-/** Parses `wait` or `reject`. Throws an error for the usage for anything else. */
+/** Parses `wait` or `reject`. Throws an `InvalidArgumentError` for anything else. */
 function parseAsks(text: string): 'wait' | 'reject' {
   if (text === 'wait' || text === 'reject') return text
   throw new InvalidArgumentError('Use wait or reject.')
@@ -306,6 +310,7 @@ export function parseModel(text: string): { providerID: string; modelID: string 
   throw new ConsoleError('usage', `"${text}" is not a model. Use provider/model, as \`opencode models\` lists them.`)
 }
 
+/** Whether a duration can have this unit. */
 function isUnit(unit: string): unit is keyof typeof UNITS {
   return unit in UNITS
 }

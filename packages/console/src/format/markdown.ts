@@ -141,6 +141,7 @@ function blockTokenLines(token: Token, width: number, tones: readonly Tone[]): r
   return token satisfies never
 }
 
+/** Returns the tones of a heading of that depth: bold, in magenta for the first two depths, and underlined for depth 1. */
 function headingTones(depth: number): readonly Tone[] {
   if (depth === 1) return ['bold', 'underline', 'magenta']
   if (depth === 2) return ['bold', 'magenta']

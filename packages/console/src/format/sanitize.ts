@@ -48,6 +48,7 @@ export function cleanJson(json: string): string {
   return json.replace(/[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, escapeUnit)
 }
 
+/** Returns the JSON escape of a UTF-16 unit, for example `\u007f`. */
 function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

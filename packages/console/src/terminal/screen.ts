@@ -59,6 +59,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     return `\r${cursorUp(Math.min(above, rows - 1))}`
   }
 
+  /** Calls `redraw` of each region. */
   function redrawAll(): void {
     for (const slot of slots) slot.redraw()
   }

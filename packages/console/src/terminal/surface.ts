@@ -107,6 +107,7 @@ export function createLog({ stdout }: { stdout: Output }): Surface {
     if (rows.length > 0) stdout.write(rows.map((row) => `${plain(row)}\n`).join(''))
   }
 
+  /** Calls `redraw` of each region. */
   function redrawAll(): void {
     for (const redraw of redraws) redraw()
   }

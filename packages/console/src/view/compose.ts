@@ -32,7 +32,10 @@ export interface Composition {
   readonly offered: string | undefined
 }
 
-/** Divides everything that is not shown yet into rows to commit and rows to repaint. */
+/**
+ * Divides everything that is not shown yet into rows to commit and rows to repaint. After another reply's rows, the committed
+ * ones begin with the label. An ask that is too tall is committed, too. A log has nothing to repaint, and no footer.
+ */
 export function compose(reply: Reply, options: ScreenView): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options
   const { commit, rest } = splitCommittable(view(reply, options), ended)

@@ -48,6 +48,7 @@ export function createDelays(): Delays {
     if (!delays.has(delay.key)) delays.set(delay.key, delay)
   }
 
+  /** Adds each new delay of this state, once: retries, a stalled model, a lost and a restored connection. */
   function record(reply: Reply, now: number): void {
     const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
     const added = { tone: 'yellow', ahead: false, after } as const
@@ -83,6 +84,7 @@ export function createDelays(): Delays {
     reconnect = undefined
   }
 
+  /** Returns how long until the list changes without a new event, in ms. Undefined if only an event can change it. */
   function msUntilChange(now: number): number | undefined {
     return reconnect === undefined ? undefined : Math.max(0, reconnect.at + SURE_MS - now)
   }
@@ -100,7 +102,7 @@ export function createDelays(): Delays {
 export const NOTHING_MISSED = ', nothing missed'
 export const TEXT_FOLLOWS = ', missed text follows when its part ends'
 
-/** Returns the note of a delay, at the place where it occurred. */
+/** Returns the note of a delay. It is committed at once in a log, and in a terminal if it is `ahead`. */
 export function delayBlock({ key, text, tone, ahead }: Delay, live: boolean): Block {
   const note: Block = { key, final: true, gap: 'between', kind: 'note', lines: [line(text, tone)] }
   return live && !ahead ? note : { ...note, urgent: true }

@@ -22,7 +22,10 @@ export interface FooterView {
 
 const TODO_ROWS = 7
 
-/** Returns the rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. */
+/**
+ * Returns the rows that stay in view below the reply: the checklist as far as it fits, the ask, and the status. Leaves out the
+ * checklist if fewer than three rows are left for it.
+ */
 export function footerLines(reply: Reply, options: FooterView): readonly Line[] {
   const { now, width, rows, asked, gap, label, hint } = options
   const ask = asked === undefined ? [] : [...asked.question, ...asked.input]

@@ -55,7 +55,7 @@ export function failureText({ reason }: Extract<Ending, { type: 'failed' }>, err
   return reason === undefined ? 'no reason given' : cleanLine(reason)
 }
 
-/** Returns what to do next, or what is missing, one row each. */
+/** Returns what to do next, or what is missing, one row each. Empty for an abort, and where there is nothing to say. */
 function endingNotes(ending: Ending, error: ReplyFailure | undefined): readonly string[] {
   switch (ending.type) {
     case 'completed':
@@ -89,7 +89,10 @@ function unknownSessionOf(error: ReplyFailure | undefined): string | undefined {
   return error?.name === 'gone' ? unknownSessionIn(error.message) : undefined
 }
 
-/** Returns duration, steps, tokens, cost and context, each after a ` · `. Empty if none is known. */
+/**
+ * Returns the duration unless the run timed out, the steps from two on, tokens, cost and context, each after a ` · `. Leaves out
+ * what is unknown or 0.
+ */
 function runFacts(reply: Reply): string {
   const { startedAt, settledAt } = reply
   const usage = totalUsage(reply)

@@ -23,16 +23,22 @@ export function shortTodoLines(todos: readonly Todo[], options: { width: number;
   ]
 }
 
+/** Whether the item is completed or cancelled. */
 function isClosed(todo: Todo): boolean {
   return todo.status === 'completed' || todo.status === 'cancelled'
 }
 
+/** Returns the box of an item, with a mark for its status. */
 function checkbox(todo: Todo): Span {
   if (todo.status === 'completed') return span('[x] ', 'green')
   if (todo.status === 'in_progress') return span('[>] ', 'cyan')
   return todo.status === 'cancelled' ? span('[-] ', 'dim') : span('[ ] ', 'dim')
 }
 
+/**
+ * Returns the content of an item, dimmed once it is closed, crossed out if it was cancelled, and bold while it is in
+ * progress.
+ */
 function todoSpan(todo: Todo): Span {
   const content = cleanLine(todo.content)
   if (todo.status === 'cancelled') return span(content, 'dim', 'strikethrough')

@@ -146,7 +146,10 @@ function hasContinuedAfter(call: StartingCall | undefined): boolean {
   return call.reply.messages.at(-1)?.id !== call.part.messageID
 }
 
-/** Returns the mark of a sub-agent's ending. For one without an ending of its own, that of its call's result. */
+/**
+ * Returns the mark of a sub-agent's ending: done, failed also for lost and timed out, and otherwise interrupted. For one
+ * without an ending of its own, done if its call completed, and otherwise interrupted.
+ */
 function childMark(child: Child, part: ToolPart | undefined): Line[number] {
   const outcome = child.reply.outcome ?? (part?.state.status === 'completed' ? 'completed' : 'aborted')
   if (outcome === 'completed') return SYMBOLS.done
@@ -256,7 +259,10 @@ function rejectionOf(part: ToolPart, reply: Reply): Ask | undefined {
   return reply.asks.find((ask) => ask.type === 'permission' && ask.status === 'rejected' && ask.callID === part.callID)
 }
 
-/** Returns the time so far, or the duration from 50 ms on. Empty otherwise. */
+/**
+ * Returns the time so far, or the duration from 50 ms on. That of a rejected call includes the wait for the person. Empty
+ * otherwise.
+ */
 function toolTime(part: ToolPart, reply: Reply, now: number): Line {
   const { startedAt, endedAt } = part.state
   if (startedAt === undefined) return []

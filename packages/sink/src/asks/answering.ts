@@ -100,11 +100,13 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   const answered = new Set<string>()
   return { findAsks, stoppedBy }
 
+  /** Waits for the ledger, then finds the asks that an input may answer, oldest first. */
   async function findAsks(input: AskInput, actor: Actor | undefined): Promise<readonly AskMatch[]> {
     await loaded()
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
+  /** Shows the name on the asks that are pending and not answered here. The returned function removes it again. */
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
@@ -323,6 +325,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
 /** How long a press waits for its message to be confirmed, in ms. Telegram shows a spinner for about 15 s. */
 const confirmMs = 8000
 
+/** Whether a button of the message has, or may have, a token with the secret of this hash. */
 function hasSecret({ secretHashes = [] }: Entry, hash: string): boolean {
   return secretHashes.includes(hash)
 }
@@ -345,10 +348,12 @@ function refusedMatch(ask: Ask, error: string): AskMatch {
   return { type: 'meant', ask, take: () => errorResult(ask, error) }
 }
 
+/** Returns the result for an input that is no answer to the ask. Its `undo` does nothing. */
 function errorResult(ask: Ask, error: string): AskResult {
   return { type: 'error', error, ...withNoUndo(ask) }
 }
 
+/** Returns the ask with an `undo` that does nothing. */
 function withNoUndo(ask: Ask): Pick<AskResult, 'ask' | 'undo'> {
   return { ask, undo: () => {} }
 }

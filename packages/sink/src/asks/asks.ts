@@ -85,7 +85,10 @@ export function withAsks(ledger: Ledger, reply: Reply, now: number): Ledger {
   return { ...ledger, asks: { ...ledger.asks, ...Object.fromEntries(changed) } }
 }
 
-/** Returns a new state if the ask is new or its content changed. Otherwise returns the same state. */
+/**
+ * Returns a new state if the ask is new or its content changed, with the former time, guard and explanation. Otherwise returns
+ * the same state, also if a known input is unknown again after a restart.
+ */
 function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskState {
   if (ask.type === 'question') return before ?? { answers: [], picked: [], seenAt: now }
   const digest = digestOf(ask)
@@ -264,6 +267,7 @@ function readTypedAnswer(question: Question, text: string, texts: Texts): TypedA
   }
 }
 
+/** Returns the options as `1 (label)`, counted from 1. */
 function numberedLabels({ options }: Question): readonly string[] {
   return options.map(({ label }, index) => `${index + 1} (${label})`)
 }

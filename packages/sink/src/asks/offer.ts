@@ -66,6 +66,7 @@ export function alwaysRefusalText(ask: PermissionAsk, texts: Texts): string {
   return why === undefined ? texts.alwaysNotOffered : `${why} ${texts.replyPermission(false)}`
 }
 
+/** Returns the offer of a permission that can only be rejected, with the reason. */
 function rejectOnlyOffer(why: string): Offer {
   return { once: false, always: false, why }
 }

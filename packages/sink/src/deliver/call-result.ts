@@ -118,7 +118,8 @@ function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempote
 
 /**
  * Restores the entry if the edit surely failed, and leaves it unsure if the result is unknown. A message that is gone
- * or refuses edits is marked as such.
+ * or refuses edits is marked as such. After `too-long` and `unparsable` the next try is easier, if that is possible. A stream
+ * that takes no more text is closed, so that an edit follows.
  */
 function withFailedEdit(ledger: Ledger, operation: Edit, error: PortError): Ledger {
   const { entry, slot } = operation
@@ -241,6 +242,7 @@ function withOlderText(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, failed)
 }
 
+/** Counts one more post that may be in the chat twice or not at all. */
 function withOneMoreDoubtful(ledger: Ledger): Ledger {
   return { ...ledger, doubtful: ledger.doubtful + 1 }
 }

@@ -154,15 +154,18 @@ function createWriters(clock: Clock): Writers {
   const paused = new Map<object, number>()
   return { startWriting, pauseWriting, countWriters }
 
+  /** Counts the owner as a writer until it pauses. */
   function startWriting(owner: object): void {
     paused.delete(owner)
     waiting.add(owner)
   }
 
+  /** Starts the time for which the owner still counts. Does nothing if it was not writing. */
   function pauseWriting(owner: object): void {
     if (waiting.delete(owner)) paused.set(owner, clock.now())
   }
 
+  /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
   function countWriters(owner: object): number {
     const now = clock.now()
     for (const [one, since] of paused) {

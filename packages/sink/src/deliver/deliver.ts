@@ -146,6 +146,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     startWork()
   }
 
+  /** Shows or hides the typing notice. Does nothing if the port has none. */
   async function showTyping(on: boolean, doing: string | undefined): Promise<void> {
     await port.typing?.(on, { chat, signal, ...(doing !== undefined && { doing }) })
   }
@@ -186,8 +187,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Performs due operations one after the other. Returns when nothing is due or the chat is busy, and sets a timer or a
-   * listener for the rest. Resolves `settled` once a settled reply is shown.
+   * Performs due operations one after the other, each for the newest reply. Returns when nothing is due, or the chat is busy or
+   * closed, and sets a timer or a listener for the rest. Resolves `settled` once a settled reply is shown and its delivery
+   * reports have arrived or are overdue, and gives up after `giveUpMs` without progress. Writes a changed ledger before the
+   * next call.
    */
   async function performDue(): Promise<void> {
     while (reply && !isStopped) {
@@ -307,10 +310,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     )
   }
 
+  /** Returns the messages that the chat should show now. */
   function pictureOf(shownReply: Reply, now: number): Picture {
     return picture(shownReply, ledger, now, order.isBlockedByAsk())
   }
 
+  /** Returns the kind of call that performs the operation in this chat. */
   function callKindFor(operation: Operation): CallKind {
     return callKindOf(operation, operation.type === 'post' ? postKindOf(operation.slot) : undefined)
   }
@@ -370,6 +375,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     resolveWithMissing('taken-over')
   }
 
+  /** Stops listening to delivery reports. Does nothing if it doesn't listen. */
   function stopListeningToReports(): void {
     stopReports?.()
     stopReports = undefined

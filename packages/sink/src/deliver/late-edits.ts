@@ -82,6 +82,7 @@ export function createLateEdits(
     }
   }
 
+  /** Stops listening. Does nothing if it doesn't listen. */
   function stopListening(): void {
     listening?.end()
     listening = undefined

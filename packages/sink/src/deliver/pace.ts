@@ -102,7 +102,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const reported = createRecent<true>(mostReported)
   return { chat }
 
-  /** Returns a new pace, on the calls that all paces of this chat share. */
+  /** Returns a new pace, on the calls that all paces of this chat and its threads share. Each pace counts as one sink. */
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
     const callsHere = (): ChatCalls => chats.callsIn(place.id)
@@ -194,7 +194,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       },
     }
 
-    /** Returns the budgets that a call of this kind counts against. */
+    /** Returns the budgets that a call of this kind counts against: its own alone, or those of the chat and the client. */
     function budgetsFor(kind: CallKind): readonly CountedBudget[] {
       const [here, everywhere] = bothOf(kind)
       const own = limits.perKind?.[kind]

@@ -78,7 +78,7 @@ async function postSlot(operation: Post, target: OperationTarget): Promise<Messa
   return await port.post(slot.bubble, posting)
 }
 
-/** Edits the message. An open stream is appended to or closed instead. */
+/** Edits the message. An open stream is appended to or closed instead. Does nothing if the port can't edit. */
 async function editMessage(
   { entry, slot, streamChange }: Edit,
   { port, chat, signal, stream }: OperationTarget,
@@ -92,7 +92,10 @@ async function editMessage(
   await port.edit?.(ref, slot.bubble, editing)
 }
 
-/** Closes a stream with unknown content before it is edited. It may already be closed, so refusals are ignored. */
+/**
+ * Closes a stream with unknown content before it is edited. It may already be closed, so refusals are ignored. Rejects if the
+ * result is unknown or the call can be made again.
+ */
 async function closeStreamIfOpen(
   stream: AppendStream | undefined,
   ref: MessageRef,
@@ -126,6 +129,7 @@ async function removeOrEmpty(ref: MessageRef, target: OperationTarget): Promise<
   await port.edit?.(ref, placeholderBubble(target), { chat, signal })
 }
 
+/** Returns the content of a message that counts as removed. */
 function placeholderBubble({ render, texts }: OperationTarget): Bubble {
   return { ...render(texts.removed), isPlain: false, source: texts.removed, buttons: [] }
 }
@@ -144,6 +148,7 @@ function replyToOf({ slot }: Post, { ledger, replyTo, policy }: OperationTarget)
   return isFirst || isOfAnswer || card.type === 'ending' ? replyTo : undefined
 }
 
+/** Returns the reference of the newest answer's message. Undefined if none has one. */
 function newestAnswerRef(entries: Ledger['entries']): MessageRef | undefined {
   const refs = entries.filter(({ type }) => type === 'answer').map(refOf)
   return refs.findLast((ref) => ref !== undefined)

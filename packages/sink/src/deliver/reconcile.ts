@@ -69,7 +69,7 @@ function nextPost(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts)
   return { ...postOrTakeOver(ledger, slot, facts), priority: urgency }
 }
 
-/** Returns look-ups of obsolete posts that may be in the chat. */
+/** Returns look-ups of obsolete posts that may be in the chat. An idempotent port looks only for posts that it can remove. */
 function strayLookUps(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): readonly LookUp[] {
   const wanted = new Set(slots.map(({ key }) => key))
   const priority = facts.isSettled ? 'final' : 'status'
@@ -111,6 +111,7 @@ export function waitingAsk(ledger: Ledger, slots: readonly Slot[]): Slot | undef
   return missingSlots(ledger, slots).find(isWaitingAsk)
 }
 
+/** Whether the slot belongs to a pending ask. */
 function isWaitingAsk({ card }: Slot): boolean {
   return card.type === 'ask' && card.isPending
 }
@@ -127,7 +128,10 @@ function rankOf(operation: Operation): number {
   return order[priority] + (operation.slot.card.type === 'todos' ? 0.75 : 0)
 }
 
-/** Whether the slot needs no post: it has a message, or will never get one. */
+/**
+ * Whether the slot needs no post: it has a message, or will never get one. False while its post has no result, for a doubtful
+ * message that can't show the current text, and for an answer that a person removed while it grew.
+ */
 export function isDone(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   if (isOutdatedDoubt(entry, slot)) return false
@@ -149,10 +153,12 @@ function isOutdatedDoubt(entry: Entry, slot: Slot): boolean {
   return entry.content.body !== slot.body || isWorthAnotherTry(entry)
 }
 
+/** Whether the slot still grows, or is the last of its answer or ask. */
 function isLastOrGrowing(slot: Slot): boolean {
   return slot.isGrowing || slot.isLast === true
 }
 
+/** Whether a preview can show the slot: growing text or a status. */
 function isPreviewable(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
@@ -169,7 +175,7 @@ function postOrTakeOver(ledger: Ledger, slot: Slot, facts: ReconcileFacts): Post
   return { type: 'post', slot, isLoud, priority }
 }
 
-/** Returns the status message if it is the last one and can be edited. */
+/** Returns the status message if it is the last one, was posted in one try and can be edited. Undefined otherwise. */
 function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
   const last = entries.at(-1)
   if (!last || last.key !== statusKey || last.isReplaced || !isEditable(last)) return undefined

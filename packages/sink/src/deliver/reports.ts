@@ -13,7 +13,10 @@ export function withReports(ledger: Ledger, reports: PostReports | undefined): L
   return ledger.entries.reduce((next, entry) => withEntryReports(next, entry, reports.of(entry.id)), ledger)
 }
 
-/** Applies the reports of one message. Reports of an intent only count once its call has ended without a result. */
+/**
+ * Applies the reports of one message. Reports of an intent only count once its call has ended without a result. A doubtful
+ * message that is there counts as shown. Those of failed and removed messages change nothing.
+ */
 function withEntryReports(ledger: Ledger, entry: Entry, reported: readonly PostReport[]): Ledger {
   if (reported.length === 0) return ledger
   switch (entry.state) {
@@ -61,6 +64,7 @@ function withShownReports(ledger: Ledger, entry: ShownEntry, reported: readonly 
   return withChanged({ ...ledger, doubtful: ledger.doubtful + copies - known }, entry, { ...entry, copies })
 }
 
+/** Returns the fields of a failed entry, from a report. */
 function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick<FailedEntry, 'reason' | 'failure'> {
   return { reason: error.message, failure: error.type }
 }

@@ -135,7 +135,10 @@ export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   return { ...recorded, entries }
 }
 
-/** Returns how the message can change after the edit. */
+/**
+ * Returns how the message can change after the edit. A stream stays open after `append`. After `close` the message is
+ * editable, or a closed stream if its text goes on in another message. Otherwise unchanged.
+ */
 function accessAfter({ slot, entry, streamChange }: Edit): Access {
   const sent = openStream(entry)
   if (streamChange === 'append' && sent) return { type: 'open-stream', sent: sentStateOf(slot, sent.openedAt) }
@@ -248,6 +251,7 @@ function oldAndNewHashes(
   return both.length > 0 ? both : undefined
 }
 
+/** Returns the content of a message that certainly shows the slot. */
 function knownContentOf({ body, whole }: Slot): Content {
   return { type: 'known', body, whole }
 }

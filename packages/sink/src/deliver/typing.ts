@@ -30,7 +30,10 @@ export function createTyping(
   let stopListening = (): void => {}
   return { set: setTyping }
 
-  /** Shows or hides the notice, or sends a new activity as soon as `minChangeMs` allows. Does nothing if nothing changed. */
+  /**
+   * Shows or hides the notice, or sends a new activity as soon as `minChangeMs` allows, if the notice has a text. Does nothing
+   * if nothing changed, and if the platform has no notice.
+   */
   function setTyping(on: boolean, activity?: string): void {
     doing = activity
     if (on && isOn && typingHasStatus && doing !== sent.doing) return sendSoon()

@@ -83,6 +83,7 @@ async function waitUntilFree(pace: ChatPace, clock: Clock, until: number): Promi
   await (until === Number.POSITIVE_INFINITY ? freeing : pause(clock, until - clock.now(), free.signal))
 }
 
+/** Returns the error for a call whose turn comes after `until`. */
 function tooLateError({ what = 'a call' }: TurnLimits): PortError {
   return new PortError('refused', `${what}: dropped, because the rate limit of the chat would delay it for too long.`)
 }

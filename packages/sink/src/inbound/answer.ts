@@ -107,7 +107,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
     }
   }
 
-  /** Whether the ask was answered by someone else. */
+  /** Whether the call failed because the ask was answered elsewhere. */
   function isResolved(error: unknown): boolean {
     return error instanceof Error && 'type' in error && error.type === 'already-resolved'
   }
@@ -122,6 +122,7 @@ export function answerWith(options: AnswerOptions): (inbound: Inbound) => Promis
   }
 }
 
+/** Returns a text or a press as input for an ask, in the inbound's chat. */
 function askInputOf(inbound: Exclude<Inbound, { type: 'stop' }>): AskInput {
   const { chat } = inbound
   if (inbound.type === 'press')

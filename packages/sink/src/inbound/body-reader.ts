@@ -120,7 +120,7 @@ export function nodeBody(request: IncomingMessage): BodySource {
   }
 }
 
-/** Returns the body of a web request, to read. */
+/** Returns the body of a web request, to read. Stopping cancels the stream. */
 export function webBody(stream: ReadableStream<Uint8Array>): BodySource {
   return ({ data, end, fail }) => {
     const reader = stream.getReader()

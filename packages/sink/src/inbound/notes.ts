@@ -111,13 +111,14 @@ export function createNotes({
     return { port: wellFormedPort(port), render: isPlain ? unformatted : render }
   }
 
+  /** Returns the chat's pace, which its notes share with the sinks of the client. */
   function paceOf(chat: Chat, { limits }: ChannelPort): ChatPace {
     return pacerOf(client, clock).chat(chat, limits)
   }
 
   /**
    * Makes a call, and retries it until the note expires if it had no effect or is idempotent. Sends the text without
-   * markup if the platform refuses the markup.
+   * markup if the platform refuses the markup. Rejects with the failure that ended the tries, or with the signal's reason.
    */
   async function callWithRetries<T>(
     { chat, signal, until = clock.now() + noteMs }: Note,
@@ -157,7 +158,7 @@ function newKey(): string {
   return crypto.randomUUID().replaceAll('-', '')
 }
 
-/** Returns the maximum length of a message of the note. */
+/** Returns the maximum length of a message of the note. It may be less with buttons. */
 function maxLengthOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   const { maxLength, buttons: allowed } = limits
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)

@@ -219,6 +219,7 @@ function hasOnlyFiles(inbound: Inbound): boolean {
   return inbound.type === 'text' && inbound.files !== undefined && inbound.text.trim() === ''
 }
 
+/** Returns the name of the call that answers an inbound, for errors. */
 function answerCallName({ type, chat }: InboundPlace): string {
   return `answering a ${type} in chat ${chat.id}`
 }
@@ -279,6 +280,7 @@ interface Turns {
   runInTurn<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
 }
 
+/** Creates the turns of all chats, with no task in any. */
 function createTurns(): Turns {
   const last = new Map<string, Promise<unknown>>()
   return { runInTurn }

@@ -87,6 +87,7 @@ export function createInboundMonitor(options: {
     return Math.min(mostRefusedMs, refusedMs * 2 ** (refusals - 1))
   }
 
+  /** Reports that the channel is disconnected since that time, unless the last report had the same reason. */
   function reportFailure({ message }: Error, at: number): void {
     reportIfNew(message, { status: 'disconnected', since: at, reason: message })
   }

@@ -9,6 +9,7 @@ export function secretComparer(secret: string): (text: string) => boolean {
   return (text) => timingSafeEqual(sha256Of(text), expected)
 }
 
+/** Returns the SHA-256 of a text in UTF-8. */
 function sha256Of(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

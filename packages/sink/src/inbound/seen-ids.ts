@@ -108,6 +108,7 @@ export function createSeen(
     knownIDs = new Map(ids.filter(([, at]) => !isOld(at)).slice(-most))
   }
 
+  /** Whether that time, in ms since the epoch, is longer ago than `ageMs`. */
   function isOld(at: number): boolean {
     return clock.now() - at > ageMs
   }
@@ -123,6 +124,7 @@ function readIds(text: string): InboundIds {
   return schema.parse(JSON.parse(text)).ids
 }
 
+/** Returns the ids as JSON for `readIds`. */
 function writeIds(ids: InboundIds): string {
   return JSON.stringify({ version: 1, ids })
 }

@@ -89,6 +89,9 @@ export function createWebhook(options: WebhookOptions): Webhook {
     return await accept(request)
   }
 
+  /**
+   * Responds to a `node:http` request. Closes the connection after a refusal, and without a response if there can be none.
+   */
   function listener(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url, headers } = request
     respond({ method, url, headers }, nodeBody(request)).then(
@@ -102,6 +105,7 @@ export function createWebhook(options: WebhookOptions): Webhook {
     )
   }
 
+  /** Resolves with the response to a web request. Rejects if the client disconnects or `take` fails. */
   async function fetch(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url)
     const head = { method: request.method, url: pathname + search, headers: Object.fromEntries(request.headers) }

@@ -58,7 +58,7 @@ export function reservedFootLength(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
-/** Returns a file with the details, and the head with a line that names it. */
+/** Returns a file with the details, `request.diff` for a single diff or else `request.txt`, and the head with a line that names it. */
 function headWithFile(head: string, details: readonly Block[], { texts }: PageLimits): HeadWithFile {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined
@@ -69,14 +69,15 @@ function headWithFile(head: string, details: readonly Block[], { texts }: PageLi
   return { head: `${head}\n\n${literal(texts.inFile(name))}`, file }
 }
 
-/** Returns a detail as text for a file. */
+/** Returns a detail as text for a file, below its label unless it is a note or has none. */
 function fileTextOf(detail: Block): string {
   return detail.format === 'note' || detail.label === '' ? detail.text : `${detail.label}\n\n${detail.text}`
 }
 
 /**
- * Returns the pages: the head, the details in order, and below them the notes. A page of their own if the last one has no
- * room for the notes and the buttons. Undefined if there are too many pages, or if a detail doesn't fit at all.
+ * Returns the pages: the head, the details in order, and below them the notes. The last page has room for the foot. If the
+ * notes and the foot don't fit there, they get a page of their own, with the head if it fits. Undefined if there are too many
+ * pages, or if a detail doesn't fit at all.
  */
 function cutIntoPages(
   head: string,

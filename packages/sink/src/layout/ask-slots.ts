@@ -31,6 +31,7 @@ function withMentionedPeople(slots: readonly Slot[], card: AskCard, { mentions }
   return slots.map((slot, at) => (at === first ? { ...slot, bubble: withMentionsOf(slot.bubble, people) } : slot))
 }
 
+/** Returns the bubble with these people to notify. Its `plain` stays lazy. */
 function withMentionsOf(bubble: Bubble, mentions: readonly Actor[]): Bubble {
   return {
     ...bubble,
@@ -42,8 +43,8 @@ function withMentionsOf(bubble: Bubble, mentions: readonly Actor[]): Bubble {
 }
 
 /**
- * Returns the messages of a permission. The last one only offers to allow it once all others are confirmed. Empty if it
- * was answered before any was shown.
+ * Returns the messages of a permission. The last one only offers to allow it once all others are confirmed. If it was answered
+ * while being posted, returns only the posted ones and the last. Empty if it was answered before any was shown.
  */
 function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {
   const own = ownEntries(card, options)
@@ -80,7 +81,10 @@ function permissionSlots(card: AskCard, content: AskContent, options: LayoutOpti
   return card.isPending ? slots : slots.filter(({ key, isLast }) => isLast || isPosted(own, key))
 }
 
-/** Returns the page without the sentence that says what "always" would allow. */
+/**
+ * Returns the page without the sentence that says what "always" would allow, or the head if nothing else is left. Unchanged if
+ * the page doesn't end with it.
+ */
 function withoutNote(page: string, { head, details }: AskContent): string {
   const last = details.at(-1)
   if (last?.format !== 'note' || !page.endsWith(last.text)) return page
@@ -133,6 +137,7 @@ function retiredSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   return last ? [slotOf(card, last.key, card.source, options)] : []
 }
 
+/** Returns the entries of the ask's messages, in the order of their posts. */
 function ownEntries({ key }: AskCard, { ledger }: LayoutOptions): readonly Entry[] {
   return entriesOf(ledger, key)
 }

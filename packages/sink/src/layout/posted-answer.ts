@@ -83,7 +83,10 @@ function postedPieces(ledger: Ledger, { key, source }: Pick<AnswerCard, 'key' | 
   return pieces
 }
 
-/** Whether the message keeps its text for good. */
+/**
+ * Whether the message keeps its text for good: it can no longer be edited. Where nothing can be edited, that is every message.
+ * A failed one only if an older text may be in its place.
+ */
 function isFixed(entry: Entry, { mode, limits }: LayoutOptions): boolean {
   if (mode === 'append' || !limits.edits) return true
   if (entry.state === 'failed') return entry.olderRef !== undefined

@@ -134,7 +134,10 @@ function controlsOf({ buttons, form }: Bubble): unknown {
   return [rows, form && actionIn(form.token)]
 }
 
-/** Renders the text with the card's buttons, and as plain text if the platform refused the card's markup. */
+/**
+ * Renders the text with the card's buttons, and as plain text if the platform refused the card's markup. Text of other cards
+ * than answers and asks is shortened to fit.
+ */
 function bubbleOf(source: string, card: Card, { render, limits, ledger }: LayoutOptions): Bubble {
   const buttons: readonly (readonly Button[])[] = card.type === 'ask' ? card.buttons : []
   const most =
@@ -172,6 +175,7 @@ export function smallLine({ source }: Card, { limits }: LayoutOptions): string {
   return limits.small?.(line) ?? `*${line}*`
 }
 
+/** Returns the text with a backslash before each character that Markdown could read as a mark. */
 function escapedLine(text: string): string {
   return text.replace(/[\\`*_{}[\]<>#|~]/g, '\\$&')
 }

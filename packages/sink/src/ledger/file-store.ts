@@ -13,7 +13,7 @@ import type { LedgerStore } from './ledger.ts'
 export function fileStore(folder: string): LedgerStore {
   return { read, write }
 
-  /** Reads a ledger. Resolves with undefined if the file is missing. */
+  /** Reads a ledger. Resolves with undefined if the file is missing. Rejects if it can't be read. */
   async function read(key: string): Promise<string | undefined> {
     try {
       return await readFile(pathOf(key), 'utf8')
@@ -23,7 +23,7 @@ export function fileStore(folder: string): LedgerStore {
     }
   }
 
-  /** Writes a ledger to a temporary file, and renames it. */
+  /** Writes a ledger to a temporary file, and renames it. Removes the temporary file and rejects if that fails. */
   async function write(key: string, text: string): Promise<void> {
     await mkdir(folder, { recursive: true })
     const path = pathOf(key)

@@ -33,10 +33,12 @@ export function fileKey(answer: string, name: string): string {
   return `${answer}/${name}`
 }
 
+/** Returns the key of the notice after this many others. */
 export function noticeKey(count: number): string {
   return `notice:${count}`
 }
 
+/** Returns the key of the heartbeat after this many others. */
 export function heartbeatKey(count: number): string {
   return `heartbeat:${count}`
 }
@@ -51,6 +53,7 @@ export function compactionKey(id: string | number): string {
   return `compaction:${id}`
 }
 
+/** Returns the key of the card for a part with reasoning. */
 export function reasoningKey(partID: string): string {
   return `reasoning:${partID}`
 }
@@ -70,6 +73,7 @@ export function requestIDOf(card: string): string | undefined {
   return /^ask:(.*):[^:]*$/.exec(card)?.[1]
 }
 
+/** Returns the key of a message of an answer. Each message has an index, also the first. */
 export function answerMessageKey(card: string, index: number): string {
   return `${card}#${index}`
 }

@@ -111,7 +111,7 @@ export function memoryStore(): LedgerStore {
   }
 }
 
-/** Returns the part of a ledger that a view needs. */
+/** Returns the part of a ledger that a view needs. Failed posts don't count as posted, nor do replaced messages. */
 export function shownOf(ledger: Ledger): Shown {
   const there = ledger.entries.filter(isThere)
   const posted = new Set(there.filter((entry) => isCurrent(entry) && !isLost(entry)).map(({ card }) => card))
@@ -161,10 +161,12 @@ function isLost({ state, type }: Entry): boolean {
   return state === 'failed' || (state === 'doubtful' && type === 'file')
 }
 
+/** Whether the message is a heartbeat whose post failed. */
 function isFailedHeartbeat({ state, type }: Entry): boolean {
   return state === 'failed' && type === 'heartbeat'
 }
 
+/** Whether no other message has, or may get, its key. */
 function isCurrent({ isReplaced }: Entry): boolean {
   return !isReplaced
 }

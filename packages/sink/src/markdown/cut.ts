@@ -181,16 +181,19 @@ function isFlagLetter(text: string, at: number): boolean {
   return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff
 }
 
+/** Whether the position is between two ASCII characters, where a grapheme certainly begins. Not within a line break. */
 function isBetweenAscii(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1)
   const after = text.charCodeAt(at)
   return before < 0x80 && after < 0x80 && !(before === 0x0d && after === 0x0a)
 }
 
+/** Whether the code is the first half of a surrogate pair. */
 function isHigh(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff
 }
 
+/** Whether the code is the second half of a surrogate pair. */
 function isLow(code: number): boolean {
   return code >= 0xdc00 && code <= 0xdfff
 }

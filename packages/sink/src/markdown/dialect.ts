@@ -229,6 +229,7 @@ function writtenCells(row: CellTokens, inside: Inside): readonly string[] {
   )
 }
 
+/** Writes spans one after the other. */
 function writeSpans(tokens: readonly Token[], inside: Inside): string {
   let all = ''
   for (const token of tokens) all += writeSpan(token, inside)
@@ -296,7 +297,10 @@ function shownAddress(token: LinkToken, dialect: Dialect): string {
   return `${dialect.text(' (')}${dialect.link(dialect.text(href), href)}${dialect.text(')')}`
 }
 
-/** Writes a link that must not be opened: its text and its address, both as text. */
+/**
+ * Writes a link that must not be opened: its text and its address, both as text. Only the text for a reference or an empty
+ * address, and only the address if the text is blank or the same.
+ */
 function withoutLink(token: LinkToken, content: string, text: string, dialect: Dialect): string {
   const { raw, type } = token
   const href = addressOf(token)

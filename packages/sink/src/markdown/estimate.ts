@@ -103,6 +103,7 @@ function createPlainLineTest(text: string, escapable: RegExp | undefined): (row:
   }
 }
 
+/** Returns the position that was found, or the end of the text for -1. */
 function foundOrEnd(text: string, found: number): number {
   return found < 0 ? text.length : found
 }
@@ -192,7 +193,7 @@ function withLine(table: Cells, line: string, above: string): Cells {
   return withRow(withRow({ ...noTable, isAligned: line.includes(':') }, above), line)
 }
 
-/** Adds a row to a table and widens its columns. */
+/** Adds a row to a table, and widens its columns up to `widestColumn`. Cell text beyond that does not count for `raw`. */
 function withRow({ raw, rows, widths, padded, isAligned }: Cells, line: string): Cells {
   let wider: number[] | undefined
   let standingOut = 0

@@ -19,6 +19,7 @@ const markerPattern = /`{3}|~{3}/g
 /** UTF-16 units of a fence's marker. */
 const shortestFence = 3
 
+/** Returns the first line of a text. */
 export function firstLine(text: string): Line {
   return { start: 0, end: lineEnd(text, 0), fence: undefined, afterBlank: false, inList: listPattern.test(text) }
 }
@@ -38,6 +39,7 @@ export function lineAt(text: string, at: number): Line {
   return line
 }
 
+/** Returns the start of the line around a position. */
 function lineStart(text: string, at: number): number {
   return at <= 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1
 }
@@ -68,6 +70,7 @@ export function nextLine(text: string, { start, end, fence, inList }: Line): Lin
   }
 }
 
+/** Whether the line has only white space. */
 function isBlank(text: string, start: number, end: number): boolean {
   const first = text.charCodeAt(start)
   if (first === lineFeed) return true

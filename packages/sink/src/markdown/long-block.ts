@@ -111,6 +111,7 @@ function isNotIndented(text: string, at: number): boolean {
   return /[^\s=-]/.test(text.charAt(at))
 }
 
+/** Allows every line, for `lastLineStart`. */
 function isAnyLine(): boolean {
   return true
 }
@@ -151,7 +152,10 @@ function appendPiece(
   for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }
 
-/** Joins the parts of a paragraph, list or table. Undefined if they are different blocks. */
+/**
+ * Joins the parts of a list or table, or of a paragraph that was cut within a line. A list that was cut at blank lines is
+ * loose. Undefined if they are different blocks.
+ */
 function joinedToken(
   last: Token,
   first: Token,

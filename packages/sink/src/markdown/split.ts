@@ -125,11 +125,15 @@ function sliceAt(source: string, from: number, limits: SliceLimits): Slice {
   }
 }
 
+/** Whether the text has characters that may double. False without a pattern. */
 function includesEscapable(text: string, escapable: RegExp | undefined): boolean {
   return escapable !== undefined && text.search(escapable) >= 0
 }
 
-/** Returns the end of the text that fits. It never depends on the text after it. */
+/**
+ * Returns the end of the text that fits, at least approximately: what markup saves is used in at most `mostFitTries` tries, and
+ * only up to `enough`. The end never depends on the text after it.
+ */
 function furthestFit(
   text: string,
   {

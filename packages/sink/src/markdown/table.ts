@@ -39,6 +39,10 @@ function columnWidth(rows: Table['rows'], column: number): number {
   return Math.min(widestColumn, widest)
 }
 
+/**
+ * Returns the text filled with spaces to the width, on the side that the alignment says. Default: on the right. A longer
+ * text is unchanged.
+ */
 function padded(text: string, width: number, align: Table['align'][number] | undefined): string {
   if (align === 'right') return text.padStart(width)
   if (align === 'center') return text.padStart(Math.ceil((width + text.length) / 2)).padEnd(width)

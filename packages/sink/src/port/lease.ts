@@ -28,7 +28,7 @@ export async function withLease<T>(
   }
 }
 
-/** Returns the same port, but each call waits until it is allowed. */
+/** Returns the same port, but each call waits until it is allowed. Methods that the port lacks stay absent. */
 export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
   const leased = async <Options extends { readonly signal: AbortSignal }, T>(
     options: Options,
@@ -56,6 +56,7 @@ export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
     },
   }
 
+  /** Returns the same stream, but each call waits until it is allowed. */
   function leasedStream(stream: AppendStream): AppendStream {
     return {
       ...stream,

@@ -11,7 +11,10 @@ export function withoutHalf(text: string): string {
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
 }
 
-/** Returns the same port, which gets only well-formed text: in messages, labels, forms, files and streams. */
+/**
+ * Returns the same port, which gets only well-formed text: in messages, labels, forms, files and streams. Methods that the port
+ * lacks stay absent.
+ */
 export function wellFormedPort(port: ChannelPort): ChannelPort {
   return {
     get limits() {
@@ -45,12 +48,14 @@ function wellFormedUpload({ upload }: ChannelPort): Pick<ChannelPort, 'upload'> 
   return upload ? { upload: (file, options) => upload(wellFormedFile(file), options) } : {}
 }
 
+/** Returns the same stream or preview, which gets only well-formed text. */
 function wellFormedStream(stream: NativeStream): NativeStream {
   if (stream.kind === 'preview')
     return { ...stream, write: (bubble, options) => stream.write(wellFormedBubble(bubble), options) }
   return wellFormedAppendStream(stream)
 }
 
+/** Returns the same stream, which gets only well-formed text. */
 function wellFormedAppendStream(stream: AppendStream): AppendStream {
   return {
     ...stream,
@@ -61,6 +66,7 @@ function wellFormedAppendStream(stream: AppendStream): AppendStream {
   }
 }
 
+/** Returns the bubble with well-formed text, labels and names. Tokens are unchanged, and `plain` stays lazy. */
 function wellFormedBubble(bubble: Bubble): Bubble {
   const { form, mentions } = bubble
   return {
@@ -78,6 +84,7 @@ function wellFormedBubble(bubble: Bubble): Bubble {
   }
 }
 
+/** Returns the form with well-formed text. Its token is unchanged. */
 function wellFormedForm({ token, label, questions }: Form): Form {
   return {
     token,
@@ -94,10 +101,12 @@ function wellFormedForm({ token, label, questions }: Form): Form {
   }
 }
 
+/** Returns the file with a well-formed name, text and caption. */
 function wellFormedFile({ name, text, caption }: Attachment): Attachment {
   return { name: wellFormed(name), text: wellFormed(text), caption: wellFormed(caption) }
 }
 
+/** Returns the piece with well-formed text, titles and reasons. */
 function wellFormedPiece({ text, tasks, plan }: StreamPiece): StreamPiece {
   return {
     text: wellFormed(text),

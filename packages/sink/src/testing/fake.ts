@@ -74,7 +74,7 @@ interface FakePost extends PostOptions {
 /** Renders Markdown unchanged. The length is that of the source. */
 export const fakeRender: Render = (source) => ({ text: source, plain: source, length: source.length })
 
-/** Creates an empty chat. */
+/** Creates an empty chat. Its port enforces the limits, records each call, and fails as the options say. */
 export function createFake(options: FakeOptions): Fake {
   const { clock, limits: given = {}, faults = [], lacks = [], stream, lookUp } = options
   const limits = { ...fakeLimits, ...given }
@@ -148,6 +148,7 @@ export function createFake(options: FakeOptions): Fake {
     },
   }
 
+  /** Calls every listener to delivery reports. */
   function notifyListeners(): void {
     for (const listener of [...listeners]) listener()
   }
@@ -167,6 +168,7 @@ export function createFake(options: FakeOptions): Fake {
     })
   }
 
+  /** Whether the options let the port have this method. */
   function hasMethod(verb: NonNullable<FakeOptions['lacks']>[number]): boolean {
     return !lacks.includes(verb)
   }
@@ -209,7 +211,7 @@ export function createFake(options: FakeOptions): Fake {
     }
   }
 
-  /** Applies the side effects of a fault, and returns its error. */
+  /** Returns the error of a fault. `fixed` also closes all streams, and `rate-limited` pauses the chat. */
   function injectFault({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
     if (type === 'fixed')
@@ -270,7 +272,7 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
-  /** Edits a message. Throws `gone`, `fixed` or `refused` for one that can't be edited. */
+  /** Edits a message. Throws `gone` for a missing one, `fixed` for an old one, `refused` for an open stream, or as `mustFit`. */
   function edit({ id }: MessageRef, bubble: Bubble): void {
     const at = messages.findIndex((message) => message.id === id)
     const message = messages[at]
@@ -306,15 +308,17 @@ export function createFake(options: FakeOptions): Fake {
     }))
   }
 
+  /** Whether the message is a stream that has neither been closed nor expired. */
   function isOpen({ openUntil }: FakeMessage): boolean {
     return openUntil !== undefined && clock.now() < openUntil
   }
 
+  /** Replaces the message by what `to` returns for it. Does nothing for an unknown id. */
   function changeMessage({ id }: Pick<FakeMessage, 'id'>, to: (message: FakeMessage) => FakeMessage): void {
     for (const [at, message] of messages.entries()) if (message.id === id) messages[at] = to(message)
   }
 
-  /** Throws if the platform would refuse the text or the buttons. */
+  /** Throws `refused` for a blank text, half of a surrogate pair or too many buttons, and `too-long` for a long text. */
   function mustFit({ text, buttons }: Pick<Bubble, 'text' | 'buttons'>): void {
     if (text.trim() === '') throw new PortError('refused', 'The message is empty.')
     const isBroken = [text, ...buttons.flat().map(({ label }) => label)].some((one) => /\p{Surrogate}/u.test(one))

@@ -21,7 +21,10 @@ const descriptionLength = 40
 /** Maximum length of all agents in front of the tool of the deepest one, in UTF-16 units. */
 const agentsLength = 80
 
-/** Returns the current activity, with the active sub-agent and its tool. */
+/**
+ * Returns the current activity: a lost connection, a retry, a compaction, a stall, or else the active sub-agents with the tool
+ * of the deepest one. Without sub-agents, the part that is growing. Otherwise that the reply is waiting or working.
+ */
 export function activityOf(reply: Reply, options: StatusOptions): Activity {
   const { texts } = options
   if (reply.connection === 'lost') return { key: 'lost', text: texts.lostConnection }

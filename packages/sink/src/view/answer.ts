@@ -41,7 +41,10 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   addAnswerCards(textParts.length, true)
   return cards
 
-  /** Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show. */
+  /**
+   * Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show, and in
+   * mode `final` before the reply has settled.
+   */
   function addAnswerCards(to: number, isLast: boolean): void {
     const parts = textParts.slice(from, to)
     from = Math.max(from, to)
@@ -148,6 +151,7 @@ function withFiles(card: AnswerCard, isWhole: boolean, options: ViewOptions): re
   return [{ ...card, source: source + card.source.slice(from) }, ...files]
 }
 
+/** Returns the card that posts the block's code as a file. */
 function fileCard(block: CodeBlock, key: string, name: string, { texts }: ViewOptions): Card {
   const caption = texts.file(name, lineCount(block))
   return { type: 'file', key, source: caption, file: { name, text: `${block.code}\n`, caption } }

@@ -59,8 +59,9 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
 }
 
 /**
- * Returns the card of one question, with its answer once it has one. Undefined for questions that are not asked yet, or
- * were never shown.
+ * Returns the card of one question. While it waits, it has its options, buttons if all of them fit, a form where buttons are
+ * not enough, and how to answer. After that, it has the answer or how the ask ended. Undefined for questions that are not
+ * asked yet, or were never shown before the ask closed.
  */
 function questionCard(
   ask: QuestionAsk,

@@ -93,7 +93,7 @@ function chatActivityOf(reply: Reply, options: StatusOptions): Activity {
   return activity.key === 'waiting' ? { key: 'working', text: options.texts.working } : activity
 }
 
-/** Returns when the current activity began, in ms since the epoch. */
+/** Returns when the current activity began, or was first seen, in ms since the epoch. At most `now`. */
 function activityBegin(reply: Reply, { now, texts, activitySince }: ViewOptions): number {
   const activity = reply.phase === 'blocked' ? blocked : chatActivityOf(reply, { now, texts })
   // Every activity is noted, even one with a known time, because the next one has to count as new.

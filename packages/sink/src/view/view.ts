@@ -79,7 +79,10 @@ export interface TimedCard {
   readonly nextAt?: number | undefined
 }
 
-/** Returns what people should see of a reply now. Pure. */
+/**
+ * Returns what people should see of a reply now: its answer with the other cards between its texts, then the ending, then the
+ * status unless the typing notice shows it. Leaves out a heartbeat while text waits to be posted, and blank cards. Pure.
+ */
 export function view(reply: Reply, options: ViewOptions): View {
   const { mode, now, shown } = options
   const textParts = partsOf(reply).filter(isShownText)
@@ -162,7 +165,7 @@ function hasContent({ type, source }: Card): boolean {
 
 const noFlow: Flow = { tasks: [] }
 
-/** Whether the agent is active and not waiting for an answer. */
+/** Whether the agent is active and not waiting for an answer. False while the connection is lost or the run is stalled. */
 function isActive(reply: Reply): boolean {
   if (reply.phase === 'settled' || reply.connection === 'lost' || reply.stalled) return false
   return reply.phase !== 'blocked' && pendingAsks(reply).length === 0

@@ -139,6 +139,7 @@ export function baileysChannel(options: BaileysChannelOptions): BaileysChannel {
     await receiver.settled()
   }
 
+  /** Removes the listeners from the current socket. Does nothing without one. */
   function stopListening(): void {
     current?.ev.off('messages.upsert', onUpsert)
     current?.ev.off('messages.update', receiver.reportRefused)
@@ -216,8 +217,8 @@ function createBaileysReceiver(
   }
 
   /**
-   * Passes a message to the handler. Resolves when the handler has it, before it is done. Reports unreadable and stale
-   * messages instead.
+   * Passes a message to the handler. Resolves when the handler has it, before it is done. Instead reports an unreadable message,
+   * and one from while the socket was away that is older than `maxAgeMs`.
    */
   async function handOver(message: unknown, ownIds: readonly string[], isLate: boolean): Promise<void> {
     const unwrap = isWrapped(message) ? await loadUnwrap() : keepContent

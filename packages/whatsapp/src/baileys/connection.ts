@@ -128,12 +128,14 @@ async function createLinkedDevice(
   let stopTimer = (): void => {}
   return { start, stop }
 
+  /** Connects. Does nothing if it has started. */
   function start(): void {
     if (isOn) return
     isOn = true
     connectNewSocket()
   }
 
+  /** Disconnects, and connects no more. */
   function stop(): void {
     isOn = false
     stopTimer()
@@ -217,6 +219,7 @@ async function createLinkedDevice(
       .catch(() => {})
   }
 
+  /** Reports an error of type `updates` for this reason. */
   function reportFailure(error: unknown): void {
     onError(failureOf(error))
   }

@@ -172,7 +172,10 @@ export function toReceived(
   }
 }
 
-/** Returns the message with its chat and its actor. Each person has one id, whichever of their ids the message has. */
+/**
+ * Returns the message with its chat and its actor. Each person has one id, whichever of their ids the message has. The actor of
+ * a group message without a known author is the group, and anonymous.
+ */
 export async function withChatAndActor(
   { jid, author, ...received }: BaileysReceived,
   identities: Identities,

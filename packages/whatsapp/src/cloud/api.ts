@@ -78,6 +78,9 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
   const authorization = `Bearer ${token}`
   return { phoneNumberId, messages, media, ping }
 
+  /**
+   * Posts a message, or marks one as read. Rejects with a `CloudError` for a refusal, and for a response without a result.
+   */
   async function messages(message: CloudMessage, signal: AbortSignal): Promise<CloudPosted> {
     const body = JSON.stringify({ messaging_product: 'whatsapp', ...message })
     const { answer, at } = await call('/messages', { body, headers: { 'content-type': 'application/json' }, signal })
@@ -86,6 +89,9 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     throw new CloudError('The response contains no message id.', { status: 200 })
   }
 
+  /**
+   * Uploads a file, and resolves with its id. Rejects with a `CloudError` for a refusal, and for a response without an id.
+   */
   async function media({ name, mediaType, text }: CloudMedia, signal: AbortSignal): Promise<string> {
     const body = new FormData()
     body.set('messaging_product', 'whatsapp')
@@ -97,6 +103,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     throw new CloudError('The response contains no media id.', { status: 200 })
   }
 
+  /** Reads the number's id. Resolves when Meta answers, and rejects with a `CloudError` for a refusal. */
   async function ping(signal: AbortSignal): Promise<void> {
     await call('?fields=id', { signal })
   }

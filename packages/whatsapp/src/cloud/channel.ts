@@ -122,7 +122,10 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
     stop,
   }
 
-  /** Returns a refusal by the head alone, before the body is read. Undefined if the request is accepted. */
+  /**
+   * Returns a refusal by the head alone, before the body is read: 503 after the stop, 403 for a GET that is not Meta's check
+   * with the right token, 405 for other methods than POST, and 401 without a signature. Undefined otherwise.
+   */
   function refuse(head: WebhookHead): WebhookAnswer | undefined {
     // Meta redelivers the request, perhaps to your next process.
     if (isStopped) return { status: 503 }
@@ -176,7 +179,7 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   }
 }
 
-/** Throws `invalid` for a missing, short or placeholder secret. */
+/** Throws `invalid` unless the secret is usable and has at least 8 characters. `name` is that of its option. */
 function requireSecret(name: string, value: string): void {
   const fault = secretFault(value, { minLength: 8 })
   if (fault === undefined) return
@@ -196,6 +199,7 @@ function signatureIn({ headers }: WebhookHead): string | undefined {
   return typeof signature === 'string' ? /^sha256=([\da-f]{64})$/i.exec(signature)?.[1]?.toLowerCase() : undefined
 }
 
+/** Returns the parameters of a request's URL. None without a query. */
 function queryOf({ url = '' }: WebhookHead): URLSearchParams {
   return new URLSearchParams(url.split('?')[1] ?? '')
 }
@@ -229,8 +233,8 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
   return async (events) => (await Promise.all(events.map(handleEvent))).every(Boolean)
 
   /**
-   * Passes messages on, records statuses and reports failures. Every message opens its chat. Resolves with false if the
-   * event must be redelivered.
+   * Passes messages on, records statuses and reports failures. Every message from the last 24 h opens its chat. Reports a message
+   * that is older than `maxAgeMs` instead of passing it on. Resolves with false if the event must be redelivered.
    */
   async function handleEvent(event: CloudEvent): Promise<boolean> {
     if (event.type !== 'message') {

@@ -157,8 +157,8 @@ function failureOf({ code, title, message, error_data }: z.infer<typeof failure>
 }
 
 /**
- * Returns what a message brings. Undefined for messages that a channel ignores: those of groups, and those without text,
- * button and file.
+ * Returns what a message brings: a press of a button or a row, which is foreign unless it is an ask's, or else a text with
+ * files. Undefined for messages that a channel ignores: those of groups, and those without text, button and file.
  */
 function receivedIn(
   data: z.infer<typeof message>,

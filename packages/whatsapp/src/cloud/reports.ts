@@ -125,10 +125,12 @@ function createReports(): CloudReports {
     if ((before?.isClosed ?? false) !== window.isClosed) notifyListeners()
   }
 
+  /** Calls every listener. */
   function notifyListeners(): void {
     for (const listener of [...listeners]) listener()
   }
 
+  /** Returns the reports about one person's chat, for its port. */
   function forChat(person: string): PostReports {
     return {
       of: (key) => [...(posts.get(key)?.values() ?? [])],

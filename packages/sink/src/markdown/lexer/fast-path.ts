@@ -56,6 +56,7 @@ const piecePatterns = either.map((hasEmphasis) =>
   either.map((hasAddresses) => either.map((hasLabels) => createPiecePattern({ hasEmphasis, hasAddresses, hasLabels }))),
 )
 
+/** Returns the pattern for lines with these marks. */
 function piecePatternFor({ hasEmphasis, hasAddresses, hasLabels }: Marks): RegExp | undefined {
   return piecePatterns[Number(hasEmphasis)]?.[Number(hasAddresses)]?.[Number(hasLabels)]
 }
@@ -190,6 +191,7 @@ function codeWithoutPadding(content: string): string {
   return code.startsWith(' ') && code.endsWith(' ') && /[^ ]/.test(code) ? code.slice(1, -1) : code
 }
 
+/** Returns the link that a bare address is. */
 function linkToAddress(raw: string): Tokens.Link {
   const tokens = [{ type: 'text', raw, text: raw } as const]
   return { type: 'link', raw, text: raw, href: raw, autolink: true, tokens }
@@ -378,6 +380,7 @@ export function readFlatTable(src: string, lexer: Lexer): Tokens.Table | undefin
   }
 }
 
+/** Returns the alignment that a cell of the rule gives its column. Null without a colon. */
 function alignmentOf(rule: string): 'left' | 'right' | 'center' | null {
   const isLeft = rule.trim().startsWith(':')
   const isRight = rule.trim().endsWith(':')

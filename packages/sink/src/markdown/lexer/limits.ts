@@ -122,6 +122,7 @@ export function createHeadingLimit(units: number): () => boolean {
   return () => left-- > 0
 }
 
+/** Returns a token of text without other spans in it. */
 export function textSpan(text: string): Tokens.Text {
   return { type: 'text', raw: text, text, escaped: false }
 }

@@ -32,6 +32,7 @@ const kinds = new Set<string>([
   'text',
 ] satisfies MarkedToken['type'][])
 
+/** Whether the token is one of marked's own types. */
 function isMarkedToken(token: MarkedOrOther): token is Token {
   return kinds.has(token.type)
 }

@@ -194,7 +194,10 @@ export function createCatchUp(
     }
   }
 
-  /** Passes on the messages of a chat since a time, in ms since the epoch, oldest first. At most 500. Rejects with a `PortError`. */
+  /**
+   * Passes on the messages of a chat since a time, in ms since the epoch, oldest first. At most 500. Rejects with a
+   * `PortError`.
+   */
   async function replayChat(id: string, since: number, signal: AbortSignal): Promise<void> {
     const { type, newest } = channelIn(await getWithRetries(`/channels/${id}`, signal))
     let after = snowflakeAt(since)

@@ -49,7 +49,10 @@ export interface Texts {
    * `duration` is undefined if it took less than a second.
    */
   compacted: (facts: { tokens: string | undefined; duration: string | undefined }) => string
-  /** A note below an answer whose context is 60 to 79 percent full. `tokens` and `limit` are short, for example `134k` and `200k`. */
+  /**
+   * A note below an answer whose context is 60 to 79 percent full. `tokens` and `limit` are short, for example `134k` and
+   * `200k`.
+   */
   contextWarning: (facts: { percent: number; tokens: string; limit: string }) => string
   /** A note below an answer whose context is at least 80 percent full. The same facts as for `contextWarning`. */
   contextUrgent: (facts: { percent: number; tokens: string; limit: string }) => string

@@ -54,7 +54,10 @@ export interface TelegramChannel extends WebhookRoutes {
    * Stops receiving. Resolves when all received updates are handled and confirmed. Sinks continue: stop them yourself.
    */
   stop(): Promise<void>
-  /** Handles an update of your own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never rejects. */
+  /**
+   * Handles an update of your own bot: `bot.use((ctx, next) => channel.handleUpdate(ctx.update).then(next))`. Never
+   * rejects.
+   */
   handleUpdate(update: unknown): Promise<void>
 }
 

@@ -80,7 +80,9 @@ export function telegramConnection(
   }
 }
 
-/** Resolves with the bot's own account. Rejects with a `TelegramError` if Telegram refuses its token, or else a `PortError`. */
+/**
+ * Resolves with the bot's own account. Rejects with a `TelegramError` if Telegram refuses its token, or else a `PortError`.
+ */
 export async function fetchBot(
   api: Pick<TelegramBridgeApi, 'getMe'>,
   clock: Clock,

@@ -153,8 +153,8 @@ export function cureOf(code: number): string | undefined {
 }
 
 /**
- * Returns the meaning of an error: by the code if it is known, else by the HTTP status. A rate limit without a known code pauses
- * the client for 5 s. One of Meta's errors about a length is `too-long`.
+ * Returns the meaning of an error: by the code if it is known, else by the HTTP status. A rate limit without a known code
+ * pauses the client for 5 s. One of Meta's errors about a length is `too-long`.
  */
 function meaningOf({ code, status, message, details }: CloudError): Meaning {
   const documented = code === undefined ? undefined : meanings.get(code)

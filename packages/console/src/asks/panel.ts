@@ -46,7 +46,10 @@ export function inputLines(
   return [...wrap(note, width, [], line('  ')), ...lastInputRows(cursor, width)]
 }
 
-/** Returns the rows of a closed ask: what was asked and the result. An answered question with several parts has one for each. */
+/**
+ * Returns the rows of a closed ask: what was asked and the result. An answered question with several parts has one for
+ * each.
+ */
 export function closedLines(ask: Ask, width: number): readonly Line[] {
   if (ask.status === 'withdrawn') {
     return wrap([SYMBOLS.withdrawn, ...line(`no longer needed: ${summaryOf(ask)}`, 'dim')], width, [], line('  '))

@@ -51,7 +51,9 @@ function createKeyboard(stdin: Input): Keyboard {
   const holders = new Set<{ interrupt: () => void }>()
   let decoder = new StringDecoder('utf8')
 
-  /** Gives keys to the first listener in the queue, and calls every `interrupt` on Control-C. Drops keys without a listener. */
+  /**
+   * Gives keys to the first listener in the queue, and calls every `interrupt` on Control-C. Drops keys without a listener.
+   */
   function dispatchKeys(chunk: Buffer | string): void {
     const text = typeof chunk === 'string' ? chunk : decoder.write(chunk)
     for (const key of keysOf(text)) {

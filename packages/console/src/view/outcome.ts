@@ -90,8 +90,8 @@ function unknownSessionOf(error: ReplyFailure | undefined): string | undefined {
 }
 
 /**
- * Returns the duration unless the run timed out, the steps from two on, tokens, cost and context, each after a ` · `. Leaves out
- * what is unknown or 0.
+ * Returns the duration unless the run timed out, the steps from two on, tokens, cost and context, each after a ` · `.
+ * Leaves out what is unknown or 0.
  */
 function runFacts(reply: Reply): string {
   const { startedAt, settledAt } = reply

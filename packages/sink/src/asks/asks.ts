@@ -100,7 +100,9 @@ function nextAskState(ask: Ask, before: AskState | undefined, now: number): AskS
   return { answers: [], picked: [], digest, isInputKnown: isKnown, seenAt, ...kept }
 }
 
-/** Reads an input as an answer to an ask. An error if the ask is closed. A token must be of one of the ask's messages. Pure. */
+/**
+ * Reads an input as an answer to an ask. An error if the ask is closed. A token must be of one of the ask's messages. Pure.
+ */
 export function readAskInput(
   ask: Ask,
   input: AskInput,

@@ -187,10 +187,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   }
 
   /**
-   * Performs due operations one after the other, each for the newest reply. Returns when nothing is due, or the chat is busy or
-   * closed, and sets a timer or a listener for the rest. Resolves `settled` once a settled reply is shown and its delivery
-   * reports have arrived or are overdue, and gives up after `giveUpMs` without progress. Writes a changed ledger before the
-   * next call.
+   * Performs due operations one after the other, each for the newest reply. Returns when nothing is due, or the chat is
+   * busy or closed, and sets a timer or a listener for the rest. Resolves `settled` once a settled reply is shown and its
+   * delivery reports have arrived or are overdue, and gives up after `giveUpMs` without progress. Writes a changed ledger
+   * before the next call.
    */
   async function performDue(): Promise<void> {
     while (reply && !isStopped) {

@@ -92,9 +92,9 @@ export function opensStream({ flow, isGrowing }: Slot): boolean {
 }
 
 /**
- * Returns how an open stream gets to show a slot: `append` while its text only grows, `close` once it is complete or the stream
- * has reached its maximum time, and `end` if the sent text is unsure or changed, or the port has no streams any more. Undefined
- * if no stream is open. Pure.
+ * Returns how an open stream gets to show a slot: `append` while its text only grows, `close` once it is complete or the
+ * stream has reached its maximum time, and `end` if the sent text is unsure or changed, or the port has no streams any
+ * more. Undefined if no stream is open. Pure.
  */
 export function streamChangeFor(
   entry: ShownEntry,

@@ -20,7 +20,9 @@ export interface BridgeChannel<Config = unknown> {
    * `@shop_bot`. Rejects with an error that says what failed and how to fix it.
    */
   check(config: Config, host: Pick<ChannelHost, 'secret'>): Promise<CheckedChannel>
-  /** Creates the connection without a call to the platform. Rejects for invalid options or if the client library is missing. */
+  /**
+   * Creates the connection without a call to the platform. Rejects for invalid options or if the client library is missing.
+   */
   create(config: Config, host: ChannelHost): Promise<BridgeConnection>
 }
 

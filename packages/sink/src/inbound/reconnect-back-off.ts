@@ -33,7 +33,10 @@ export interface InboundMonitor {
 /** How long an interruption lasts before it is reported, in ms. */
 const reportAfterMs = 60_000
 
-/** The wait after a refusal: 5 s, doubled each time, at most five minutes. Frequent calls with a bad token can lead to a ban. */
+/**
+ * The wait after a refusal: 5 s, doubled each time, at most five minutes. Frequent calls with a bad token can lead to a
+ * ban.
+ */
 const refusedMs = 5000
 const mostRefusedMs = 300_000
 

@@ -22,8 +22,8 @@ const most = 1000
 const ageMs = 172_800_000
 
 /**
- * Creates an empty list of ids, kept under a key of the store. It reads the store when the first id is added. Without a store, a
- * repeat after a restart is not detected. `onError` is called when the store failed. Inbounds are handled anyway.
+ * Creates an empty list of ids, kept under a key of the store. It reads the store when the first id is added. Without a
+ * store, a repeat after a restart is not detected. `onError` is called when the store failed. Inbounds are handled anyway.
  */
 export function createSeen(
   store: LedgerStore | undefined,

@@ -58,7 +58,10 @@ export function reservedFootLength(maxLength: number): number {
   return Math.min(footLength, maxLength >> 1)
 }
 
-/** Returns a file with the details, `request.diff` for a single diff or else `request.txt`, and the head with a line that names it. */
+/**
+ * Returns a file with the details, `request.diff` for a single diff or else `request.txt`, and the head with a line that
+ * names it.
+ */
 function headWithFile(head: string, details: readonly Block[], { texts }: PageLimits): HeadWithFile {
   const [only] = details
   const isOne = details.length === 1 && only !== undefined

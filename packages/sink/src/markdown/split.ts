@@ -131,8 +131,8 @@ function includesEscapable(text: string, escapable: RegExp | undefined): boolean
 }
 
 /**
- * Returns the end of the text that fits, at least approximately: what markup saves is used in at most `mostFitTries` tries, and
- * only up to `enough`. The end never depends on the text after it.
+ * Returns the end of the text that fits, at least approximately: what markup saves is used in at most `mostFitTries` tries,
+ * and only up to `enough`. The end never depends on the text after it.
  */
 function furthestFit(
   text: string,

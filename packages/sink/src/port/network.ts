@@ -54,7 +54,9 @@ export function typeOfNetworkError(error: unknown): 'unreachable' | 'ambiguous' 
   return beforeSending.has(networkCodeOf(error) ?? '') ? 'unreachable' : 'ambiguous'
 }
 
-/** Returns the code of a network error, for example `ECONNREFUSED`, also of one wrapped up to five times. Undefined without. */
+/**
+ * Returns the code of a network error, for example `ECONNREFUSED`, also of one wrapped up to five times. Undefined without.
+ */
 export function networkCodeOf(error: unknown): string | undefined {
   for (let at = error, depth = 0; typeof at === 'object' && at !== null && depth < 6; depth++) {
     const layer: object = at

@@ -272,7 +272,10 @@ export function createFake(options: FakeOptions): Fake {
     return ref
   }
 
-  /** Edits a message. Throws `gone` for a missing one, `fixed` for an old one, `refused` for an open stream, or as `mustFit`. */
+  /**
+   * Edits a message. Throws `gone` for a missing one, `fixed` for an old one, `refused` for an open stream, or as
+   * `mustFit`.
+   */
   function edit({ id }: MessageRef, bubble: Bubble): void {
     const at = messages.findIndex((message) => message.id === id)
     const message = messages[at]

@@ -67,7 +67,9 @@ function runningCompaction({ compaction }: Reply, texts: Texts): Activity | unde
 
 type ActivePart = ToolPart | TextPart | { readonly type: 'reasoning' }
 
-/** Returns the newest part that is still growing. Undefined without one, and for types other than text, reasoning and calls. */
+/**
+ * Returns the newest part that is still growing. Undefined without one, and for types other than text, reasoning and calls.
+ */
 function openPartOf(reply: Reply): ActivePart | undefined {
   const part = partsOf(reply).findLast(({ status }) => status === 'open')
   return part?.type === 'tool' || part?.type === 'reasoning' || part?.type === 'text' ? part : undefined

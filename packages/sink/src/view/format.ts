@@ -1,6 +1,9 @@
 import { escapeInvisible } from '@reply/core'
 
-/** Escapes would be visible within a link, so an address must not become one. Its colon, or the dot of `www.`, is escaped, too. */
+/**
+ * Escapes would be visible within a link, so an address must not become one. Its colon, or the dot of `www.`, is escaped,
+ * too.
+ */
 const markup = /[\\`*_{}[\]<>()#+\-!|~]|&(?=#?\w+;)|:(?=\/\/)|(?<=\bwww)\./gi
 
 /** Escapes untrusted text, so that Markdown shows it verbatim in one line, with hidden characters made visible. */

@@ -94,7 +94,8 @@ function reportableCalls(reply: Reply, options: ViewOptions): readonly Reportabl
 
 /**
  * Whether a notice may name the call: its state was not reported, and neither the status nor the stream shows it.
- * Successful calls only with `calls` or `verbose`, or without edits. Never interrupted calls, nor those for todos and questions.
+ * Successful calls only with `calls` or `verbose`, or without edits. Never interrupted calls, nor those for todos and
+ * questions.
  */
 function isReportable(part: ToolPart, reply: Reply, options: ViewOptions): boolean {
   const { shown, mode } = options
@@ -135,7 +136,9 @@ function runningKey(part: ToolPart): string {
   return `${part.id}:running`
 }
 
-/** Returns the call as Markdown, crossed out and with its end if it did not succeed. With `verbose` also a success's output. */
+/**
+ * Returns the call as Markdown, crossed out and with its end if it did not succeed. With `verbose` also a success's output.
+ */
 function noticeLine(part: ToolPart, reply: Reply, { texts, policy, mode, small }: ViewOptions): string {
   const label = literal(titleOf(part, reply))
   const { end } = toolFacts(part, reply)

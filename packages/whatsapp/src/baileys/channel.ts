@@ -217,8 +217,8 @@ function createBaileysReceiver(
   }
 
   /**
-   * Passes a message to the handler. Resolves when the handler has it, before it is done. Instead reports an unreadable message,
-   * and one from while the socket was away that is older than `maxAgeMs`.
+   * Passes a message to the handler. Resolves when the handler has it, before it is done. Instead reports an unreadable
+   * message, and one from while the socket was away that is older than `maxAgeMs`.
    */
   async function handOver(message: unknown, ownIds: readonly string[], isLate: boolean): Promise<void> {
     const unwrap = isWrapped(message) ? await loadUnwrap() : keepContent

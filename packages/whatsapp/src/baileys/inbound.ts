@@ -173,8 +173,8 @@ export function toReceived(
 }
 
 /**
- * Returns the message with its chat and its actor. Each person has one id, whichever of their ids the message has. The actor of
- * a group message without a known author is the group, and anonymous.
+ * Returns the message with its chat and its actor. Each person has one id, whichever of their ids the message has. The
+ * actor of a group message without a known author is the group, and anonymous.
  */
 export async function withChatAndActor(
   { jid, author, ...received }: BaileysReceived,

@@ -233,8 +233,8 @@ function createCloudReceiver(client: CloudClient, maxAgeMs: number, inboundOptio
   return async (events) => (await Promise.all(events.map(handleEvent))).every(Boolean)
 
   /**
-   * Passes messages on, records statuses and reports failures. Every message from the last 24 h opens its chat. Reports a message
-   * that is older than `maxAgeMs` instead of passing it on. Resolves with false if the event must be redelivered.
+   * Passes messages on, records statuses and reports failures. Every message from the last 24 h opens its chat. Reports a
+   * message that is older than `maxAgeMs` instead of passing it on. Resolves with false if the event must be redelivered.
    */
   async function handleEvent(event: CloudEvent): Promise<boolean> {
     if (event.type !== 'message') {

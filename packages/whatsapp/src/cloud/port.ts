@@ -71,8 +71,8 @@ export function createCloudPort(options: CloudPortOptions): ChannelPort {
   }
 
   /**
-   * Uploads a file and posts it. A failed upload has posted nothing, so it can safely be retried: if its result is unknown, rejects
-   * with `unreachable`.
+   * Uploads a file and posts it. A failed upload has posted nothing, so it can safely be retried: if its result is unknown,
+   * rejects with `unreachable`.
    */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     // The only text media type that the API accepts. The file name shows the format.

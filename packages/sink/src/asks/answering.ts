@@ -348,7 +348,7 @@ function refusedMatch(ask: Ask, error: string): AskMatch {
   return { type: 'meant', ask, take: () => errorResult(ask, error) }
 }
 
-/** Returns the result for an input that is no answer to the ask. Its `undo` does nothing. */
+/** Returns the result for an input that does not answer the ask. Its `undo` does nothing. */
 function errorResult(ask: Ask, error: string): AskResult {
   return { type: 'error', error, ...withNoUndo(ask) }
 }

@@ -59,7 +59,7 @@ const earlyWebhook = refusingWebhook(503)
 export function createBridge(options: BridgeOptions): Bridge {
   const { config, store, load = loadChannel } = options
   const clock = options.clock ? steadyClock(options.clock) : systemClock
-  const { secret: secretOf = secretsOf({ folder: process.cwd(), env: process.env }) } = options
+  const { secret: secretOf = secretsOf(process.cwd(), process.env) } = options
   const secret: typeof secretOf = (source) => {
     const value = secretOf(source)
     keepSecret(value)

@@ -432,7 +432,7 @@ test('a pipe, a folder and a huge file are no config and no secret', () => {
   const huge = join(folder, 'huge')
   execFileSync('mkfifo', ['-m', '600', pipe])
   writeFileSync(huge, ' '.repeat(1_048_577), { mode: 0o600 })
-  const secret = secretsOf({ folder, env: {} })
+  const secret = secretsOf(folder, {})
   for (const read of [(path: string) => loadConfig(path, {}), (file: string) => secret({ file })]) {
     expect(() => read(pipe)).toThrow(/pipe could not be read: it is not a regular file\.$/)
     expect(() => read(folder)).toThrow(/could not be read: it is not a regular file\.$/)

@@ -137,7 +137,7 @@ async function errorsOf(name: Name, token: string, answer: Answer): Promise<read
   const errors: unknown[] = []
   const channel = channels[name]
   const config = channel.schema.parse(entryOf(name, url))
-  const secret = secretsOf({ folder: '/', env: { TOKEN: token, OTHER: 'another-secret-of-it' } })
+  const secret = secretsOf('/', { TOKEN: token, OTHER: 'another-secret-of-it' })
   const connection = await channel.create(config, {
     ...{ name, secret, clock: systemClock, store: memoryStore(), onInbound: () => {} },
     onError: (error) => errors.push(error),

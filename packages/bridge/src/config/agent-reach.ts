@@ -13,8 +13,8 @@ export function reachOf(directory: string): readonly string[] {
 }
 
 /**
- * Returns the first path that an agent in a directory can access. Paths need not exist. A link on the way to a path counts
- * like the path itself, because the agent could replace the link.
+ * Returns the first of the paths that an agent in a directory can access. Undefined if it can access none. Paths need not
+ * exist. A link on the way to a path counts like the path itself, because the agent could replace the link.
  */
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)
@@ -22,7 +22,7 @@ export function reachedFrom(directory: string, paths: readonly string[]): string
   return paths.find((path) => isReached(realPathOf(path)) || linksTo(path).some(isReached))
 }
 
-/** Returns the locations of the links on the way to a path, including those that other links point to. */
+/** Returns the locations of the links on the way to a path, and of those on the way to their targets. Skips broken links. */
 function linksTo(path: string): readonly string[] {
   const above = dirname(path)
   if (above === path) return []
@@ -41,13 +41,15 @@ function repositoryOf(folder: string): string | undefined {
   }
 }
 
-/** Whether a path is in a folder. True if both are the same. */
+/** Whether a path is in a folder or below. True if both are the same. Both must be absolute and without links. */
 function isWithin(folder: string, path: string): boolean {
   const way = relative(folder, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
-/** Resolves links and spelling. For a path that doesn't exist, resolves its nearest folder that does. */
+/**
+ * Returns a path without links, as it is spelled on disk. If it doesn't exist, only its nearest folder that does is resolved.
+ */
 function realPathOf(path: string): string {
   if (existsSync(path)) return realpathSync.native(path)
   const above = dirname(path)

@@ -29,7 +29,10 @@ const schemaShape = z.object({
 })
 type Shape = z.infer<typeof schemaShape>
 
-/** Returns the missing and invalid fields of an entry, in order. Empty if the entry is valid. */
+/**
+ * Returns the missing and invalid fields of an entry, in the order of the schema's errors, each once with its last error. Empty
+ * if the entry is valid.
+ */
 export function faultyFields(schema: z.ZodType, entry: Readonly<Record<string, unknown>>): readonly Field[] {
   const { error } = schema.safeParse(entry)
   const faults = new Map(
@@ -51,7 +54,10 @@ function canBeOfKind({ properties = {} }: Shape, entry: Readonly<Record<string, 
   })
 }
 
-/** Combines the field's shapes in all kinds of entry that fit. */
+/**
+ * Combines the field's shapes in all kinds of entry that fit: joins their descriptions and choices. It is a secret if it is one
+ * in any of them.
+ */
 function mergedField(shapes: readonly Shape[]): Omit<Field, 'name' | 'fault'> {
   const descriptions = shapes.flatMap(({ description }) => description ?? [])
   return {

@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 
 /**
  * Returns which other users of this computer have a right on a file or folder, by its mode and the modes of the folders
- * above. Undefined if there are none. Like PostgreSQL's keys, a file of root may be readable by its group, which is then the service's own.
+ * above. Undefined if there are none, and always on Windows. Throws if the path does not exist. Like PostgreSQL's keys, a file
+ * of root may be readable by its group, which is then the service's own.
  * https://www.postgresql.org/docs/current/ssl-tcp.html#SSL-SETUP
  *
  * Files in `/run/secrets` and on read-only mounts count as closed: the modes of mounted secrets don't show who has access.
@@ -28,7 +29,7 @@ function modesOfFoldersAbove(path: string): readonly number[] {
   return above === path ? [] : [statSync(above).mode, ...modesOfFoldersAbove(above)]
 }
 
-/** Whether the file is on a read-only mount. */
+/** Whether the file is on a read-only mount. False if that can't be found out. */
 function isReadOnly(path: string): boolean {
   try {
     if (process.platform === 'linux') return isOnReadOnlyMount(path, readFileSync('/proc/self/mountinfo', 'utf8'))

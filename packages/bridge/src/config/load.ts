@@ -38,7 +38,7 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
   requireUnwritable(path)
   for (const [name, { directory }] of Object.entries(config.servers))
     if (directory !== undefined) requireApart(`servers.${name}.directory: ${directory}`, directory, ownPaths)
-  return { config, stateFolder, ownPaths, secret: secretsOf({ folder, env }) }
+  return { config, stateFolder, ownPaths, secret: secretsOf(folder, env) }
 }
 
 const onlyPeople = z.looseObject({ people: configSchema.shape.people.unwrap() })
@@ -65,8 +65,8 @@ function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
 }
 
 /**
- * Throws if an agent in a directory can access the bridge's own files, because it reads and writes there without asking.
- * `what` starts the error message. Accepts a directory that doesn't exist here, for example that of a remote server.
+ * Throws a `BridgeError` if an agent in a directory can access the bridge's own files, because it reads and writes there
+ * freely. `what` starts the error message. Accepts a directory that doesn't exist here, for example that of a remote server.
  */
 export function requireApart(what: string, directory: string, ownPaths: readonly string[]): void {
   const reached = reachedFrom(directory, ownPaths)
@@ -76,13 +76,15 @@ export function requireApart(what: string, directory: string, ownPaths: readonly
   throw new BridgeError('config', `${what} contains files of the bridge. ${why} ${cure}`)
 }
 
-/** Throws if every user can write the config, because they could grant themselves rights. */
+/** Throws a `BridgeError` if every user can write the config, because they could grant themselves rights. Its group may. */
 function requireUnwritable(path: string): void {
   if (openTo(path, 'write') !== 'others') return
   throw new BridgeError('config', `Every user of this computer can change ${path}. Run "chmod o-w" on it.`)
 }
 
-/** Returns the files that an entry or a config names for secrets. */
+/**
+ * Returns the files that an entry or a config names for secrets, in any field `file`. Empty for a value that is not an object.
+ */
 export function secretFilesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -91,23 +93,21 @@ export function secretFilesIn(value: unknown): readonly string[] {
 }
 
 /**
- * Returns a function that reads secrets from the environment, and from files relative to the config's folder. It throws a
- * `BridgeError` if a secret is missing or empty, or if others can read its file.
+ * Returns a function that reads secrets from the environment, and from files relative to a folder, without white space around
+ * them. It throws a `BridgeError` if a secret is missing or empty, or if others can read its file. No error of this process
+ * contains a secret that it read.
  */
-export function secretsOf(options: {
-  readonly folder: string
-  readonly env: Readonly<Record<string, string | undefined>>
-}): LoadedConfig['secret'] {
+export function secretsOf(folder: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig['secret'] {
   return (source) => {
     if ('env' in source) {
-      const value = options.env[source.env]?.trim()
+      const value = env[source.env]?.trim()
       if (value) return keptSecret(value)
       throw new BridgeError(
         'config',
         `The environment variable ${source.env} is not set. Set it to the value of the secret.`,
       )
     }
-    const path = resolve(options.folder, source.file)
+    const path = resolve(folder, source.file)
     const value = readRegularFile(path).trim()
     const readers = openTo(path, 'read')
     if (readers !== undefined)
@@ -126,7 +126,10 @@ function keptSecret(secret: string): string {
   return secret
 }
 
-/** Parses a JSON file. Throws a `BridgeError` that never quotes the file. */
+/**
+ * Reads and parses a JSON file. Throws a `BridgeError` that never quotes the file, with the line of a syntax error if it is
+ * known.
+ */
 function readJson(path: string): unknown {
   const text = readRegularFile(path)
   try {

@@ -3,11 +3,11 @@ import { type ChatPlace, entryFor, placeKey, placeNamed } from '../place.ts'
 
 /** Places that share a session and show each other's runs. */
 export interface Mirrors {
-  /** Returns a key for a place. Places that mirror each other have the same key. */
+  /** Returns a key for a place. Places that mirror each other have the same key: that of the first in their group. */
   keyOf(place: ChatPlace): string
-  /** Whether several chats share the key of a place. Their message ids may then be equal. */
+  /** Whether several chats share the key of a place, or its chat once had another id. Message ids may then be equal. */
   isShared(place: ChatPlace): boolean
-  /** Returns the other places that show the runs of this one. */
+  /** Returns the other places that show the runs of this one. Empty if it is in no group. */
   others(place: ChatPlace): readonly ChatPlace[]
   /** Whether the config names exactly this place, for example a thread and not only its chat. */
   isNamed(place: ChatPlace): boolean

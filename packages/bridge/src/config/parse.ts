@@ -121,7 +121,10 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
   }
 }
 
-/** Formats errors as sentences. Omits values that may be secrets. */
+/**
+ * Formats each error of the schema as a sentence with its path, the value found there, and the fix. Omits values that may be
+ * secrets, objects, and missing ones. `within` precedes each path.
+ */
 function issueSentences({ issues }: z.ZodError, value: unknown, within = ''): readonly string[] {
   return issues.map((issue) => {
     const path = `${within}${issue.path.map(String).join('.')}`.replace(/\.$/, '') || 'the config'
@@ -168,7 +171,9 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** Returns the message of an error with its fix. `found` is the value at its path. */
+/**
+ * Returns the message of an error with its fix, as a sentence. `found` is the value at its path. Messages of our schemas stay.
+ */
 function issueMessage(issue: z.core.$ZodIssue, found: unknown): string {
   return (
     (libraryMessage.test(issue.message) ? libraryIssueMessage(issue, found) : undefined) ??
@@ -194,10 +199,11 @@ function libraryIssueMessage(issue: z.core.$ZodIssue, found: unknown): string | 
   }
 }
 
-/** Returns the message for a number, text or list that is too small or too large. */
+/** Returns the message for a number, text or list that is too small or too large. `size` is the limit, such as `at least 1`. */
 function sizeMessage(origin: string, size: string): string {
   if (origin === 'number' || origin === 'int') return `Write ${size}.`
   return origin === 'string' ? `Write ${size} character${/ 1$/.test(size) ? '' : 's'}.` : `Name ${size}.`
 }
 
+/** Joins choices with `or`. */
 const list = (choices: readonly string[]): string => choices.join(' or ')

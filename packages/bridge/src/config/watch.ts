@@ -8,9 +8,9 @@ type PeopleConfig = BridgeConfig['people']
 
 /** Reloads the people of a config when its file changes. */
 export interface ConfigWatch {
-  /** Starts to watch for changes since the config was read. */
+  /** Starts to watch for changes since the config was read. Does nothing after `stop`. */
   start(): void
-  /** Reads the file now. */
+  /** Reads the file now, even if it did not change, and resolves when it is applied. Never rejects. */
   readNow(): Promise<void>
   /** Call it when the program replaced the people. An invalid file then removes rights from this list. */
   onPeopleReplaced(people: PeopleConfig): void
@@ -25,7 +25,7 @@ const lookMs = 1000
 
 const gone = 'gone'
 
-/** Returns a string that changes when the file changes. A missing file has one of its own. */
+/** Returns a string that changes when the file changes. A file that is missing or can't be looked up has one of its own. */
 export async function fileStampOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
@@ -40,7 +40,7 @@ export function watchConfig(options: {
   readonly path: string
   /** The config that runs. */
   readonly config: BridgeConfig
-  /** The `stampOf` the file when that config was read. */
+  /** The `fileStampOf` the file when that config was read. */
   readonly stamp: string
   /** Reads and checks the whole file. Throws `BridgeError` of type `config`. */
   readonly load: () => BridgeConfig
@@ -71,7 +71,7 @@ export function watchConfig(options: {
     },
   }
 
-  /** Reads the file after `lookMs`, and then schedules the next read. */
+  /** Reads the file after `lookMs` if it changed, and then schedules the next look. Does nothing after `stop`. */
   function scheduleNextLook(): void {
     if (!isStopped) stopTimer = clock.after(lookMs, () => void readInTurn(false).finally(scheduleNextLook))
   }
@@ -83,8 +83,8 @@ export function watchConfig(options: {
   }
 
   /**
-   * Reads the file if it changed or the read is forced, and applies it. An unusable file is reported only if it is still the
-   * same at the next look, unless the read is forced.
+   * Reads the file if it changed or the read is forced, and applies it. Does nothing after `stop`. An unusable file is only
+   * reported, and only then removes rights, if it is still the same at the next look or the read is forced.
    */
   async function readIfChanged(isForced: boolean): Promise<void> {
     const stamp = await fileStampOf(path)
@@ -104,7 +104,9 @@ export function watchConfig(options: {
     }
   }
 
-  /** Replaces the people, and notices that. Does nothing if they are the same. Leaves out channels that need a restart. */
+  /**
+   * Replaces the people, and posts a notice. Does nothing if they are the same. Leaves out ids on channels that need a restart.
+   */
   function applyPeople(read: PeopleConfig): void {
     const next = onlyOn(Object.keys(config.channels), read)
     if (isSameJson(next, people)) return
@@ -132,7 +134,10 @@ export function watchConfig(options: {
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
-  /** Posts a notice about changes that need a restart, once for the same fields. */
+  /**
+   * Posts a notice with the fields whose changes need a restart. Posts none if there are none, or if they are those of the
+   * last.
+   */
   function noticeOtherChanges(read: BridgeConfig): void {
     const changed = restartFieldsOf(read).filter((name) => !isSameJson(read[name], config[name]))
     const names = changed.join(', ')
@@ -154,7 +159,10 @@ function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig
   )
 }
 
-/** Returns the rights that both lists grant to the same ids. */
+/**
+ * Returns the people of `before` with only the ids that `after` also has, and only the rights that it grants to all of these
+ * ids. Leaves out people without such an id.
+ */
 export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfig {
   const mayNow = new Map(Object.values(after).flatMap(({ ids, may }) => ids.map((id) => [id, may] as const)))
   return Object.fromEntries(
@@ -166,12 +174,13 @@ export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfi
   )
 }
 
-/** Returns the names of the fields whose changes need a restart. */
+/** Returns the names of all fields of a config except `people` and `$schema`. Their changes need a restart. */
 function restartFieldsOf(config: BridgeConfig): readonly Exclude<keyof BridgeConfig, 'people' | '$schema'>[] {
   const { $schema: _, people: __, ...others } = config
   return Object.keys(others) as readonly (keyof typeof others)[]
 }
 
+/** Whether both are equal as JSON, with the fields in the same order. */
 function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }

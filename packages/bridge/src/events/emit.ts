@@ -18,7 +18,7 @@ export function emitTo(observers: readonly BridgeObserver[], onError: (error: Er
   }
 }
 
-/** Returns the place and time of an event. */
+/** Returns the place and time of an event. The thread is absent outside threads. */
 export function eventPlace({ channel, chat }: ChatPlace, at: number): EventPlace {
   return { at, channel, chat: chat.id, ...(chat.thread !== undefined && { thread: chat.thread }) }
 }

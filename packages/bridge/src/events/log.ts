@@ -40,6 +40,7 @@ export function bridgeLog(options: BridgeLogOptions = {}): {
 const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 
+/** Returns `warn` for what needs a look, `debug` for ignored messages and counts without failures, otherwise `info`. */
 function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
@@ -48,6 +49,7 @@ function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   return event.type === 'run' && event.phase === 'ended' && event.outcome !== 'completed' ? 'warn' : 'info'
 }
 
+/** Returns the text of an event's log line, for example `run ended`. */
 function eventMessage(event: BridgeEvent): string {
   switch (event.type) {
     case 'channel':

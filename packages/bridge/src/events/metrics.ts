@@ -67,7 +67,7 @@ export function bridgeMetrics(): BridgeMetrics {
   const runningKeys = new Map<string, ReadonlySet<string>>()
   return { observe: countEvent, text: async () => await register.metrics(), contentType: register.contentType }
 
-  /** Updates the metrics with an event. Also counts the runs in progress, by channel. */
+  /** Updates the metrics with an event. Counts a run as in progress from its first event to its end, each once. */
   function countEvent(event: BridgeEvent): void {
     if (event.type === 'failures') {
       failed.set({ kind: 'delivery' }, event.deliveries)

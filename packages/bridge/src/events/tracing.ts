@@ -35,7 +35,11 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     event satisfies never
   }
 
-  /** Opens the run's span at its first event. Ends it if the run ended without a reply, because no delivery follows. */
+  /**
+   * Opens the run's span at its first event, with the time of the message as its start. At the end of the run, adds its times
+   * and outcome, and marks every outcome but `completed` as an error. Ends the span if the run ended without a reply, because
+   * no delivery follows.
+   */
   function traceRun(event: RunEvent): void {
     const { phase, at, times, outcome, reason, sessionID } = event
     const key = runKey(event)
@@ -55,7 +59,7 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     if (outcome === undefined) runs.end(key, at)
   }
 
-  /** Adds the figures of the delivery to the run's span, and ends it. */
+  /** Adds the figures of the delivery to the run's span, and ends it. Does nothing without an open span. */
   function traceDelivery(event: DeliveryEvent): void {
     const key = runKey(event)
     const { at, shown, undelivered, doubtful, calls, rateLimited, firstShownMs, deliveredMs } = event
@@ -71,7 +75,10 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
     runs.end(key, at)
   }
 
-  /** Opens a span below the run's when the ask is asked, and ends it at any later phase. */
+  /**
+   * Opens a span when the ask is asked: below the run's, or without one below the active span. At any later phase, adds the
+   * result to it and ends it.
+   */
   function traceAsk(event: AskEvent): void {
     const { phase, at, requestID, askType, decision, actorID, actorChannel } = event
     const run = runs.get(runKey(event))
@@ -89,10 +96,12 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
   }
 }
 
+/** Returns a key for the run of an event. */
 function runKey({ channel, chat, thread = '', executionID }: AskEvent | DeliveryEvent | RunEvent): string {
   return [channel, chat, thread, executionID].join('/')
 }
 
+/** Returns the attributes with the place and the run of an event. */
 function placeAttributes(event: AskEvent | DeliveryEvent | RunEvent): Record<string, string> {
   const { channel, chat, thread, executionID } = event
   const ids = { 'reply.channel': channel, 'reply.chat': chat, 'reply.execution': executionID }
@@ -101,15 +110,17 @@ function placeAttributes(event: AskEvent | DeliveryEvent | RunEvent): Record<str
 
 /** Creates a bounded map of spans that have not ended, by key. */
 function createOpenSpans(): {
+  /** Returns the span of a key. Undefined if it has none, or if it ended. */
   get(key: string): Span | undefined
-  /** Returns the span. Ends a span that already has the key, and the oldest beyond `mostOpen`. */
+  /** Adds a span, and returns it. Ends a span that already has the key, and the oldest beyond `mostOpen`. */
   add(key: string, span: Span): Span
+  /** Ends the span of a key at a time in ms since the epoch, and forgets it. Does nothing if there is none. */
   end(key: string, at: number): void
 } {
   const spans = new Map<string, Span>()
   return { get: (key) => spans.get(key), add, end }
 
-  /** Ends a span that already has the key, and the oldest beyond `mostOpen`. */
+  /** Adds a span, and returns it. Ends and forgets a span that already has the key, and the oldest beyond `mostOpen`. */
   function add(key: string, span: Span): Span {
     spans.get(key)?.end()
     spans.set(key, span)

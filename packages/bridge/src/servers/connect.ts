@@ -29,7 +29,10 @@ export interface ConnectServerOptions {
   readonly onError?: OnError | undefined
 }
 
-/** Connects to a server, or starts an agent. Rejects with a `BridgeError` of type `config`. */
+/**
+ * Connects to a server, or starts an agent without the environment variables in `secretNames`. Does not wait until it responds.
+ * Rejects with a `BridgeError` of type `config` if a secret is missing, or if `@reply/agents` can't be loaded.
+ */
 export async function connectServer(server: ServerConfig, options: ConnectServerOptions): Promise<Client> {
   const { secret, secretNames, whenHeld, ...rest } = options
   const { url, agent, directory, username, password } = server
@@ -42,7 +45,10 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
   return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
 }
 
-/** Returns a `fetch` that waits for the lease before each request, except for GET requests. */
+/**
+ * Returns a `fetch` that waits for the lease before each request, except for GET requests. It aborts the request when the lease
+ * is lost, and rejects without sending it if the caller's signal aborts first.
+ */
 export function leasedFetch(whenHeld: Lease): typeof fetch {
   return async (input, init = {}) => {
     // The core passes `Request` objects.

@@ -25,7 +25,7 @@ export async function exposedAt(options: {
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
   const found = await Promise.all(
     addresses.map(async (address) => {
-      if (!(await listens(address, { port: number, timeoutMs, clock }))) return undefined
+      if (!(await listens(address, number, timeoutMs, clock))) return undefined
       const other = new URL(url)
       other.hostname = address.includes(':') ? `[${address}]` : address
       const client = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
@@ -57,17 +57,16 @@ export async function requireUnexposed(
   )
 }
 
-/** Returns the addresses of this computer's network interfaces that others can reach. */
+/**
+ * Returns the addresses of this computer's network interfaces that others can reach, without internal and link-local IPv6 ones.
+ */
 function reachableAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
 }
 
-/** Whether something listens on a port. Most checks end here. */
-async function listens(
-  host: string,
-  { port, timeoutMs, clock }: { readonly port: number; readonly timeoutMs: number; readonly clock: Clock },
-): Promise<boolean> {
+/** Whether something accepts a connection on a port within `timeoutMs`. Never rejects. Most checks end here. */
+async function listens(host: string, port: number, timeoutMs: number, clock: Clock): Promise<boolean> {
   return await new Promise((resolve) => {
     const socket = dial({ host, port })
     const end = (isOpen: boolean): void => {
@@ -87,7 +86,7 @@ export type RequireSafe = (server: string, directory: string | undefined) => Pro
 /**
  * Returns a function that rejects if a prompt is not safe on a server. It checks the server right before each prompt until
  * the check passes once, because a server may start after the bridge. It checks the directory for each prompt, because each
- * session may work in another one.
+ * session may work in another one, and skips that without a directory. It accepts a name that the config does not have.
  */
 export function createRequireSafe({
   servers,
@@ -113,7 +112,10 @@ export function createRequireSafe({
   }
 }
 
-/** Returns warnings for the operator about a server of the config. Empty if there are none. Contains no secrets. */
+/**
+ * Returns warnings for the operator about a server of the config: it has no password, its agent can read the bridge's secrets
+ * in the environment, or people without `approve` can run commands there. Empty if there are none. Contains no secrets.
+ */
 export function warningsOf(config: BridgeConfig, name: string): readonly string[] {
   const { url, password, agent } = config.servers[name] ?? {}
   const names = secretNamesIn(config)

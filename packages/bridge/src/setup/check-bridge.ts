@@ -52,7 +52,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
   const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
-      return await checkPart(`channel ${name}`, async () => await checkChannel({ name, entry, load, secret }))
+      return await checkPart(`channel ${name}`, async () => await checkChannel(name, entry, load, secret))
     }),
     ...Object.entries(config.servers).map(async ([name, server]) => {
       return await checkPart(`server ${name}`, async () => {
@@ -65,7 +65,10 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
     checkPart('state', async () => await checkState(stateFolder)),
   ])
 
-  /** Runs a check, and resolves with its result. Never rejects: an error or a late check makes the part unusable. */
+  /**
+   * Runs a check, and resolves with its result. Never rejects: an error, or no result within `timeoutMs`, makes the part
+   * unusable.
+   */
   async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
       return { part, isUsable: true, found: await within(check()) }
@@ -85,14 +88,16 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
   }
 }
 
-/** Checks a channel's entry and its token. Resolves with the bot's name. Rejects with an error for people. */
-export async function checkChannel(options: {
-  readonly name: string
-  readonly entry: BridgeConfig['channels'][string]
-  readonly load: LoadChannel
-  readonly secret: LoadedConfig['secret']
-}): Promise<string> {
-  const { name, entry, load, secret } = options
+/**
+ * Checks a channel's entry with its own schema, and its token with a call to the platform. Resolves with the name of the bot's
+ * account. Rejects with an error for people.
+ */
+async function checkChannel(
+  name: string,
+  entry: BridgeConfig['channels'][string],
+  load: LoadChannel,
+  secret: LoadedConfig['secret'],
+): Promise<string> {
   const { schema, check } = await load(entry.type)
   const { account } = await check(parseChannel(schema, name, entry), { secret })
   return account
@@ -137,7 +142,10 @@ export async function checkServer(
   }
 }
 
-/** Rejects with a `BridgeError` that names the people if the server can't be made to ask before it acts. */
+/**
+ * Rejects with a `BridgeError` that names the people if the server can't be made to ask before it acts. Rejects with other
+ * errors of the server, too.
+ */
 async function requireGuardFor(client: Client, names: readonly string[]): Promise<void> {
   try {
     await client.requireGuard()
@@ -148,7 +156,7 @@ async function requireGuardFor(client: Client, names: readonly string[]): Promis
   }
 }
 
-/** Names of the people without `approve`. */
+/** Returns the names of the people without `approve`. */
 function peopleWithoutApprove({ people }: BridgeConfig): readonly string[] {
   return Object.keys(people).filter((name) => !people[name]?.may.includes('approve'))
 }
@@ -164,8 +172,8 @@ function checkPeople({ people }: BridgeConfig): CheckedPart {
 }
 
 /**
- * Resolves with a sentence about the folder of the state. Rejects if it, or else the nearest folder above that exists, is
- * not writable.
+ * Resolves with a sentence about the folder of the state: whether it has a state, or will be created. Rejects if the folder, or
+ * else the nearest one above that exists, can't be written to or is not a folder, and like `hasState`.
  */
 async function checkState(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {

@@ -62,19 +62,22 @@ export async function initBridge(options: InitOptions): Promise<string> {
   )
   const channel = await load(type)
   const entry = await askChannel(channel)
-  const person = await askPerson({ channel, entry, questions, secret, listen, clock })
+  const person = await askPerson(channel, entry)
   const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state: './state' }
   parseConfig(config)
   await writeFiles(config)
   return path
 
-  /** Throws if the config exists and may not be replaced. */
+  /** Throws a `BridgeError` if the config exists and may not be replaced. */
   function requireNoConfig(): void {
     if (existsSync(path) && !force)
       throw new BridgeError('config', `${path} already exists. Choose another file, or replace it with --force.`)
   }
 
-  /** Moves the config to a folder that it asks for, if the agent could access the config, its secrets or its state. */
+  /**
+   * Changes the path of the config to a folder that it asks for, if an agent in the directory could access it. Does nothing
+   * otherwise. Throws if there is a config that may not be replaced.
+   */
   async function moveOutOfReach(directory: string): Promise<void> {
     if (reachedFrom(directory, [path]) === undefined) return
     questions.say(
@@ -92,7 +95,11 @@ export async function initBridge(options: InitOptions): Promise<string> {
     requireNoConfig()
   }
 
-  /** Asks until the server responds and accepts the password. */
+  /**
+   * Asks for the address, folder and password of the server until it responds and accepts the password, and resolves with its
+   * entry. After a wrong password, asks for that alone, and after other errors for everything. May change the path of the
+   * config.
+   */
   async function askServer(): Promise<Server> {
     const url = await questions.text('The address of the OpenCode server', {
       initial: 'http://127.0.0.1:4096',
@@ -119,7 +126,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }
   }
 
-  /** Keeps the answer for `writeFiles`, and resolves with the file that will contain it. */
+  /** Asks for a secret, keeps the answer for `writeFiles`, and resolves with the file that will contain it. */
   async function askSecret(name: string, question: string): Promise<SecretSource> {
     const file = unusedSecretFile(name)
     const value = await questions.secret(question)
@@ -128,7 +135,10 @@ export async function initBridge(options: InitOptions): Promise<string> {
     return { file }
   }
 
-  /** Returns a file name that is not used yet, because another config in the folder may use existing ones. */
+  /**
+   * Returns a file name that is not used yet, because another config in the folder may use existing ones. With `force`, returns
+   * the first one.
+   */
   function unusedSecretFile(name: string): string {
     for (let number = 1; ; number++) {
       const file = `./${name}${number === 1 ? '' : `-${number}`}.secret`
@@ -136,7 +146,10 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }
   }
 
-  /** Asks for missing fields until the channel's schema and the platform accept the entry. */
+  /**
+   * Asks for missing and invalid fields until the channel's schema and the platform accept the entry, and resolves with it. If
+   * the platform refuses it, starts again with no fields. Accepts an account that is still to be linked.
+   */
   async function askChannel({ schema, check }: BridgeChannel): Promise<Entry> {
     let entry: Entry = { type }
     for (;;) {
@@ -168,7 +181,66 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }
   }
 
-  /** Writes the secrets and then the config, so that an interrupted run leaves no config without its secrets. */
+  /**
+   * Asks for the name of the first person, and for an id: the person sends a code to the bot, or types the id. Resolves with
+   * the `people` of the config, in which this person has all rights. If the bot can't receive the code, says why, and only asks
+   * for the id. Rejects if the question is canceled.
+   */
+  async function askPerson(channel: BridgeChannel, channelEntry: object): Promise<BridgeConfig['people']> {
+    const { type } = channel
+    const name = await questions.text('Your name in the config')
+    const typed = new AbortController()
+    const received = new AbortController()
+    let setReceiving = (): void => {}
+    const receiving = new Promise<boolean>((resolve) => {
+      setReceiving = () => resolve(true)
+    })
+    const paired = pair({
+      channel,
+      config: channel.schema.parse(channelEntry),
+      secret,
+      listen,
+      clock,
+      signal: typed.signal,
+      onError: (error) => questions.say(`✗ ${error.message}`),
+      onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
+      onCode: (code) => {
+        questions.say(`Write this code to the bot, in a private chat: ${code}`)
+        setReceiving()
+      },
+    }).then(
+      (actor) => {
+        if (!actor) return undefined
+        received.abort()
+        questions.say(`✓ ${actor.name} (${actor.id})`)
+        return actor.id
+      },
+      (error: unknown) => void questions.say(`✗ ${messageOf(error)}`),
+    )
+    try {
+      const isReceiving = await Promise.race([receiving, paired.then(() => false)])
+      const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
+      const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
+      const typedID = questions.text(question, { check, signal: received.signal })
+      const id = await Promise.race([
+        paired.then((found) => found ?? typedID),
+        typedID.catch((error: unknown) => {
+          if (received.signal.aborted) return paired
+          throw error
+        }),
+      ])
+      return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
+    } finally {
+      typed.abort()
+      received.abort()
+      await paired
+    }
+  }
+
+  /**
+   * Writes the secrets that the config names and then the config, so that an interrupted run leaves no config without its
+   * secrets. Rejects if a file exists, unless `force` is set.
+   */
   async function writeFiles(config: object): Promise<void> {
     const folder = dirname(path)
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -223,65 +295,4 @@ export interface Choice<Value extends string> {
   readonly value: Value
   /** The label that the person sees. */
   readonly label: string
-}
-
-/** Asks for the first person, who sends a code to the bot, or types an id. Resolves with the `people` of the config. */
-async function askPerson(options: {
-  readonly channel: BridgeChannel
-  /** The channel's entry in the config. */
-  readonly entry: object
-  readonly questions: Questions
-  readonly secret: (source: SecretSource) => string
-  readonly listen?: ListenAddress | undefined
-  readonly clock: Clock
-}): Promise<BridgeConfig['people']> {
-  const { channel, entry, questions, secret, listen, clock } = options
-  const { type } = channel
-  const name = await questions.text('Your name in the config')
-  const typed = new AbortController()
-  const received = new AbortController()
-  let setReceiving = (): void => {}
-  const receiving = new Promise<boolean>((resolve) => {
-    setReceiving = () => resolve(true)
-  })
-  const paired = pair({
-    channel,
-    config: channel.schema.parse(entry),
-    secret,
-    listen,
-    clock,
-    signal: typed.signal,
-    onError: (error) => questions.say(`✗ ${error.message}`),
-    onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
-    onCode: (code) => {
-      questions.say(`Write this code to the bot, in a private chat: ${code}`)
-      setReceiving()
-    },
-  }).then(
-    (actor) => {
-      if (!actor) return undefined
-      received.abort()
-      questions.say(`✓ ${actor.name} (${actor.id})`)
-      return actor.id
-    },
-    (error: unknown) => void questions.say(`✗ ${messageOf(error)}`),
-  )
-  try {
-    const isReceiving = await Promise.race([receiving, paired.then(() => false)])
-    const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
-    const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
-    const typedID = questions.text(question, { check, signal: received.signal })
-    const id = await Promise.race([
-      paired.then((found) => found ?? typedID),
-      typedID.catch((error: unknown) => {
-        if (received.signal.aborted) return paired
-        throw error
-      }),
-    ])
-    return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
-  } finally {
-    typed.abort()
-    received.abort()
-    await paired
-  }
 }

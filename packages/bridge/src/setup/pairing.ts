@@ -93,8 +93,9 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   }
 
   /**
-   * Pairs with the person who writes the code in a private chat, and answers a wrong one there. A code that others can read
-   * is replaced. Ignores other messages.
+   * Pairs with the person who writes the code in a private chat, and answers a wrong one there. If the code is written in a
+   * shared chat, replaces it, reports that and calls `onCode`. Ignores other messages, anonymous actors, and messages beyond
+   * `triesPerMinute`.
    */
   async function checkCode(inbound: Inbound): Promise<void> {
     if (isPaired || inbound.type !== 'text' || inbound.actor.isAnonymous) return
@@ -118,11 +119,12 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
   }
 }
 
-/** Returns a code in upper case, without spaces and hyphens. */
+/** Returns a text in upper case, without spaces and hyphens, to compare codes. */
 function normalizedCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
 }
 
+/** Whether a text has the eight letters and digits of a code, in any case and with any hyphens and spaces. */
 function isCodeShaped(text: string): boolean {
   return /^[A-Z\d]{8}$/.test(normalizedCode(text))
 }

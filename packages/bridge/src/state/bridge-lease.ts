@@ -8,7 +8,10 @@ import { type Store, StoreError, type StoreLease } from '../store/store.ts'
 
 /** Takes the lease on a state, and renews it. */
 export interface BridgeLease {
-  /** Resolves when this process has the lease. The lease of a process that died expires within 4 s. */
+  /**
+   * Resolves when this process has the lease. The lease of a process that died expires within 4 s. Rejects if the signal
+   * aborts, or if the store fails.
+   */
   takeLease(signal?: AbortSignal): Promise<void>
   /** Returns the newest lease, for writes. Undefined before it is taken, and after it was lost or released. */
   current(): StoreLease | undefined
@@ -72,7 +75,10 @@ export function createBridgeLease(options: {
   let stopDeadline = (): void => {}
   return { takeLease, current: () => lease, renew, isHeld, whenHeld, problem: () => problem, quit, release }
 
-  /** Waits until no other process holds the lease, takes it, and then renews it regularly. */
+  /**
+   * Waits until no other process holds the lease, takes it, and then renews it regularly. Calls `onWaiting` once if it has to
+   * wait. Rejects if the signal aborts, or if the store fails.
+   */
   async function takeLease(signal?: AbortSignal): Promise<void> {
     let isReported = false
     for (;;) {
@@ -98,7 +104,10 @@ export function createBridgeLease(options: {
     }
   }
 
-  /** Renews after `renewMs`, and then schedules the next renewal while this process has the lease. */
+  /**
+   * Renews after `renewMs`, calls `onRenewed` if that succeeded, and then schedules the next renewal while this process has the
+   * lease. Ignores errors.
+   */
   function scheduleRenewal(): void {
     stopRenewal()
     stopRenewal = clock.after(renewMs, () => {
@@ -126,7 +135,7 @@ export function createBridgeLease(options: {
     return granted
   }
 
-  /** Renews the lease. Joins a renewal in progress. False if another process held the lease meanwhile. */
+  /** Renews the lease. Joins a renewal in progress. Like `renewOnce`. */
   async function renew(): Promise<boolean> {
     renewing ??= renewOnce().finally(() => {
       renewing = undefined
@@ -135,8 +144,9 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Renews the lease. False if another process held it meanwhile, which also ends this one. If the fence is the next
-   * one, the lease only expired, for example during sleep, but no other process held it in between.
+   * Renews the lease. Resolves with false without a lease, and if another process held it meanwhile, which also ends this one.
+   * If the fence is the next one, the lease only expired, for example during sleep, but no other process held it in between.
+   * Rejects if the store fails, and remembers why.
    */
   async function renewOnce(): Promise<boolean> {
     const before = lease
@@ -160,7 +170,7 @@ export function createBridgeLease(options: {
 
   /**
    * Resolves when calls are allowed, with a signal that aborts when they no longer are. Requests the lease itself while
-   * it is expired. Rejects if another process took over, or if the bridge is stopping.
+   * it is expired. Rejects if another process took over, and if it would have to wait while the bridge is stopping.
    */
   async function whenHeld(): Promise<AbortSignal> {
     while (!isHeld()) {
@@ -174,7 +184,10 @@ export function createBridgeLease(options: {
     return callsAllowed.signal
   }
 
-  /** Aborts running calls. Reports a problem if the store fails, once until calls are allowed again. */
+  /**
+   * Aborts running calls. Reports a problem if the store fails, once until calls are allowed again. Does nothing while the
+   * lease is held, or once it is lost.
+   */
   function stopCallsIfExpired(): void {
     if (isHeld() || isLost) return
     callsAllowed.abort()
@@ -183,7 +196,7 @@ export function createBridgeLease(options: {
     onStalled(new BridgeError('state', problem, { cause: failure }))
   }
 
-  /** Wakes waiting calls, and clears the problem. */
+  /** Wakes waiting calls, and clears the problem. Calls `onBack` if there was one. */
   function allowCalls(): void {
     failure = undefined
     if (callsAllowed.signal.aborted) callsAllowed = newAbortController()
@@ -199,7 +212,7 @@ export function createBridgeLease(options: {
     back = withResolvers<void>()
   }
 
-  /** Drops the lease and calls `onLost`, the first time. */
+  /** Drops the lease and calls `onLost`. Does nothing after the first time. */
   function loseLease(): void {
     if (isLost) return
     isLost = true
@@ -222,7 +235,7 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
-  /** Releases the lease, if this process has it. Waiting calls are rejected. */
+  /** Releases the lease, if this process has it. Waiting calls are rejected. Rejects if the store fails. */
   async function release(): Promise<void> {
     const granted = lease
     isQuitting = true
@@ -231,7 +244,7 @@ export function createBridgeLease(options: {
   }
 }
 
-/** The error of calls after another process took the lease. */
+/** Returns the error of calls after another process took the lease. */
 export function takenOverError(): BridgeError {
   return new BridgeError('taken-over', 'Another process took over this state, so this one no longer uses it.')
 }

@@ -25,7 +25,7 @@ const execution = z.looseObject({
   prompt,
 })
 
-/** Parses an execution. Throws if the text isn't one. */
+/** Parses an execution. Throws if the text isn't one. Optional fields are not checked. */
 export function toExecution(text: string): Execution {
   const value: unknown = JSON.parse(text)
   execution.parse(value)
@@ -39,7 +39,7 @@ export function toLog(text: string): readonly LogLine[] {
   return value as readonly LogLine[]
 }
 
-/** Parses a prompt. Throws if the text isn't one. */
+/** Parses a prompt. Throws if the text isn't one. Optional fields are not checked. */
 export function toQueuedPrompt(text: string): QueuedPrompt {
   const value: unknown = JSON.parse(text)
   prompt.parse(value)
@@ -157,7 +157,7 @@ export function toFailure(text: string): Failure {
   return z.union([delivery, row]).parse(JSON.parse(text))
 }
 
-/** Describes why a row can't be read, without its content. */
+/** Describes why a row can't be read, without its content: it is not JSON, or which field of it is wrong. */
 export function faultOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is not JSON'
   if (error instanceof z.ZodError) {

@@ -57,7 +57,10 @@ export function isOver({ phase }: Pick<Execution, 'phase'>): boolean {
   return phase === 'done' || phase === 'undelivered'
 }
 
-/** Returns the status of an execution from its settled reply. */
+/**
+ * Returns the status of an execution from its settled reply, with a reason unless it is complete. A failed reply has the
+ * message of its error as the reason, without secrets, or else the name of the error. One without an outcome counts as failed.
+ */
 export function statusOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
   const { outcome, error, lostReason } = reply
   switch (outcome) {

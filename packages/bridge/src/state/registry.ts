@@ -21,9 +21,12 @@ export interface Registry {
   writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
   /** Returns the executions of all places, oldest first. */
   all(): Promise<readonly Execution[]>
-  /** Returns the executions of a place, newest first. */
+  /**
+   * Returns the executions of a place that run, ended within an hour, or have an undelivered answer, newest first. Leaves out
+   * those that steered another one.
+   */
   listRecent(place: ChatPlace): Promise<readonly Execution[]>
-  /** Finds an execution of a place by its id or the start of it. Undefined if none or several match. */
+  /** Finds one of `listRecent` by its id or the start of it. Undefined for an empty id, or if none or several match. */
   findRecent(place: ChatPlace, id: string): Promise<Execution | undefined>
   /** Registers the reply of a running execution, for its log. Returns a function that undoes it. */
   followReply(execution: Execution, reply: () => Reply | undefined): () => void
@@ -66,15 +69,17 @@ export function createRegistry(options: {
     deleteOld,
   }
 
+  /** Returns the key of an execution. Mirrored places share their keys. */
   function executionKey(place: ChatPlace, id: string): string {
     return `${executionPrefix}${mirrors.keyOf(place)}/${id}`
   }
 
+  /** Returns the key of the log of an execution. */
   function logKey({ prompt, id }: Execution): string {
     return `${logPrefix}${mirrors.keyOf(prompt)}/${id}`
   }
 
-  /** Returns a random id that no stored execution of the place has. */
+  /** Returns a random id of `idLength` letters and digits that no stored execution of the place has. */
   async function newID(place: ChatPlace): Promise<string> {
     for (;;) {
       const id = Array.from(
@@ -89,24 +94,30 @@ export function createRegistry(options: {
     return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }
 
-  /** Returns the write that stores a log, by default that of the followed reply. Without one, the log is empty. */
+  /** Returns the write that stores a log: by default that of the followed reply, or an empty one if none is followed. */
   function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
     return { type: 'put', key: logKey(execution), value: JSON.stringify(log) }
   }
 
-  /** Returns stored executions, oldest first. `within` is the key of a place and a slash, or empty for all places. */
+  /** Returns stored executions, the first start first. `within` is the key of a place and a slash, or empty for all places. */
   async function executionsWithin(within = ''): Promise<readonly Execution[]> {
     const stored = await state.list(`${executionPrefix}${within}`)
     return stored.map(({ value }) => toExecution(value)).toSorted((a, b) => a.startedAt - b.startedAt)
   }
 
-  /** Returns the recent executions of a place, newest first, without runs that steered another one. */
+  /**
+   * Returns the executions of a place that run, ended within `listedMs`, or have an undelivered answer, newest first. Leaves
+   * out those that steered another one.
+   */
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
     return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
   }
 
-  /** Returns the recent execution whose id begins with a text, ignoring case. Undefined if there is none or several. */
+  /**
+   * Returns the recent execution whose id is the text or begins with it, ignoring case. Undefined for an empty text, if none
+   * matches, or if several begin with it.
+   */
   async function findRecent(place: ChatPlace, id: string): Promise<Execution | undefined> {
     const idStart = id.toLowerCase()
     const here = await listRecent(place)
@@ -114,14 +125,14 @@ export function createRegistry(options: {
     return matching.find((one) => one.id === idStart) ?? (matching.length === 1 ? matching[0] : undefined)
   }
 
-  /** Makes the log of the execution from its reply. Returns a function that undoes it. */
+  /** From now on, makes the log of the execution from its reply. Returns a function that undoes it. */
   function followReply({ prompt, id }: Execution, reply: () => Reply | undefined): () => void {
     const key = executionKey(prompt, id)
     replies.set(key, reply)
     return () => replies.delete(key)
   }
 
-  /** Returns the newest lines of an execution. Empty if it has no log yet. */
+  /** Returns the newest lines of an execution: from the followed reply, else from the store. Empty if it has neither. */
   async function logOf(execution: Execution): Promise<readonly LogLine[]> {
     const newest = logOfFollowed(execution)
     if (newest) return newest
@@ -135,7 +146,10 @@ export function createRegistry(options: {
     return reply && logLines(reply)
   }
 
-  /** Deletes executions that ended too long ago, with their logs. Keeps the newest of each session for longer. */
+  /**
+   * Deletes executions that ended more than `listedMs` ago, with their logs. Keeps the newest of each session for `keptMs`, and
+   * those with an undelivered answer for `undeliveredMs`.
+   */
   async function deleteOld(): Promise<void> {
     const stored = await executionsWithin()
     const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
@@ -144,7 +158,10 @@ export function createRegistry(options: {
     if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
   }
 
-  /** Whether a finished execution ended more than `afterMs` ago. Those with an undelivered answer are kept longer. */
+  /**
+   * Whether a finished execution ended more than `afterMs` ago, or `undeliveredMs` if its answer was not delivered. False for
+   * one that runs or is being delivered.
+   */
   function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
     if (finishedAt === undefined || (phase !== 'done' && phase !== 'undelivered')) return false
     return clock.now() - finishedAt > (phase === 'undelivered' ? undeliveredMs : afterMs)
@@ -157,26 +174,32 @@ export const mostLines = 200
 /** How long a line is at most, in UTF-16 units. */
 const mostOfLine = 1000
 
-/** Returns the last lines of the log of a reply: the agent's text, and the errors of tools and of the run. */
+/**
+ * Returns the last lines of the log of a reply, at most `mostLines`: the agent's text, and the errors of tools and of the run.
+ */
 export function logLines(reply: Reply): readonly LogLine[] {
   const lines = [...partsOf(reply).flatMap(linesOfPart), ...errorLines(reply)]
   return lines.slice(-mostLines)
 }
 
-/** Returns the lines of the agent's text, of a command's output, or of a tool's error. Empty for other parts. */
+/**
+ * Returns the lines of the agent's text, of a command's output, or of a tool's error. Empty for other parts. Output without a
+ * named stream counts as `stdout`.
+ */
 function linesOfPart(part: Part): readonly LogLine[] {
   if (isShownText(part)) return splitLines(part.stream ?? 'stdout', part.text)
   if (part.type !== 'tool' || part.state.status !== 'error') return []
   return splitLines('stderr', part.state.error ?? '')
 }
 
+/** Returns the message of a reply's error, or else its name, as lines. Empty without an error. */
 function errorLines({ error }: Reply): readonly LogLine[] {
   return error ? splitLines('stderr', error.message || error.name) : []
 }
 
 /**
- * Splits a text into lines, without empty ones, and shortens them. Removes control sequences first, because they may contain
- * line breaks.
+ * Splits a text into lines, without empty ones, and shortens each to `mostOfLine`. Removes control sequences first, because
+ * they may contain line breaks.
  */
 function splitLines(from: LogLine['from'], text: string): readonly LogLine[] {
   const lines = stripVTControlCharacters(text).split('\n')

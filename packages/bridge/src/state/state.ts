@@ -23,7 +23,13 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' 
   commitWithoutLease(writes: readonly Write[]): Promise<void>
 }
 
-export interface StateOptions {
+/** How often a busy state is tried, and the pause after each attempt, in ms. */
+const mostTries = 5
+const retryMs = 500
+/** The longest pause between the attempts of `withRetries`, in ms. */
+const mostPauseMs = 5000
+
+export function createState(options: {
   readonly store: Store
   readonly lease: Pick<BridgeLease, 'current' | 'renew'>
   readonly clock: Clock
@@ -31,15 +37,8 @@ export interface StateOptions {
   readonly stopping: AbortSignal
   /** Called with the error of a failing store, once until it works again. */
   readonly onError: (error: Error) => void
-}
-
-/** How often a busy state is tried, and the pause after each attempt, in ms. */
-const mostTries = 5
-const retryMs = 500
-/** The longest pause between the attempts of `withRetries`, in ms. */
-const mostPauseMs = 5000
-
-export function createState({ store, lease, clock, stopping, onError }: StateOptions): State {
+}): State {
+  const { store, lease, clock, stopping, onError } = options
   let isReported = false
   return {
     read: store.read,
@@ -53,8 +52,9 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
   }
 
   /**
-   * Commits writes under the lease. False if a write conflicts, and nothing is written then. Retries if another process
-   * keeps the state locked, or if the lease expired. Throws if another process took over.
+   * Commits writes under the lease. Resolves with false if a write conflicts, and nothing is written then. If another process
+   * keeps the state locked, or the lease expired, tries again, `mostTries` times in all, and then rejects with `busy`. Rejects
+   * with `taken-over` without a lease or if another process took over.
    */
   async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
@@ -73,7 +73,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
     }
   }
 
-  /** Commits writes without the lease. Retries while the store is busy, at most `mostTries` times. */
+  /** Commits writes without the lease. Ignores a conflict. Retries while the store is busy, `mostTries` times in all. */
   async function commitWithoutLease(writes: readonly Write[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -87,8 +87,8 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
   }
 
   /**
-   * Resolves as the call does. Retries temporary errors without a limit until the bridge stops. Reports the first one until
-   * a call succeeds.
+   * Resolves as the call does. Retries temporary errors with growing pauses, without a limit until the bridge stops. Reports
+   * the first one, and then none until a call succeeds. Rejects with other errors at once.
    */
   async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
     for (let failures = 0; ; failures++) {
@@ -106,7 +106,7 @@ export function createState({ store, lease, clock, stopping, onError }: StateOpt
   }
 }
 
-/** Whether a retry may succeed: the store is busy, or its disk failed. */
+/** Whether a retry may succeed: the store is busy or failed, and is neither closed nor newer. */
 function isTemporary(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.type === 'busy' || error.type === 'failed')
 }

@@ -1,21 +1,30 @@
 import type { Write } from './store.ts'
 
-/** Writes that set a value or add an entry. */
+/** A write that sets a value. */
 export type PutWrite = Extract<Write, { readonly type: 'put' }>
+/** A write that adds an entry. */
 export type EnqueueWrite = Extract<Write, { readonly type: 'enqueue' }>
 
 /** The rows of an engine within a transaction. Expired values count as absent. */
 export interface Rows {
+  /** Returns the value of a key. Undefined if it has none. */
   read(key: string): string | undefined
+  /** Sets or replaces the value and its expiry. */
   put(key: string, value: string, expiresAt: number | undefined): void
+  /** Removes the value. Does nothing if the key has none. */
   remove(key: string): void
-  /** These three return false on a conflict. */
+  /** Appends an entry. Returns false, and changes nothing, if the queue has that id. */
   enqueue(queue: string, id: string, value: string): boolean
+  /** Replaces the value of an entry, which keeps its position. Returns false if the queue lacks that id. */
   replace(queue: string, id: string, value: string): boolean
+  /** Removes an entry. Returns false if the queue lacks that id. */
   dequeue(queue: string, id: string): boolean
 }
 
-/** Applies writes in order. Returns the index of the first that conflicts. The engine then undoes those before it. */
+/**
+ * Applies writes in order. Returns the index of the first that conflicts, and applies no later ones. The engine then undoes
+ * those before it. Undefined if all are applied.
+ */
 export function applyWrites(rows: Rows, writes: readonly Write[]): number | undefined {
   const conflict = writes.findIndex((write) => !applyWrite(rows, write))
   return conflict === -1 ? undefined : conflict

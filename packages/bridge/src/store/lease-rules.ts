@@ -12,7 +12,10 @@ export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence
  */
 const longestLeaseMs = 60_000
 
-/** Returns the lease after a request, or undefined while another process holds it. Every engine uses this. */
+/**
+ * Returns the lease after a request: renewed with the same fence for its holder, or with the next fence if it was free or has
+ * expired. Fences start at 1. Undefined while another process holds it. Every engine uses this.
+ */
 export function leaseAfter(
   current: StoredLease | undefined,
   request: LeaseRequest,
@@ -26,12 +29,15 @@ export function leaseAfter(
   return { name, holder, fence: runs ? last : last + 1, expiresAt: now + forMs }
 }
 
-/** The lease as its holder receives it. */
+/** Returns the lease as its holder receives it, valid for as long as it requested. */
 export function grantedLease({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): StoreLease {
   return { name, holder, fence, validForMs: forMs }
 }
 
-/** Whether a lease can still write. Its own `validForMs` does not matter: it may have been renewed since. */
+/**
+ * Whether a lease can still write: the stored one has its holder and fence, and has not expired. Its own `validForMs` does not
+ * matter, because it may have been renewed since.
+ */
 export function isCurrentLease(current: StoredLease | undefined, { holder, fence }: StoreLease, now: number): boolean {
   return current !== undefined && current.holder === holder && current.fence === fence && current.expiresAt > now
 }

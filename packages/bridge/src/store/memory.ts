@@ -60,7 +60,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return true
   }
 
-  /** Applies the writes if the lease is current. On a conflict, undoes the writes before it. */
+  /** Applies the writes if the lease is current, or if none is given. On a conflict, undoes the writes before it. */
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
@@ -72,7 +72,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   }
 }
 
-/** Returns the rows of a memory to write to. Each change adds its inverse to `undo`. */
+/** Returns the rows of a memory to write to, for one commit. Each change adds its inverse to `undo`. */
 function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)[]): Rows {
   const copies = new Set<ReadonlyMap<string, string>>()
   return {
@@ -117,7 +117,7 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
     return copy
   }
 
-  /** Adds a function to `undo` that restores the key. Call it before a change of that key. */
+  /** Adds a function to `undo` that restores the key, or deletes it if it is not set. Call it before a change of that key. */
   function recordUndo<Value>(map: Map<string, Value>, key: string): void {
     const before = map.get(key)
     undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
@@ -130,6 +130,7 @@ function readValue({ values }: Pick<StoreMemory, 'values'>, key: string, now: nu
   return stored && isAlive(stored, now) ? stored.value : undefined
 }
 
+/** Whether a value has not expired. */
 function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now: number): boolean {
   return expiresAt === undefined || expiresAt > now
 }
@@ -140,12 +141,12 @@ function listValues({ values }: StoreMemory, prefix: string, now: number): Await
   return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
 }
 
-/** Empty without a queue. */
+/** Returns the entries of a queue, oldest first. Empty without a queue. */
 function entriesOf(queue: ReadonlyMap<string, string> | undefined): readonly QueuedValue[] {
   return [...(queue ?? [])].map(([id, value]) => ({ id, value }))
 }
 
-/** Deletes the expired values, and returns how many there were. */
+/** Deletes the expired values. Returns how many there were. */
 function deleteExpired({ values }: StoreMemory, now: number): number {
   const expired = [...values].filter(([, stored]) => !isAlive(stored, now))
   for (const [key] of expired) values.delete(key)

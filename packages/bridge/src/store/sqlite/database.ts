@@ -29,9 +29,11 @@ export interface Statement {
 
 /** One connection to a database file. All calls are synchronous and throw a `StoreError`. */
 export interface Database {
+  /** Prepares a statement to run several times. */
   prepare(sql: string): Statement
+  /** Runs statements, and ignores their rows. */
   exec(sql: string): void
-  /** Returns the first value of a pragma. */
+  /** Returns the first value of a pragma. Undefined if it returns no row. */
   pragma(name: string): unknown
   /** Sets whether later transactions sync the disk before they return. Don't call it within a transaction. */
   setSynced(isSyncWanted: boolean): void
@@ -39,10 +41,14 @@ export interface Database {
   withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
   /** Runs with the file locked for other writers. Commits if `run` returns `keep: true`, and rolls back otherwise. */
   transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result
+  /** Closes the connection. Later calls throw. */
   close(): void
 }
 
-/** Opens a file. If it is missing, creates it with mode 600, and its folder with mode 700. */
+/**
+ * Opens a file. If it is missing, creates it with mode 600, and its folder with mode 700. Rejects with a `StoreError`, for
+ * example if others can read the file.
+ */
 export async function openDatabase(file: string, busyTimeoutMs: number): Promise<Database> {
   try {
     // Loaded on demand: it has a native binary, which a program with another store may not have installed.
@@ -79,7 +85,7 @@ function prepareFile(file: string): void {
   accessSync(file, constants.R_OK | constants.W_OK)
 }
 
-/** Throws if others can read the state, because they may have copied it. */
+/** Throws a `StoreError` if others can read the state, because they may have copied it. Accepts a missing file. */
 export function requireUnread(file: string): void {
   const readers = existsSync(file) ? openTo(file, 'read') : undefined
   if (readers === undefined) return
@@ -90,12 +96,15 @@ export function requireUnread(file: string): void {
   )
 }
 
-/** Sets mode 700 on a folder that the user created, if it has no other files. */
+/** Sets mode 700 on a folder that others can read. Throws like `isOpenToOthers`. */
 function guardFolder(folder: string): void {
   if (isOpenToOthers(folder)) chmodSync(folder, 0o700)
 }
 
-/** Whether others can read a folder. Throws if they can and it has other files, because that may be intended. */
+/**
+ * Whether others have any right on a folder. Throws a `StoreError` if they have and the folder has files besides the state,
+ * because that may be intended.
+ */
 export function isOpenToOthers(folder: string): boolean {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o077) === 0) return false
@@ -122,7 +131,7 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     close: () => withStoreErrors(() => void connection.close()),
   }
 
-  /** Prepares a statement, whose rows are arrays of columns. */
+  /** Prepares a statement, whose rows are arrays of columns. All its calls convert errors to a `StoreError`. */
   function prepare(sql: string): Statement {
     const statement = withStoreErrors(() => {
       const prepared = connection.prepare(sql)
@@ -137,10 +146,12 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     }
   }
 
+  /** Runs statements, and ignores their rows. */
   function exec(sql: string): void {
     withStoreErrors(() => void connection.exec(sql))
   }
 
+  /** Returns the first column of the first row. Undefined if there is no row. */
   function pragma(name: string): unknown {
     return prepare(`PRAGMA ${name}`).first()?.[0]
   }
@@ -152,8 +163,8 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 
   /**
-   * Runs a transaction, and returns its result. Commits if `run` returns `keep: true`. Otherwise, or if it throws, rolls
-   * back.
+   * Runs a transaction, and returns its result. Commits if `run` returns `keep: true`. Otherwise, or if it throws, rolls back.
+   * Throws what `run` throws, and if the file stays locked by another process, or the commit fails.
    */
   function transact<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     begin.run()
@@ -199,8 +210,8 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 
   /**
-   * Runs a part of a transaction, and returns its result. Rolls back only this part if `keep` is false. An error leaves the
-   * rollback to `transact`.
+   * Runs a part of a transaction, and returns its result. Rolls back only this part if `keep` is false. An error is passed on,
+   * and leaves the rollback to `transact`.
    */
   function withSavepoint<Result>(run: () => { readonly keep: boolean; readonly result: Result }): Result {
     exec('SAVEPOINT part')

@@ -1,6 +1,9 @@
 import { StoreError } from '../store.ts'
 
-/** Converts an error of the engine or the file system to one with a fix for the operator. Keeps it as the cause. */
+/**
+ * Converts an error of the engine or the file system to one with a fix for the operator, and keeps it as the cause: `busy` for
+ * a locked file, otherwise `failed`. An unknown error is quoted. Returns a `StoreError` as it is.
+ */
 export function toStoreError(file: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const code = errorKindOf(cause)
@@ -10,7 +13,7 @@ export function toStoreError(file: string, cause: unknown): StoreError {
   return new StoreError('failed', `The state ${file} ${problem}`, { cause })
 }
 
-/** The error for a file that fails SQLite's integrity check. */
+/** Returns the error for a file that fails SQLite's integrity check. */
 export function damagedError(file: string): StoreError {
   return new StoreError('failed', `The state ${file} ${sentences.damaged}`)
 }

@@ -7,11 +7,15 @@ import { versionIn } from './wal.ts'
 
 /** Typed access to the tables that `migrate` creates. */
 export interface Tables extends Rows {
+  /** Like `Store.list`. */
   list(prefix: string): readonly StoredValue[]
+  /** Like `Store.queue`. */
   queue(name: string): readonly QueuedValue[]
+  /** Like `Store.queues`. */
   queues(prefix: string): readonly string[]
-  /** Returns the lease as it is stored, even if it has expired. */
+  /** Returns the lease as it is stored, even if it has expired. Undefined if it was never taken. */
   storedLease(name: string): StoredLease | undefined
+  /** Stores a lease in place of the one with its name. */
   putLease(lease: StoredLease): void
   /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
   expireLease(lease: StoreLease): void
@@ -85,7 +89,10 @@ function keyText(bytes: unknown): string {
   return Buffer.from(bytesOf(bytes)).swap16().toString('utf16le')
 }
 
-/** Returns the smallest key after all keys that begin with a prefix. Undefined if there is none. */
+/**
+ * Returns the smallest key after all keys that begin with a prefix. Undefined if there is none: for an empty prefix, and one
+ * that consists of U+FFFF.
+ */
 function afterPrefix(prefix: string): Buffer | undefined {
   const bytes = keyBytes(prefix)
   const last = bytes.findLastIndex((byte) => byte < 0xff)
@@ -102,7 +109,7 @@ function packed(value: string): string | Buffer {
   return unsafe.test(value) ? Buffer.from(value, 'utf16le') : value
 }
 
-/** Decodes `packed`. A number means that someone edited the row by hand. */
+/** Decodes `packed`. A number means that someone edited the row by hand, and becomes text. Throws like `bytesOf`. */
 function unpacked(column: unknown): string {
   if (typeof column === 'number') return String(column)
   return typeof column === 'string' ? column : Buffer.from(bytesOf(column)).toString('utf16le')
@@ -133,7 +140,10 @@ const migrations: readonly string[] = [
    ) STRICT;`,
 ]
 
-/** Migrates a file to this version. Throws for a file that is newer or not a bridge's, and writes nothing then. */
+/**
+ * Creates the tables, or migrates a file to this version, and makes commits survive a crash of the machine. Throws for a file
+ * that is newer or not a bridge's, and writes nothing then. Throws if the disk does not allow WAL.
+ */
 export function migrate(database: Database, file: string): void {
   checkVersion(database, file)
   // WAL: readers never wait for a writer.

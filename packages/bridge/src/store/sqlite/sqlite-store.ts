@@ -50,7 +50,8 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
 }
 
 /**
- * Whether an existing folder has a state. Rejects with a `StoreError` if this version can't use it, or could not create one.
+ * Whether an existing folder has a state. Rejects with a `StoreError` if this version can't use it, if it is damaged, if others
+ * can read it, or if this version could not create one in that folder.
  */
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
@@ -117,7 +118,7 @@ function storeOf(database: Database, clock: Clock): Store {
   const merging = createWalMerger(database)
   const commits = createTaskGroups<Commit, Committed>(
     (group) => {
-      const results = commitAll(database, requireTables(), { group, clock })
+      const results = commitAll(database, requireTables(), group, clock)
       if (results.some(({ type }) => type === 'done')) merging.addAndMerge(sizeOf(group))
       return results
     },
@@ -133,7 +134,7 @@ function storeOf(database: Database, clock: Clock): Store {
       return await commits.addTask({ writes, lease, survives })
     },
     lease: async (request) => {
-      const granted = takeOrRenewLease(database, tablesAfterFlush(), { request, clock })
+      const granted = takeOrRenewLease(database, tablesAfterFlush(), request, clock)
       if (granted) merging.addAndMerge(0)
       return granted
     },
@@ -161,37 +162,37 @@ function storeOf(database: Database, clock: Clock): Store {
     return isChanged ? tablesAfterFlush() : requireTables()
   }
 
-  /** Flushes all waiting commits first, so that calls are executed in order. */
+  /** Flushes all waiting commits, so that calls are executed in order, then returns the tables. Throws after `close`. */
   function tablesAfterFlush(): Tables {
     commits.flush()
     return requireTables()
   }
 
-  /** Returns the tables. Throws after `close`. */
+  /** Returns the tables. Throws a `StoreError` after `close`. */
   function requireTables(): Tables {
     if (!open) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
     return open
   }
 }
 
+/** A call of `Store.commit`. */
 interface Commit {
   readonly writes: readonly Write[]
   readonly lease: StoreLease | undefined
   readonly survives: 'machine' | 'process'
 }
 
-/** Estimates how many bytes a group writes. */
+/** Estimates how many bytes a group writes, as the length of its values. */
 function sizeOf(group: readonly Commit[]): number {
   const writes = group.flatMap((commit) => commit.writes)
   return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)
 }
 
-/** Commits a group in one transaction. A commit that conflicts or is fenced does not affect the others. */
-function commitAll(
-  database: Database,
-  tables: Tables,
-  { group, clock }: { readonly group: readonly Commit[]; readonly clock: Clock },
-): readonly Committed[] {
+/**
+ * Commits a group in one transaction, and returns the result of each. A commit that conflicts or is fenced does not affect the
+ * others. Syncs the disk if one of them must survive a crash of the machine.
+ */
+function commitAll(database: Database, tables: Tables, group: readonly Commit[], clock: Clock): readonly Committed[] {
   database.setSynced(group.some(({ survives }) => survives === 'machine'))
   return database.transact(() => {
     const results = group.map((commit) => database.withSavepoint(() => commitOne(tables, commit, clock)))
@@ -199,7 +200,10 @@ function commitAll(
   })
 }
 
-/** Applies the writes of one commit if its lease is current. `keep` is false if nothing must be written. */
+/**
+ * Applies the writes of one commit if its lease is current, or if it has none. `keep` is false for one that is fenced or
+ * conflicts: its writes must then be undone.
+ */
 function commitOne(
   tables: Tables,
   { writes, lease }: Commit,
@@ -217,7 +221,8 @@ function commitOne(
 function takeOrRenewLease(
   database: Database,
   tables: Tables,
-  { request, clock }: { readonly request: LeaseRequest; readonly clock: Clock },
+  request: LeaseRequest,
+  clock: Clock,
 ): StoreLease | undefined {
   // A process that waits for the lease polls it, and must not block the holder with a transaction.
   const current = tables.storedLease(request.name)
@@ -242,6 +247,7 @@ interface TaskGroups<Task, Result> {
   flush(): void
 }
 
+/** A task that has not run yet, with the functions that settle its promise. */
 interface Waiting<Task, Result> {
   readonly task: Task
   readonly resolve: (result: Result) => void
@@ -260,7 +266,10 @@ export function createTaskGroups<Task, Result>(
   let waiting: readonly Waiting<Task, Result>[] = []
   return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 
-  /** Resolves with the result of a task, which runs with all tasks that are added in the same turn of the event loop. */
+  /**
+   * Resolves with the result of a task, which runs with all tasks that are added in the same turn of the event loop, or earlier
+   * on `flush`. Rejects with the error of its transaction.
+   */
   async function addTask(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(flush)
@@ -268,14 +277,17 @@ export function createTaskGroups<Task, Result>(
     })
   }
 
-  /** Runs the waiting tasks now. */
+  /** Runs the waiting tasks now. Does nothing if there are none. */
   function flush(): void {
     const group = waiting
     waiting = []
     if (group.length > 0) runGroup(group)
   }
 
-  /** Runs tasks together, and settles their promises. If that fails, runs them one by one, unless the store is busy. */
+  /**
+   * Runs tasks together, and settles their promises. If that fails, runs them one by one. If the store is busy, or there is a
+   * single task, rejects instead.
+   */
   function runGroup(group: readonly Waiting<Task, Result>[]): void {
     try {
       const results = run(group.map(({ task }) => task))

@@ -40,9 +40,9 @@ function isWalEmpty(database: Database): boolean {
 
 /** Merges the WAL into the database (a checkpoint) when it has grown. */
 export interface WalMerger {
-  /** Call it after each transaction, with the estimated number of bytes that it wrote. Never throws. */
+  /** Call it after each transaction, with the estimated number of bytes that it wrote. Never throws a `StoreError`. */
   addAndMerge(bytes: number): void
-  /** Merges the whole WAL. Call it before you close the database. */
+  /** Merges the whole WAL. Call it before you close the database. Throws a `StoreError` if that fails. */
   mergeAll(): void
 }
 
@@ -78,7 +78,10 @@ export function createWalMerger(database: Database): WalMerger {
     }
   }
 
-  /** Merges the whole WAL, and marks the file as closed. Throws a `StoreError` if the merge fails. */
+  /**
+   * Merges the whole WAL. Marks the file as closed if this process marked it before. Throws a `StoreError` if the merge fails,
+   * but ignores a failing mark.
+   */
   function mergeAll(): void {
     try {
       if (isMarked) setMark('closed')

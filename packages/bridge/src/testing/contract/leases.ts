@@ -197,6 +197,7 @@ function requireNextFence(first: StoreLease, second: StoreLease): void {
   requireEqual(second.fence, first.fence + 1, 'The next fence')
 }
 
+/** Returns the fields of a lease by name, because engines may order them differently. */
 function sortedFields(lease: StoreLease): readonly (readonly [string, unknown])[] {
   return Object.entries(lease).toSorted(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -53,26 +53,29 @@ export async function requireConflict(store: Store, writes: readonly Write[], in
   requireEqual(await store.commit(writes), { type: 'conflict', index }, 'A commit')
 }
 
-/** Takes a lease, and returns it. Throws if it is not free. */
+/** Takes the lease `bridge`, or renews the holder's own, and returns it. Throws if another holds it. */
 export async function takeFreeLease(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
   const lease = await store.lease({ name: 'bridge', holder, forMs })
   if (!lease) throw new Error(`${holder} got no lease although it is free.`)
   return lease
 }
 
+/** Returns a write that sets a value. It does not expire without `expiresAt`. */
 export function put(key: string, value: string, expiresAt?: number): Write {
   return { type: 'put', key, value, expiresAt }
 }
 
+/** Returns a write that adds an entry to a queue. */
 export function enqueue(id: string, value = `value of ${id}`, queue = 'chat'): Write {
   return { type: 'enqueue', queue, id, value }
 }
 
+/** Returns a write that removes an entry of a queue. */
 export function dequeue(id: string, queue = 'chat'): Write {
   return { type: 'dequeue', queue, id }
 }
 
-/** The ids of a queue, in order. */
+/** Returns the ids of a queue, in order. */
 export async function idsIn(store: Store, queue = 'chat'): Promise<readonly string[]> {
   return (await store.queue(queue)).map(({ id }) => id)
 }

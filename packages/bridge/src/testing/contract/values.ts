@@ -196,6 +196,7 @@ export const valueClauses = [
   },
 ] as const satisfies readonly Demand<StoreStage>[]
 
+/** Sorts by UTF-16 units. Never called with equal texts. */
 function compareUnits(one: string, other: string): number {
   return one < other ? -1 : 1
 }

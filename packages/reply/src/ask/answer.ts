@@ -68,10 +68,11 @@ function rejectionReason(typed: string, word: string): string | undefined {
 }
 
 /**
- * Parses a typed answer to a question: option numbers from 1, labels, or free text if the question allows it. For
- * several options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". A number without an option is an
- * error, even where free text is allowed. Text in "double quotes" is taken literally. An option's number keeps its
- * quotes, as `checkAnswers` expects.
+ * Parses a typed answer to a question: option numbers from 1, labels, or free text if the question allows it or has no
+ * options. For several options a person may write "1, 3 and 12", "1-3", "1 & sqlite" or "all". A number without an
+ * option is an error, even where free text is allowed. Text in "double quotes" is taken literally. An option's number
+ * keeps its quotes, as `checkAnswers` expects. Also an error: an empty text, several options where one is allowed, and
+ * free text where none is.
  */
 export function readQuestionAnswer(typed: string, question: Question): ReadQuestionAnswer {
   const whole = typed.trim()

@@ -72,7 +72,10 @@ function editTitle(
   return { title: `edit ${at + 1}${more}`, needsTitle: more !== '' }
 }
 
-/** Whether the diff and its title cover everything in one of several edits. */
+/**
+ * Whether the diff and its title cover everything in one of several edits. False for another field, and for a field of
+ * another type.
+ */
 function isFullyShown(edit: unknown, path: string): boolean {
   if (!isFields(edit)) return false
   return Object.entries(edit).every(([name, value]) => {
@@ -146,7 +149,7 @@ function linesOf(text: string): readonly string[] {
 
 /**
  * Whether every line of a text is among the lines that a unified diff adds (or removes) and its context lines. A text
- * that is not whole may begin and end in mid-line.
+ * that is not whole may begin and end in mid-line. True for an empty text.
  */
 function coversText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
   const pool = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))

@@ -112,7 +112,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
     return latest
   }
 
-  /** Adds a reply to the result, with the observers that `observe` returns for it. */
+  /** Adds a reply to the result, with the observers that `observe` returns for it. Reports an error of `observe`. */
   function openReply({ reply, run }: TrackedStep): OpenedReply {
     const dispatcher = createDispatcher({ onError })
     const next = { sessionID: reply.sessionID, run, index: replies.push(reply) - 1, dispatcher }

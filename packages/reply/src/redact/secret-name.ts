@@ -15,7 +15,10 @@ const field = new RegExp(`(?:${secretFieldNames.join('|')})$`, 'i')
 export const variableEnds: readonly string[] = ['key', 'pass', 'pwd', 'pat', 'auth', 'credentials?']
 const variable = new RegExp(`_(?:${variableEnds.join('|')})$`, 'i')
 
-/** Whether the value of a field of this name is a secret. Fields in capitals are environment variables. */
+/**
+ * Whether the value of a field of this name is a secret. A name in capitals counts as an environment variable's, which
+ * has further ends.
+ */
 export function isSecretField(name: string): boolean {
   return field.test(name) || (variable.test(name) && name === name.toUpperCase())
 }

@@ -279,7 +279,8 @@ function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): SecretRead
 
 /**
  * Reads curl's user and password. Only at their end do they differ from a user and a group (`-u 1000:1000`), an address
- * with a port, and variables.
+ * with a port, and variables. Those are no secret, nor is a password below three characters or one that equals the
+ * user.
  */
 function readUser(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   const ahead = text.slice(at, at + longestUser)

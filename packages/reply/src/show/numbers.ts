@@ -19,7 +19,7 @@ export function elapsed(ms: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`
 }
 
-/** Formats a count as `950`, `12.3k` or `1.2M`. */
+/** Formats a count as `950`, `12.3k` or `1.2M`, without `.0`. */
 export function amount(count: number): string {
   if (count < 1_000) return String(count)
   if (count < 999_950) return `${trimZero((count / 1_000).toFixed(1))}k`
@@ -36,7 +36,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** How full the model's context is, in whole percent up to 100. Undefined if it is below 1 % or unknown. */
+/** How full the model's context is, rounded to whole percent, up to 100. Undefined if it rounds to 0 or is unknown. */
 export function contextPercent({ usage }: Pick<Reply, 'usage'>): number | undefined {
   const { contextTokens, contextLimit } = usage
   if (contextTokens === undefined || contextLimit === undefined || contextLimit <= 0) return undefined

@@ -54,7 +54,7 @@ const verbs =
 /**
  * A tool's name without its server's. Claude Code writes `mcp__files__read`. OpenCode joins the two by an underscore
  * (https://opencode.ai/docs/mcp-servers): `github_create_issue` becomes `create_issue`. A server whose own name has an
- * underscore loses only the first word.
+ * underscore loses only the first word. OpenCode's own tools, and names that begin with a verb, stay as they are.
  */
 function toolLabel(name: string): string {
   const marked = /^mcp__.+?__(.+)$/s.exec(name)?.[1]

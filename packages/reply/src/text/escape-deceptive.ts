@@ -27,9 +27,10 @@ const lookalikes = /[\u0251\u0261\u01c0\u01c3]/g
  * `\u2003`.
  * - So are combining marks that can't be told apart, for example a mark twice or a mark on an ASCII sign.
  * - So are letters of another script within a word, such as a Cyrillic а in a Latin word.
+ * - So are the Latin letters that look like a, g, | and ! in most fonts.
  * - More than 40 spaces and tabs in a row become `⟨1500 spaces⟩`, and more than 5 empty lines `⟨120 empty lines⟩`.
  *
- * With `diff`, a line that has only a sign is empty too.
+ * With `isDiff`, a line that has only a sign is empty too.
  */
 export function escapeDeceptive(text: string, { isDiff = false }: { readonly isDiff?: boolean } = {}): string {
   const apart = text.replace(wordPattern, (word) => (isPlain(word) ? word : escapeForeignLetters(word)))
@@ -94,8 +95,9 @@ const markRuns = /[\p{Mn}\p{Me}]+/gu
 const mostMarks = 4
 
 /**
- * Writes out combining marks that can't be told apart: marks on ASCII signs and digits, where no language has any, the
- * second of two equal marks, a dot above an i, and marks beyond `mostMarks`.
+ * Writes out combining marks that can't be told apart: marks on ASCII signs and digits or at the start of the text,
+ * where no language has any, the second of two equal marks, a dot above an i, and marks beyond `mostMarks`. `before` is
+ * the text right before them.
  */
 function legibleMarks(run: string, before: string): string {
   const all = Array.from(run)

@@ -198,7 +198,10 @@ async function firstFormatValue<T>(run: ReplyStream, { check }: ModelSchema<T>):
   throw noOutputError(reply, problem)
 }
 
-/** The error for a run without a valid value. `problem` is why the last value did not fit. */
+/**
+ * Creates the `no-output` error for a run without a valid value. `problem` is why the last value did not fit. Without
+ * one, the error names the reply's.
+ */
 function noOutputError({ outcome, error }: Reply, problem: string | undefined): ReplyError {
   const reason = problem ?? error?.message
   const why = reason === undefined || reason === '' ? '' : `: ${reason}`

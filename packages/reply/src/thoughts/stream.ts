@@ -59,8 +59,8 @@ export function createThoughtStream<T extends ThoughtType, Result>(
   }
 
   /**
-   * Iterates from the beginning over the wanted events. `return` ends it at once, even while `next` waits. Not a
-   * generator: one that waits for its next value can't be closed before that arrives.
+   * Iterates from the beginning over the wanted events, and ends with the run. `return` ends it, even while `next`
+   * waits for an event. Not a generator: one that waits for its next value can't be closed before that arrives.
    */
   function iterate(): AsyncIterableIterator<ThoughtOf<T>, undefined> {
     const read = createThoughtReader()

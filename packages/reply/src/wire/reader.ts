@@ -47,6 +47,7 @@ export function createFrameReader(options: FrameReaderOptions): EventReader {
   })
   return { push, reset: sse.reset }
 
+  /** Returns the events that the chunk completes, stamped with `at`. */
   function push(chunk: Uint8Array | string, at: number): readonly ReplyEvent[] {
     events = []
     stamp = at

@@ -17,8 +17,9 @@ export interface ModelSchema<T> {
 }
 
 /**
- * Describes a schema for the model. Models only pass objects, so any other schema becomes the field `value` of one.
- * Throws `invalid` if the schema can't be written as JSON Schema.
+ * Describes a schema for the model. Models only pass objects, so any other schema becomes the field `value` of one. Its
+ * `check` then also accepts a value that isn't an object as it is. Throws `invalid` if the schema can't be written as
+ * JSON Schema.
  */
 export function modelSchemaOf<T>(schema: ValueSchema<T>): ModelSchema<T> {
   const json = jsonSchemaOf(schema)

@@ -4,7 +4,7 @@ import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
-import { carryMessageIndex, indexOf, messageAt } from './part.ts'
+import { carryMessageIndex, indexInReply, messageAt } from './part.ts'
 import { withPartsOf } from './parts.ts'
 import { reportError } from './run.ts'
 import { replaceAt, withFields } from './shape.ts'
@@ -87,7 +87,7 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   const at = messageAt(reply.messages, messageID)
   const message = reply.messages[at]
   if (!message) return reply
-  const first = indexOf(reply.messages, at, 0)
+  const first = indexInReply(reply.messages, at, 0)
   const usages = usagesBefore(reply, at)
   let { usage } = reply
   for (const [place, part] of [...message.parts.entries()].toReversed()) {

@@ -27,7 +27,7 @@ export function growPart(
   if (part.status === 'abandoned' && hasStepStartAfter(message, place)) return undefined
   const grown = withText(part, part.text + event.delta, 'open')
   const next = withMessageAt(reply, at, withPart(message, place, grown))
-  const index = indexOf(reply.messages, at, place)
+  const index = indexInReply(reply.messages, at, place)
   // The part was abandoned too early: this server continues the same part after a retry.
   if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
@@ -57,7 +57,7 @@ export function applyPart(
   if (!before) return addPart(reply, at, { message, part: incoming, order }, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply
-  const index = indexOf(reply.messages, at, place)
+  const index = indexInReply(reply.messages, at, place)
   reportChange(before, part, index, changes)
   const next = withMessageAt(reply, at, withPart(message, place, part))
   return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
@@ -75,7 +75,7 @@ interface NewPart {
 function addPart(reply: Reply, at: number, { message, part, order }: NewPart, changes: Change[]): Reply {
   const count = partCount(message)
   const place = order ? insertionPlace(message, part.id, order) : count
-  reportPart(part, indexOf(reply.messages, at, place), changes)
+  reportPart(part, indexInReply(reply.messages, at, place), changes)
   if (place < count) {
     const next = withMessageAt(reply, at, withInsertedPart(message, place, part))
     return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
@@ -164,7 +164,7 @@ export function removePart(
   const partIndex = message ? partAt(message, removed.partID) : -1
   const part = message && partIn(message, partIndex)
   if (!message || !part) return reply
-  changes.push({ type: 'partRemoved', part, index: indexOf(reply.messages, at, partIndex), reason: 'removed' })
+  changes.push({ type: 'partRemoved', part, index: indexInReply(reply.messages, at, partIndex), reason: 'removed' })
   const next = withMessageAt(reply, at, withoutPart(message, partIndex))
   if (part.type !== 'step-finish') return next
   const usage = usageOf(next)
@@ -202,7 +202,7 @@ export function carryMessageIndex(messages: readonly Message[], next: readonly M
 }
 
 /** A part's position among all parts of the reply. */
-export function indexOf(messages: readonly Message[], at: number, place: number): number {
+export function indexInReply(messages: readonly Message[], at: number, place: number): number {
   let index = place
   for (let before = 0; before < at; before++) {
     const message = messages[before]

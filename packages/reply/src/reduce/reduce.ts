@@ -9,7 +9,7 @@ import { applyCall } from './call.ts'
 import { adoptChild, childAt, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
 import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
-import { applyPart, growPart, indexOf, messageAt, removePart, withMessageAt } from './part.ts'
+import { applyPart, growPart, indexInReply, messageAt, removePart, withMessageAt } from './part.ts'
 import { partAt, withOpenPartsChanged } from './parts.ts'
 import { applyBusy, applyRetry, isAnyChildRunning, isOnlyOfBackgroundChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
@@ -280,7 +280,7 @@ function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Repl
     changes.push({
       type: 'partRemoved',
       part: abandoned,
-      index: indexOf(reply.messages, at, place),
+      index: indexInReply(reply.messages, at, place),
       reason: 'abandoned',
     })
     return abandoned

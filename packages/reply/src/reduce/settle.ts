@@ -5,7 +5,7 @@ import { lossTexts } from '../show/ending.ts'
 import { withdrawAsks } from './ask.ts'
 import { adoptChild, sessionsIn } from './child.ts'
 import { hasMessageEnded } from './message.ts'
-import { indexOf, withMessageAt } from './part.ts'
+import { indexInReply, withMessageAt } from './part.ts'
 import { withOpenPartsChanged } from './parts.ts'
 import { sealed, withFields } from './shape.ts'
 
@@ -126,7 +126,7 @@ export function sealParts(reply: Reply, changes: Change[]): Reply {
   for (const [at, message] of reply.messages.entries()) {
     const closed = withOpenPartsChanged(message, (part, place) => {
       const final = sealed(part)
-      changes.push({ type: 'partFinalized', part: final, index: indexOf(reply.messages, at, place) })
+      changes.push({ type: 'partFinalized', part: final, index: indexInReply(reply.messages, at, place) })
       return final
     })
     if (closed !== message) next = withMessageAt(next, at, closed)

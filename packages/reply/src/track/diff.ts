@@ -5,7 +5,7 @@ import type { Part } from '../part.ts'
 import { changeOfAsk } from '../reduce/ask.ts'
 import { askAt } from '../reduce/ask-list.ts'
 import { reportChild } from '../reduce/child.ts'
-import { indexOf, messageAt, reportChange, reportPart } from '../reduce/part.ts'
+import { indexInReply, messageAt, reportChange, reportPart } from '../reduce/part.ts'
 import { partAt, partIn } from '../reduce/parts.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import type { Message, Reply } from '../reply.ts'
@@ -51,12 +51,16 @@ function reportMessageDiff(
   if (!known || !sameHead(known, message)) changes.push({ type: 'messageUpdated', message })
   const gone = known?.parts.filter((part) => partAt(message, part.id) === -1) ?? []
   for (const part of gone.toReversed()) {
-    const index = indexOf(before.messages, messageAt(before.messages, message.id), known ? partAt(known, part.id) : 0)
+    const index = indexInReply(
+      before.messages,
+      messageAt(before.messages, message.id),
+      known ? partAt(known, part.id) : 0,
+    )
     changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
   }
   for (const [place, part] of message.parts.entries()) {
     const old = known && partIn(known, partAt(known, part.id))
-    reportPartDiff(old, part, indexOf(after.messages, at, place), changes)
+    reportPartDiff(old, part, indexInReply(after.messages, at, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
@@ -81,7 +85,7 @@ function reportPartDiff(old: Part | undefined, part: Part, index: number, change
 function reportRemovedMessage(before: Reply, message: Message, changes: Change[]): void {
   const at = messageAt(before.messages, message.id)
   for (const [place, part] of [...message.parts.entries()].toReversed()) {
-    changes.push({ type: 'partRemoved', part, index: indexOf(before.messages, at, place), reason: 'reverted' })
+    changes.push({ type: 'partRemoved', part, index: indexInReply(before.messages, at, place), reason: 'reverted' })
   }
   changes.push({ type: 'messageRemoved', messageID: message.id })
 }

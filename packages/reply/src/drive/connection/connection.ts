@@ -159,7 +159,7 @@ export function createConnection(
     await watching.readBaseline()
     readiness.extendWaits()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
-    const { requests: watched, isWhole } = await watching.readsAtWork(gapSince)
+    const { requests: watched, isWhole } = await watching.listReads(gapSince)
     readiness.extendWaits()
     recheckDirectories.setUnreadSince(isWhole ? undefined : (gapSince ?? engine.listeningFrom() ?? 0))
     const requests = new Map([...watched, ...open].map((request) => [request.sessionID, request]))

@@ -221,7 +221,7 @@ export function createRecheckDirectories(watching: Watching, recheck: Recheck, c
    * meantime.
    */
   async function listAgain(since: number, tries: number): Promise<void> {
-    const { requests, isWhole } = await watching.readsAtWork(since)
+    const { requests, isWhole } = await watching.listReads(since)
     if (!isUp || unreadSince !== since) return
     recheck.readLater(requests)
     if (isWhole) unreadSince = undefined

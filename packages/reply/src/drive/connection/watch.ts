@@ -46,16 +46,16 @@ export interface Watching {
    * new. Never rejects.
    */
   readBaseline(): Promise<void>
-  /** Reads the running sessions of watches that began after `readsAtWork`. Called when the connection is up. */
+  /** Reads the running sessions of watches that began after `listReads`. Called when the connection is up. */
   readNewWatches(): void
   /**
    * Resolves with the reads to make: of watched sessions that are running according to REST, or changed at `since` or
    * later. The caller reads them, so `readNewWatches` skips these watches.
    */
-  readsAtWork(since?: number): Promise<AtWork>
+  listReads(since?: number): Promise<ReadList>
 }
 
-export interface AtWork {
+export interface ReadList {
   readonly requests: readonly ReadRequest[]
   /** Whether every directory could be read. */
   readonly isWhole: boolean
@@ -95,7 +95,7 @@ export function createWatching(
   let ownDirectory = options.directory
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, options.isLive)
   reader.onRead(reportSubAgent)
-  return { watch, spellDirectories, readBaseline, readNewWatches, readsAtWork }
+  return { watch, spellDirectories, readBaseline, readNewWatches, listReads }
 
   /**
    * Reads the newest time of each watched or open directory that wasn't read yet, so that its content isn't reported as
@@ -200,7 +200,7 @@ export function createWatching(
     try {
       await spellDirectoryOf(watched)
       if (watched.directory !== undefined) await baseline(watched.directory)
-      for (const request of (await readsOf(watched)).requests) {
+      for (const request of (await listReadsOf(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
@@ -217,10 +217,10 @@ export function createWatching(
    * Lists the reads to make for all watches, without making them, and marks the watches as read. `isWhole` is false if
    * a directory could not be listed.
    */
-  async function readsAtWork(since?: number): Promise<AtWork> {
+  async function listReads(since?: number): Promise<ReadList> {
     const listed = [...watches]
     for (const watched of listed) watched.isAttached = true
-    const found = await Promise.all(listed.map((watched) => readsOf(watched, since)))
+    const found = await Promise.all(listed.map((watched) => listReadsOf(watched, since)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
@@ -229,7 +229,7 @@ export function createWatching(
    * that are running or changed at `since` or later. None if the server shows no state of sessions. Reports a directory
    * that can't be listed, and then `isWhole` is false.
    */
-  async function readsOf({ target, directory }: Watch, since?: number): Promise<AtWork> {
+  async function listReadsOf({ target, directory }: Watch, since?: number): Promise<ReadList> {
     if (!info.current().canRead) return { requests: [], isWhole: true }
     if (target.sessionID !== undefined)
       return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }

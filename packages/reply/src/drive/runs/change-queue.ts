@@ -67,7 +67,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   function addOrMerge(change: Change): void {
     const last = queued.length - 1
     const before = last >= next ? queued[last] : undefined
-    const merged = before && merge(before, change)
+    const merged = before && mergeChanges(before, change)
     if (merged) queued[last] = merged
     else queued.push(change)
     if (queued.length - next <= maxQueued) return
@@ -120,7 +120,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
  * Merges two consecutive changes of the same thing: deltas of a part, progress of a tool within one status, and newer
  * states of a message, an ask, a sub-agent's part, the usage or the todos. Returns undefined if both must be delivered.
  */
-function merge(before: Change, change: Change): Change | undefined {
+function mergeChanges(before: Change, change: Change): Change | undefined {
   if (before.type === 'partChanged' && change.type === 'partChanged') {
     if (before.part.id !== change.part.id || before.part.messageID !== change.part.messageID) return undefined
     if (before.delta === undefined || change.delta === undefined) return undefined
@@ -140,7 +140,7 @@ function merge(before: Change, change: Change): Change | undefined {
   }
   if (before.type === 'childChanged' && change.type === 'childChanged') {
     if (before.child.reply.sessionID !== change.child.reply.sessionID) return undefined
-    const merged = merge(before.change, change.change)
+    const merged = mergeChanges(before.change, change.change)
     return merged && merged.type !== 'childChanged' ? { ...change, change: merged } : undefined
   }
   if (before.type !== change.type) return undefined

@@ -19,7 +19,7 @@ export interface PromptToRepost {
 }
 
 /** The id under which a prompt may be posted again, and what the server has stored under it. */
-interface Slot {
+interface RepostTarget {
   readonly messageID: string | undefined
   readonly directory: string | undefined
   readonly stored?: StoredParts | undefined
@@ -35,9 +35,9 @@ export async function postAgain(options: PromptToRepost): Promise<boolean> {
   const { server, posted, over, isPointless } = options
   const { sessionID } = posted
   const found = await findPosted(server, posted, over)
-  const slot = found === 'unclear' ? undefined : slotFor(server, posted, found)
-  if (!slot || isPointless()) return false
-  const { messageID, directory, stored } = slot
+  const target = found === 'unclear' ? undefined : repostTargetOf(server, posted, found)
+  if (!target || isPointless()) return false
+  const { messageID, directory, stored } = target
   try {
     const request = await options.request()
     if (isPointless()) return false
@@ -54,7 +54,11 @@ export async function postAgain(options: PromptToRepost): Promise<boolean> {
  * message that the post replaces. Undefined if the post could make the prompt run twice: a post only replaces a
  * session's newest message, or a prompt that waits in the inbox of an idle session.
  */
-function slotFor({ info }: RunServer, posted: PostedPrompt, found: FoundPrompt | undefined): Slot | undefined {
+function repostTargetOf(
+  { info }: RunServer,
+  posted: PostedPrompt,
+  found: FoundPrompt | undefined,
+): RepostTarget | undefined {
   if (!found) return { messageID: posted.messageID, directory: posted.directory }
   const { messageID, read } = found
   const newest = read?.messages.at(-1)

@@ -120,7 +120,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
    */
   async function hasText(id: string, text: string): Promise<boolean> {
     for (let look = 0; look < maxLooks && !over.aborted; look++) {
-      const stored = await server.sessions.textOf(place, id)
+      const stored = await server.sessions.readWrittenText(place, id)
       if (stored === undefined) return true
       if (stored !== '') return stored.includes(text)
       await pause(server.clock, storedMs * 2 ** look, over)

@@ -13,7 +13,7 @@ import type { StallTimer } from './stall-timer.ts'
 /** The parts of a client that runs use. */
 export interface RunServer extends Drive {
   readonly readiness: Pick<Readiness, 'whenLive' | 'isLive'>
-  readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'textOf'>
+  readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'readWrittenText'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
   readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>

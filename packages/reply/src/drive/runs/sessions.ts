@@ -24,7 +24,7 @@ export interface Sessions {
   /** Reads the session and applies the result. Reports errors instead of rejecting. */
   refresh(place: SessionRef): Promise<void>
   /** The text of a user message. Undefined if it can't be read, empty if it isn't stored yet. */
-  textOf(place: SessionRef, messageID: string): Promise<string | undefined>
+  readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined>
   /**
    * Resolves with a session and its directory, which is read over REST if it is unknown. Rejects with `gone` if the
    * session doesn't exist.
@@ -46,7 +46,7 @@ export interface PreparedPlace extends SessionRef {
  */
 export function createSessions(drive: Drive, directory: string | undefined): Sessions {
   const { engine, source, info, reader, clock, onError } = drive
-  return { prepare, guard, refresh, textOf, find }
+  return { prepare, guard, refresh, readWrittenText, find }
 
   /**
    * Finds or creates a prompt's session, guards it if asked, applies its state and resolves with it. Rejects with
@@ -120,7 +120,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
    * Resolves with the text that a person wrote in a message. Undefined if it can't be read, empty if it isn't stored
    * yet.
    */
-  async function textOf(place: SessionRef, messageID: string): Promise<string | undefined> {
+  async function readWrittenText(place: SessionRef, messageID: string): Promise<string | undefined> {
     try {
       const message = await source.message(place, messageID)
       return message && writtenText(message.parts)

@@ -3,7 +3,7 @@ import { ReplyError } from '../../error.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import { inNewSession } from './acting.ts'
 import { waitForAsk, waitForSettled } from './listen.ts'
-import { check, has, promptOf, rejection, type SourceDemand } from './stage.ts'
+import { check, hasPrompt, promptOf, rejection, type SourceDemand } from './stage.ts'
 
 export const asking = [
   {
@@ -19,7 +19,7 @@ export const asking = [
       const reply = await waitForSettled(listener, session)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
       check(reply.asks[0]?.status === 'answered', `The ask is ${reply.asks[0]?.status}.`)
-    }, has('permission')),
+    }, hasPrompt('permission')),
   },
   {
     name: 'asks before it acts in a guarded session, or refuses it',
@@ -37,7 +37,7 @@ export const asking = [
         await source.reject(ask)
         await waitForSettled(listener, created)
       },
-      (stage) => stage.source.guard !== undefined && has('unasked')(stage),
+      (stage) => stage.source.guard !== undefined && hasPrompt('unasked')(stage),
     ),
   },
   {
@@ -55,7 +55,7 @@ export const asking = [
       })
       check(second.outcome === 'completed', `The second run ended as ${second.outcome}.`)
       check(second.asks.length === 0, 'It asks again.')
-    }, has('always')),
+    }, hasPrompt('always')),
   },
   {
     name: 'lists what is always allowed, and takes it back',
@@ -86,7 +86,7 @@ export const asking = [
         await source.reject(again)
         await waitForSettled(listener, session)
       },
-      (stage) => stage.source.savedRules !== undefined && has('always')(stage),
+      (stage) => stage.source.savedRules !== undefined && hasPrompt('always')(stage),
     ),
   },
   {
@@ -100,7 +100,7 @@ export const asking = [
         const error = await rejection(late())
         check(error instanceof ReplyError && error.type === 'gone', `It failed as ${String(error)}.`)
       }
-    }, has('permission')),
+    }, hasPrompt('permission')),
   },
   {
     name: 'rejects a permission',
@@ -109,7 +109,7 @@ export const asking = [
       await stage.source.reject(await waitForAsk(listener, session))
       const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
-    }, has('permission')),
+    }, hasPrompt('permission')),
   },
   {
     name: 'tells the agent why a permission is rejected',
@@ -124,7 +124,7 @@ export const asking = [
         errors.some((error) => error.includes('Not in this folder.')),
         `Its calls failed as ${errors.join(', ')}.`,
       )
-    }, has('permission')),
+    }, hasPrompt('permission')),
   },
   {
     name: 'answers a question',
@@ -137,7 +137,7 @@ export const asking = [
       await stage.source.answer(ask, [[option]])
       const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'answered', `The ask is ${asks[0]?.status}.`)
-    }, has('question')),
+    }, hasPrompt('question')),
   },
   {
     name: 'rejects a question',
@@ -146,7 +146,7 @@ export const asking = [
       await stage.source.reject(await waitForAsk(listener, session))
       const { asks } = await waitForSettled(listener, session)
       check(asks[0]?.status === 'rejected', `The ask is ${asks[0]?.status}.`)
-    }, has('question')),
+    }, hasPrompt('question')),
   },
   {
     name: 'does not send an answer whose signal has aborted',
@@ -159,7 +159,7 @@ export const asking = [
       check(!isWhole || asks.some(({ requestID }) => requestID === ask.requestID), 'It is no longer pending.')
       await stage.source.reject(ask)
       await waitForSettled(listener, session)
-    }, has('permission')),
+    }, hasPrompt('permission')),
   },
   {
     name: "answers a sub-agent's permission, and lists the sub-agent as a child",
@@ -179,7 +179,7 @@ export const asking = [
       await stage.source.answer(ask, 'once')
       const reply = await waitForSettled(listener, session)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
-    }, has('delegate')),
+    }, hasPrompt('delegate')),
   },
 ] as const satisfies readonly SourceDemand[]
 

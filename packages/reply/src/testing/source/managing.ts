@@ -2,7 +2,7 @@ import { ReplyError } from '../../error.ts'
 import { sessionRefOf } from '../../session-ref.ts'
 import { inNewSession } from './acting.ts'
 import { waitForSettled } from './listen.ts'
-import { check, has, promptOf, promptsOf, rejection, type SourceDemand, takesPrompts } from './stage.ts'
+import { check, hasPrompt, promptOf, promptsOf, rejection, type SourceDemand, takesPrompts } from './stage.ts'
 
 export const managing = [
   {
@@ -23,7 +23,7 @@ export const managing = [
   },
   {
     name: 'lists its commands',
-    needs: (stage) => stage.source.commands !== undefined && has('command')(stage),
+    needs: (stage) => stage.source.commands !== undefined && hasPrompt('command')(stage),
     run: async (stage) => {
       const names = (await stage.source.commands?.(stage.directory))?.map(({ name }) => name) ?? []
       check(names.includes(promptOf(stage, 'command')), `It lists ${names.join(', ')}.`)
@@ -36,7 +36,7 @@ export const managing = [
       const reply = await waitForSettled(listener, session)
       check(reply.prompt?.text.includes('all of it') === true, `It was asked ${JSON.stringify(reply.prompt?.text)}.`)
       check(reply.outcome === 'completed', `It ended as ${reply.outcome}.`)
-    }, has('command')),
+    }, hasPrompt('command')),
   },
   {
     name: 'forks a session with its messages',

@@ -77,7 +77,7 @@ export function promptsOf({ prompts }: SourceStage): StagePrompts {
 type OptionalPrompt = Exclude<keyof StagePrompts, 'plain' | 'endless'>
 
 /** Returns a check whether a stage has the prompt. */
-export function has(kind: OptionalPrompt): (stage: SourceStage) => boolean {
+export function hasPrompt(kind: OptionalPrompt): (stage: SourceStage) => boolean {
   return ({ prompts }) => prompts?.[kind] !== undefined
 }
 

@@ -9,7 +9,7 @@ type Decision =
   | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
 
 /** The answer to a request of Claude Code. */
-export type ClaudeResponse = Decision | FormResponse | { readonly action: 'accept' | 'decline' | 'cancel' }
+export type ClaudeResponse = Decision | FormResponse
 
 type Asked = Extract<ClaudeEvent, { readonly type: 'ask' }>
 
@@ -77,23 +77,6 @@ export function formAsk(
   callID: string | undefined,
   send: (response: ClaudeResponse) => Promise<void>,
 ): LocalAsk {
-  const { requestID, server, schema, url } = asked
-  const message = `${server} asks: ${asked.message}`
-  if (url === undefined) {
-    const form = { message, schema }
-    const reply = async (answer: LocalAnswer): Promise<void> => await send(formResponse(answer, form))
-    return { type: 'question', requestID, callID, questions: formQuestions(form), reply }
-  }
-  const option = { label: 'Done', description: 'I have visited the address.' }
-  const question = `${message}\n\n<${new URL(url).href}>`
-  return {
-    type: 'question',
-    requestID,
-    callID,
-    questions: [{ header: server, question, options: [option], multiple: false, custom: false }],
-    reply: async (answer) => {
-      if (answer.type === 'rejected') return await send({ action: 'decline' })
-      await send({ action: answer.type === 'answered' ? 'accept' : 'cancel' })
-    },
-  }
+  const reply = async (answer: LocalAnswer): Promise<void> => await send(formResponse(answer, asked))
+  return { type: 'question', requestID: asked.requestID, callID, questions: formQuestions(asked), reply }
 }

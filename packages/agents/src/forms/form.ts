@@ -5,28 +5,42 @@ import { type FormSchema, type Property, questionOfNote } from './decode.ts'
 
 type Value = string | number | boolean | string[]
 
-/** A form that a person fills in. */
+/** A form that a person fills in, or an address that a person visits. */
 export interface Form {
+  /** The MCP server that asks. Absent if it is unknown. */
+  readonly server?: string | undefined
   /** What it is about. Shown with the first question. */
   readonly message: string
   /** Absent for a form without fields, which only wants a "Yes". */
   readonly schema: FormSchema | undefined
+  /** The address, on the web. Absent for a form. */
+  readonly url?: string | undefined
 }
 
-/** The filled-in form, as MCP and ACP expect it. */
+/** The filled-in form, as MCP and ACP expect it. Without `content` for an address. */
 export type FormResponse =
-  | { readonly action: 'accept'; readonly content: Readonly<Record<string, Value>> }
+  | { readonly action: 'accept'; readonly content?: Readonly<Record<string, Value>> | undefined }
   | { readonly action: 'decline' }
   | { readonly action: 'cancel' }
 
-/** Converts a form to questions, one per field, in its order. A form without fields becomes a "Yes" question. */
+/**
+ * Converts a form to questions, one per field, in its order. A form without fields becomes a "Yes" question, and an address
+ * a "Done" question. The first question also has the message, with the name of the server before it.
+ */
 export function formQuestions(form: Form): readonly Question[] {
+  const { server, url } = form
+  const message = server === undefined ? form.message : `${server} asks: ${form.message}`
+  if (url !== undefined) {
+    const options = [{ label: 'Done', description: 'I have visited the address.' }]
+    const question = `${message}\n\n<${new URL(url).href}>`
+    return [{ header: server ?? '', question, options, multiple: false, custom: false }]
+  }
   const fields = fieldsOf(form)
   if (fields.length === 0) {
     const options = [{ label: 'Yes', description: '' }]
-    return [{ header: '', question: form.message, options, multiple: false, custom: false }]
+    return [{ header: '', question: message, options, multiple: false, custom: false }]
   }
-  return fields.map((field, at) => questionOf(field, at === 0 ? form.message : ''))
+  return fields.map((field, at) => questionOf(field, at === 0 ? message : ''))
 }
 
 interface Field {
@@ -95,10 +109,14 @@ function choicesOf(field: Property): readonly Choice[] {
   return plain.map((value) => ({ value, label: value, description: '' }))
 }
 
-/** Fills in the form with a person's answer. Throws `invalid` if a numeric field gets an answer that is not a number. */
+/**
+ * Fills in the form with a person's answer. A rejection declines it, and every other answer than `answered` cancels it.
+ * Throws `invalid` if a numeric field gets an answer that is not a number.
+ */
 export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
   if (answer.type === 'rejected') return { action: 'decline' }
   if (answer.type !== 'answered') return { action: 'cancel' }
+  if (form.url !== undefined) return { action: 'accept' }
   const content = fieldsOf(form).flatMap(({ name, field, custom }, at) => {
     const given = answer.answers[at] ?? []
     const isChoice = (label: string): boolean => choicesOf(field).some((choice) => choice.label === label)

@@ -157,7 +157,15 @@ test('a permission of Codex shows all that it would allow', () => {
     networkApprovalContext: { host: 'example.com' },
   }
   const asked = decodeRequest('item/fileChange/requestApproval', { ...params, reason: null, cwd: '/project' })
-  const ask = asked && toAsk('one', asked, async () => {})
+  const ask =
+    asked &&
+    toAsk(
+      'one',
+      asked,
+      runOf('one').run,
+      createRunWriter(() => 0),
+      async () => {},
+    )
   expect(ask?.type === 'permission' && ask.metadata).toEqual({
     grantRoot: '/etc',
     network: { host: 'example.com' },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { LocalRun } from '@reply/core/source'
 import type { CodexCall } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
@@ -13,6 +14,13 @@ export interface RunWriter {
    * run whose turn was completed. Returns the ids of their calls.
    */
   leaveCommands(run: LocalRun): readonly string[]
+  /** The running call of an MCP server that began last. Undefined if the server has none in this run. */
+  lastCallOf(run: LocalRun, server: string): CodexCall | undefined
+  /**
+   * A running call of an MCP server with these arguments. Without a tool, of any tool. Undefined if there is none, or if calls
+   * of several tools match.
+   */
+  callWith(run: LocalRun, server: string, tool: string | undefined, args: unknown): CodexCall | undefined
 }
 
 interface Running {
@@ -34,7 +42,7 @@ const mostOutput = 4000
 
 export function createRunWriter(now: () => number): RunWriter {
   const runs = new WeakMap<LocalRun, Written>()
-  return { write, leaveCommands }
+  return { write, leaveCommands, lastCallOf, callWith }
 
   function writtenTo(run: LocalRun): Written {
     const written = runs.get(run) ?? { running: new Map(), texts: new Map() }
@@ -91,6 +99,22 @@ export function createRunWriter(now: () => number): RunWriter {
       default:
         return event satisfies never
     }
+  }
+
+  /** The running calls of an MCP server, in the order of their beginning. */
+  function callsOf(run: LocalRun, server: string): readonly CodexCall[] {
+    return [...writtenTo(run).running.values()].flatMap(({ call }) => (call.mcp?.server === server ? [call] : []))
+  }
+
+  function lastCallOf(run: LocalRun, server: string): CodexCall | undefined {
+    return callsOf(run, server).at(-1)
+  }
+
+  function callWith(run: LocalRun, server: string, tool: string | undefined, args: unknown): CodexCall | undefined {
+    const found = callsOf(run, server).filter(
+      ({ mcp }) => (tool ?? mcp?.tool) === mcp?.tool && isDeepStrictEqual(mcp?.arguments, args),
+    )
+    return new Set(found.map((call) => call.tool)).size === 1 ? found[0] : undefined
   }
 
   function leaveCommands(run: LocalRun): readonly string[] {

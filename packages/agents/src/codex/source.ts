@@ -369,13 +369,15 @@ export function codex(options: CodexOptions = {}): Source {
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
-    const ask = asked && toAsk(askID(id), asked, (result) => rpc.respond(id, result))
-    if (ask && turns.ask(asked.threadID, asked.turnID, url === undefined ? ask : withoutCancel(ask))) return
+    const run = asked && turns.runOf(asked.threadID, asked.turnID)
+    if (asked && run?.isOpen()) {
+      const ask = toAsk(askID(id), asked, run, writer, (result) => rpc.respond(id, result))
+      return run.ask(url === undefined ? ask : withoutCancel(ask))
+    }
     // Another client of the listener may answer it.
     if (url !== undefined) return
-    onError(
-      new ReplyError('unsupported', `${name} sent the request ${method}, which is not supported. It was refused.`),
-    )
+    const reason = asked ? 'belongs to no run that is open' : 'is not supported in this form'
+    onError(new ReplyError('unsupported', `${name} sent the request ${method}, which ${reason}. It was refused.`))
     rpc.refuse(id, method).catch(() => {})
   }
 

@@ -1,4 +1,4 @@
-import type { LocalAsk, LocalEnding, LocalRun } from '@reply/core/source'
+import type { LocalEnding, LocalRun } from '@reply/core/source'
 import type { Task } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
 import type { RunWriter } from './run-writer.ts'
@@ -15,8 +15,11 @@ export interface Turns {
   write(event: CodexEvent, raw: unknown): void
   /** Shows the rest of a turn, which began before, in this run. */
   adopt(threadID: string, turnID: string, run: LocalRun): void
-  /** Asks in the run of the turn. Returns false if the turn has none. */
-  ask(threadID: string, turnID: string | undefined, ask: LocalAsk): boolean
+  /**
+   * The run that shows the turn. Without a turn's id, that of any turn of the thread that goes on. Undefined if there is
+   * none. Assigns the turn if it is held, because a prompt that is on its way can't have asked yet.
+   */
+  runOf(threadID: string, turnID: string | undefined): LocalRun | undefined
   /** Closes an ask of the thread. */
   closeAsk(threadID: string, requestID: string): void
   /** Notes what the thread's own turns are for. */
@@ -78,11 +81,11 @@ export function createTurns(
     confirm,
     write,
     adopt: (threadID, turnID, run) => begin(turnID, threadID, run, false),
-    ask: (threadID, turnID, ask) => {
+    runOf: (threadID, turnID) => {
       if (turnID !== undefined && held.has(turnID)) assign(turnID, true)
-      const run = [...turns].find(([id, turn]) => (turnID === undefined ? turn.threadID === threadID : id === turnID))
-      run?.[1].run.ask(ask)
-      return run !== undefined
+      return turnID === undefined
+        ? [...turns.values()].findLast((turn) => turn.threadID === threadID)?.run
+        : turns.get(turnID)?.run
     },
     closeAsk: (threadID, requestID) => {
       for (const turn of turns.values()) if (turn.threadID === threadID) turn.run.closeAsk(requestID)

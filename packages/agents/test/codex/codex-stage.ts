@@ -28,6 +28,9 @@ const execBriefly = (command: string) =>
     justification: 'May I wait?',
   })
 
+/** A call of the MCP server `pictures`. */
+const draw = (subject: string) => callTool('mcp__pictures.draw', { subject, size: { width: 2, height: 3 } })
+
 const until = (file: string) => `until test -f ${file}; do sleep 0.1; done`
 
 const delegateTo = (scenario: string) =>
@@ -112,6 +115,20 @@ export const codexScripts: Scripts = {
   },
   // Version 0.150.0 repeats the goal in its own prompt, newer ones don't.
   'goal-work': { steps: [[callTool('update_goal', { status: 'complete' })], [sayText('It is reached.')]] },
+  draw: { steps: [[draw('a house')], [draw('a tree')], [sayText('They are drawn.')]] },
+  form: { steps: [[callTool('mcp__forms.form', {})], [sayText('It is ordered.')]] },
+  link: { steps: [[callTool('mcp__forms.link', {})], [sayText('You are logged in.')]] },
+  rights: {
+    steps: [
+      [
+        callTool('request_permissions', {
+          reason: 'I must read the hosts.',
+          permissions: { network: { enabled: true }, file_system: { read: ['/etc'], write: ['/opt'] } },
+        }),
+      ],
+      [sayText('So be it.')],
+    ],
+  },
   plan: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
 }
 

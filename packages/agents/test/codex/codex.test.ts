@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { ownTodosOf, partsOf, type Reply, textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toAsk } from '../../src/codex/ask.ts'
 import { decodeCodex } from '../../src/codex/decode/notification.ts'
 import { decodeRequest } from '../../src/codex/decode/request.ts'
 import { codex } from '../../src/codex.ts'
@@ -114,15 +113,6 @@ describe('Codex', () => {
       },
     ])
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'So be it.'])
-  })
-
-  test('asks questions with their ids', async () => {
-    const questions = [{ id: 'color', header: 'Color', question: 'Which?', options: [{ label: 'Red' }] }]
-    const asked = decodeRequest('item/tool/requestUserInput', { threadId: 't', turnId: 'u', itemId: 'i', questions })
-    const sent: object[] = []
-    const ask = asked && toAsk('ask', asked, async (result) => void sent.push(result))
-    await ask?.reply({ type: 'answered', answers: [['Red']] })
-    expect(sent).toEqual([{ answers: { color: { answers: ['Red'] } } }])
   })
 })
 

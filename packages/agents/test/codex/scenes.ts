@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { Client, PermissionAsk, Reply } from '@reply/core'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Client, PermissionAsk, QuestionAsk, Reply, ReplyObserver } from '@reply/core'
 import { connectSource, type Source } from '@reply/core/source'
 import type { ScriptedModel } from '@reply/testing'
 import { collectReplies } from '../collect-replies.ts'
@@ -41,6 +41,40 @@ export interface Scene {
   /** Resolves with all replies, in order. */
   readonly play: (stage: SceneStage) => Promise<readonly Reply[]>
 }
+
+/** Codex's arguments for an MCP server of the tests, without which it does not start. */
+function mcpArgs(name: string, file: string): readonly string[] {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  const settings = { command: process.execPath, args: [path], required: true }
+  return Object.entries(settings).flatMap(([key, value]) => [
+    '-c',
+    `mcp_servers.${name}.${key}=${JSON.stringify(value)}`,
+  ])
+}
+
+const pictures = mcpArgs('pictures', './picture-server.mjs')
+const forms = mcpArgs('forms', '../claude/forms-server.mjs')
+const rights = ['-c', 'features.request_permissions_tool=true']
+
+/** Prompts with a scenario. Permissions get the answer, or are rejected. */
+async function prompted(
+  { client }: SceneStage,
+  scenario: string,
+  answer: 'once' | 'always' | 'reject',
+  observer: ReplyObserver = {},
+): Promise<readonly Reply[]> {
+  const permissionAsked: ReplyObserver['permissionAsked'] = ({ ask }) =>
+    void (answer === 'reject' ? client.reject(ask) : client.answer(ask, answer))
+  const observe = () => [{ permissionAsked, ...observer }]
+  return [await client.prompt({ text: `[scenario:${scenario}] Go.` }, { observe }).result]
+}
+
+/** Answers the questions of a scenario, whose calls are allowed. */
+const asked = (scenario: string, answer: (stage: SceneStage, ask: QuestionAsk) => Promise<unknown>): Scene => ({
+  args: forms,
+  play: async (stage) =>
+    await prompted(stage, scenario, 'once', { questionAsked: ({ ask }) => void answer(stage, ask) }),
+})
 
 /** Collects the replies, and answers each permission with `once` when it is told to. */
 function collect({ client, directory }: SceneStage) {
@@ -120,6 +154,21 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
       return await settled((replies) => replies.length === 1)
     },
   },
+  /** Two calls of an MCP server. Each asks. */
+  mcp: { args: pictures, play: async (stage) => await prompted(stage, 'draw', 'once') },
+  /** The first one is allowed for the session, so the second one does not ask. */
+  'mcp-always': { args: pictures, play: async (stage) => await prompted(stage, 'draw', 'always') },
+  'mcp-rejected': { args: pictures, play: async (stage) => await prompted(stage, 'draw', 'reject') },
+  /** A form of an MCP server, whose call is allowed. */
+  form: asked('form', async ({ client }, ask) => await client.answer(ask, [['red'], ['2'], ['Yes']])),
+  'form-declined': asked('form', async ({ client }, ask) => await client.reject(ask)),
+  'form-aborted': asked('form', async ({ client }, { sessionID }) => await client.abort({ sessionID })),
+  /** An address that an MCP server wants visited. */
+  link: asked('link', async ({ client }, ask) => await client.answer(ask, [['Done']])),
+  /** The model asks for rights beyond the sandbox. */
+  rights: { args: rights, play: async (stage) => await prompted(stage, 'rights', 'once') },
+  'rights-always': { args: rights, play: async (stage) => await prompted(stage, 'rights', 'always') },
+  'rights-rejected': { args: rights, play: async (stage) => await prompted(stage, 'rights', 'reject') },
   /** Two pictures in a prompt, by their content and by their path. */
   pictures: {
     play: async (stage) => {

@@ -9,6 +9,16 @@ export interface CodexCall {
   readonly state: ToolState
   /** Set if the call gave sub-agents a task. */
   readonly task?: Task | undefined
+  /** Set if the call is of an MCP server's tool. */
+  readonly mcp?: McpCall | undefined
+}
+
+/** A call of an MCP server's tool. */
+export interface McpCall {
+  readonly server: string
+  readonly tool: string
+  /** Empty if there are none. */
+  readonly arguments: unknown
 }
 
 /** The task of sub-agents. */
@@ -157,10 +167,15 @@ function callOf(one: Call, isDone: boolean, { startedAt, endedAt }: ItemTimes): 
     : error === undefined
       ? { status: 'completed', output: outputOf(one), input, startedAt, endedAt }
       : { status: 'error', error, input, startedAt, endedAt }
-  return { callID: one.id, tool: toolOf(one), state, task: isAgentItem(one) ? taskIn(one) : undefined }
+  const mcp = one.type === 'mcpToolCall' ? mcpCallOf(one) : undefined
+  return { callID: one.id, tool: toolOf(one), state, task: isAgentItem(one) ? taskIn(one) : undefined, mcp }
 }
 
 const isAgentItem = (one: Call) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
+
+function mcpCallOf(one: Extract<Call, { readonly type: 'mcpToolCall' }>): McpCall {
+  return { server: one.server, tool: one.tool, arguments: one.arguments ?? {} }
+}
 
 /** The tool's name in replies. */
 function toolOf(one: Call): string {

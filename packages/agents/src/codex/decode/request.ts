@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { formSchema } from '../../forms/decode.ts'
+import type { Form } from '../../forms/form.ts'
 import type { RpcMessage } from '../../process/json-rpc.ts'
 
 const id = z.union([z.string(), z.number()])
@@ -22,10 +24,11 @@ export function decodeRpc(value: unknown): RpcMessage | undefined {
   return { type: 'response', id: data.id, result: data.result }
 }
 
-/** A request from Codex to a person. */
-export type CodexRequest = { readonly threadID: string; readonly turnID: string; readonly callID: string } & (
+/** A request from Codex to a person. `turnID` is undefined if Codex knows of no turn that it belongs to. */
+export type CodexRequest = { readonly threadID: string; readonly turnID: string | undefined } & (
   | {
       readonly type: 'permission'
+      readonly callID: string
       readonly permission: 'bash' | 'edit'
       readonly reason: string
       /** Further rights that it would grant: a folder to write to, a network host, another folder to run in. */
@@ -33,8 +36,30 @@ export type CodexRequest = { readonly threadID: string; readonly turnID: string;
       /** The decision to send for "always", and what it allows. Absent if Codex offers none. */
       readonly always?: { readonly decision: unknown; readonly pattern: string }
     }
+  /** A permission for a call of an MCP server's tool. */
+  | {
+      readonly type: 'mcp-permission'
+      readonly server: string
+      /** Undefined for Codex 0.150.0, which names it in the message alone. */
+      readonly tool: string | undefined
+      readonly arguments: unknown
+      readonly message: string
+      readonly more: Readonly<Record<string, unknown>>
+      /** Whether it can be allowed until the end of the session. */
+      readonly lastsForSession: boolean
+    }
+  /** A permission for rights beyond the sandbox, without a call. */
+  | {
+      readonly type: 'rights'
+      readonly callID: string
+      /** What is asked for, as Codex sends it. */
+      readonly rights: Readonly<Record<string, unknown>>
+      /** Where and why: the folder, the environment and the reason. */
+      readonly more: Readonly<Record<string, unknown>>
+    }
   | {
       readonly type: 'question'
+      readonly callID: string
       readonly questions: readonly {
         readonly id: string
         readonly header: string
@@ -42,12 +67,16 @@ export type CodexRequest = { readonly threadID: string; readonly turnID: string;
         readonly options: readonly { readonly label: string; readonly description: string }[]
       }[]
     }
+  /** A form of an MCP server, or an address to visit. */
+  | ({ readonly type: 'form' } & Form & { readonly server: string })
 )
 
 const of = { threadId: z.string(), turnId: z.string(), itemId: z.string() }
 
 const approval = z.object({
   ...of,
+  // A command to run, or what is written to one that runs. Others need other answers.
+  kind: z.enum(['command', 'writeStdin']).nullish(),
   reason: z.string().nullish(),
   grantRoot: z.unknown().optional(),
   networkApprovalContext: z.unknown().optional(),
@@ -73,7 +102,39 @@ const input = z.object({
   ),
 })
 
-/** Reads one request. Undefined if it can't be answered here. */
+const elicitation = { threadId: z.string(), turnId: z.string().nullish(), serverName: z.string(), message: z.string() }
+const withMeta = z.object({ _meta: z.record(z.string(), z.unknown()) })
+
+/** What Codex itself adds to an elicitation: the kinds and their fields of codex-rs/core/src/mcp_tool_call.rs. */
+const mcpApproval = z.object({
+  ...elicitation,
+  mode: z.literal('form'),
+  _meta: z.object({
+    codex_approval_kind: z.literal('mcp_tool_call'),
+    persist: z.union([z.string(), z.array(z.string())]).nullish(),
+    tool_name: z.string().nullish(),
+    tool_title: z.string().nullish(),
+    tool_description: z.string().nullish(),
+    tool_params: z.unknown().optional(),
+    connector_name: z.string().nullish(),
+  }),
+})
+
+const form = z.object({ ...elicitation, mode: z.literal('form'), requestedSchema: formSchema.nullish() })
+const address = z.object({ ...elicitation, mode: z.literal('url'), url: z.url({ protocol: /^https?$/ }) })
+
+const rights = z.object({
+  ...of,
+  reason: z.unknown().optional(),
+  cwd: z.unknown().optional(),
+  environmentId: z.unknown().optional(),
+  permissions: z.record(z.string(), z.unknown()),
+})
+
+/**
+ * Reads one request. Undefined if it can't be answered here: if its kind, the kind of its approval or one of its fields is
+ * unknown.
+ */
 export function decodeRequest(method: string, params: unknown): CodexRequest | undefined {
   switch (method) {
     case 'item/commandExecution/requestApproval':
@@ -85,9 +146,49 @@ export function decodeRequest(method: string, params: unknown): CodexRequest | u
       const questions = found?.questions.map(({ options, ...rest }) => ({ ...rest, options: options ?? [] }))
       return found && { type: 'question', ...idsIn(found), questions: questions ?? [] }
     }
+    case 'mcpServer/elicitation/request':
+      return elicited(params)
+    case 'item/permissions/requestApproval': {
+      const found = rights.safeParse(params).data
+      if (!found) return undefined
+      const { reason, cwd, environmentId: environment, permissions } = found
+      return { type: 'rights', ...idsIn(found), rights: given(permissions), more: given({ reason, cwd, environment }) }
+    }
     default:
       return undefined
   }
+}
+
+/** Codex asks for approval of an MCP call as if the server had a form. Servers have forms and addresses of their own. */
+function elicited(params: unknown): CodexRequest | undefined {
+  if ('codex_approval_kind' in (withMeta.safeParse(params).data?._meta ?? {})) {
+    const found = mcpApproval.safeParse(params).data
+    if (!found) return undefined
+    const { threadId: threadID, turnId, serverName: server, message, _meta } = found
+    const { tool_name, tool_title, tool_description, tool_params, connector_name, persist } = _meta
+    return {
+      type: 'mcp-permission',
+      threadID,
+      turnID: turnId ?? undefined,
+      server,
+      tool: tool_name ?? undefined,
+      arguments: tool_params ?? {},
+      message,
+      more: given({ title: tool_title, description: tool_description, connector: connector_name }),
+      lastsForSession: [persist ?? []].flat().includes('session'),
+    }
+  }
+  const found = form.safeParse(params).data ?? address.safeParse(params).data
+  if (!found) return undefined
+  const { threadId: threadID, turnId, serverName: server, message } = found
+  const asked =
+    found.mode === 'url' ? { schema: undefined, url: found.url } : { schema: found.requestedSchema ?? undefined }
+  return { type: 'form', threadID, turnID: turnId ?? undefined, server, message, ...asked }
+}
+
+/** The fields that have a value. */
+function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 }
 
 function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | undefined {
@@ -100,8 +201,7 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
   })
   const { reason, grantRoot, command, cwd } = found
   const { networkApprovalContext: network, additionalPermissions } = found
-  const given = Object.entries({ grantRoot, network, additionalPermissions, command, cwd })
-  const more = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null))
+  const more = given({ grantRoot, network, additionalPermissions, command, cwd })
   const always = permanent[0] && { always: permanent[0] }
   return { type: 'permission', ...idsIn(found), permission: kind, reason: reason ?? '', more, ...always }
 }

@@ -169,7 +169,10 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     if (wait !== undefined) schedule(wait)
   }
 
-  /** Writes blocks that became final, repaints the rest, and measures how long that takes. */
+  /**
+   * Writes blocks that became final and repaints the rest. In a log, writes only if there are such blocks. Tells `asking`
+   * which ask can be read completely. Measures how long all that takes.
+   */
   function paint(reply: Reply, ended: boolean): void {
     paintedAt = clock.now()
     const size = surface.size()

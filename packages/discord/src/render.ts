@@ -153,7 +153,10 @@ function lineWriter(around: Surroundings): (line: string) => Written {
   })
 }
 
-/** Writes nodes one after the other. Keeps neighboring marks apart, which would otherwise form another mark. */
+/**
+ * Writes nodes one after the other. Keeps neighboring marks apart, which would otherwise form another mark. A bullet without
+ * text directly after it is written as the character.
+ */
 function writeNodes(nodes: readonly Node[], place: Place): Written {
   let text = ''
   let plain = ''

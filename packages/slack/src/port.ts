@@ -61,7 +61,10 @@ export interface SlackPortOptions {
 
 const reactions = { seen: 'eyes', done: 'white_check_mark' } as const
 
-/** Creates the platform adapter for one Slack channel or thread. It never retries a call: the sink does. */
+/**
+ * Creates the platform adapter for one Slack channel or thread. It never retries a call: the sink does. Outside of a
+ * thread, it has no typing notice and no stream.
+ */
 export function createSlackPort(
   options: SlackPortOptions,
 ): ChannelPort & { readonly stream?: AppendStream | undefined } {
@@ -174,8 +177,8 @@ export function createSlackPort(
   }
 
   /**
-   * Returns the field for the thread to post in. In a thread, replies stay there. Outside, a reply starts a thread under the
-   * message that it answers.
+   * Returns the field for the thread to post in. In a thread, all posts stay there. Outside, a reply starts a thread under the
+   * message that it answers if `startsThreads` is set. Empty for a post in the channel itself.
    */
   function threadOf(replyTo: MessageRef | undefined): SlackFields {
     const thread = threadTs ?? (startsThreads ? replyTo?.id : undefined)
@@ -387,8 +390,8 @@ function postMetadata(key: string): SlackFields {
 const openingMs = 30_000
 
 /**
- * Looks for a post in the newest messages. Without the scope to read (`channels:history` and the like), and for files,
- * which have no metadata, it only checks whether Slack answers.
+ * Looks for a post in the newest messages, and then in the thread that it may have started. Without the scope to read
+ * (`channels:history` and the like), and for files, which have no metadata, it only checks whether Slack answers.
  */
 async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { threadTs, startsThreads } = place

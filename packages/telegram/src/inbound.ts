@@ -250,8 +250,9 @@ function authorOf({ from, sender_chat: as, chat }: z.infer<typeof message>): Act
 }
 
 /**
- * Returns the message that was replied to. Undefined if it isn't a reply. In a topic, a message that isn't a reply still has
- * the topic's first message as `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
+ * Returns the message that was replied to. Undefined if it isn't a reply. A message in another chat or a story has an id that
+ * matches none of this chat. In a topic, a message that isn't a reply still has the topic's first message as
+ * `reply_to_message`, whose id is the topic's. See https://github.com/banteg/takopi/pull/152.
  */
 function repliedMessageIn(raw: Message): MessageRef | undefined {
   const { reply_to_message: replied, external_reply: external, message_thread_id, is_topic_message } = raw

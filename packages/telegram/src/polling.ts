@@ -121,7 +121,10 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
-  /** Passes an update on in the background. Skips an update in work. Reports an unreadable one, which counts as handled. */
+  /**
+   * Passes an update on in the background. Skips one that is in work or handled, unless it was not taken. Reports an
+   * unreadable one, which counts as handled if it has an id.
+   */
   function startHandling(rawUpdate: unknown): void {
     const id = updateIdOf(rawUpdate)
     if (id !== undefined && open.has(id) && open.get(id) !== 'not-taken') return

@@ -26,7 +26,7 @@ export function emptyEntry(ask: Ask): Entry {
   return { requestID: ask.requestID, answers: [], input: '', sent: false }
 }
 
-/** The entry's current question. Undefined for a permission. */
+/** Returns the entry's current question. Undefined for a permission, and after the last question. */
 export function currentQuestion(ask: Ask, entry: Entry): Question | undefined {
   return ask.type === 'question' ? ask.questions[entry.answers.length] : undefined
 }
@@ -91,7 +91,9 @@ export function resetAfterChange(ask: Ask, entry: Entry, note: string): Entry {
   return { ...emptyEntry(ask), input: isRefusal ? entry.input : '', note }
 }
 
-/** Returns the options that the input selects now, for their marks. */
+/**
+ * Returns the options that the input selects now, for their marks. Empty for a permission, and for input that is no answer.
+ */
 export function pickedOptions(ask: Ask, entry: Entry): readonly string[] {
   const question = currentQuestion(ask, entry)
   if (question === undefined || entry.input.trim() === '') return []

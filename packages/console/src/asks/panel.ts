@@ -31,7 +31,7 @@ export function askLines(ask: Ask, options: PanelView): readonly Line[] {
   return ask.type === 'question' ? questionLines(ask, options) : permissionLines(ask, options)
 }
 
-/** Returns the input rows: a hint or an error, and the input with its cursor. */
+/** Returns the input rows: a hint or an error, and the input with its cursor. Once sent, one row that says so. */
 export function inputLines(
   ask: Ask,
   entry: Entry,

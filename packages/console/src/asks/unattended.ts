@@ -29,7 +29,7 @@ export function unattendedAskObserver(
 
   /**
    * Handles a newly seen ask, once: notes it, rejects it, or sends the first option later. Asks of other clients' runs are
-   * only noted.
+   * only noted. One that is merged with an earlier ask is handled without a note.
    */
   function handleOnce({ ask, reply }: { ask: Ask; reply: Reply }): void {
     if (seen.has(ask.requestID)) return

@@ -44,7 +44,7 @@ export async function openServer(
     notice.onFailure(error, () => noteOnce(error))
   }
 
-  /** Notes each message once, and at most 20. */
+  /** Notes each message once, and at most 20 messages. */
   function noteOnce(error: ReplyError): void {
     const message = withCommandCure(error)
     if (reported.has(message) || reported.size >= 20) return

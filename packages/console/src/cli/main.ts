@@ -7,8 +7,9 @@ import type { ProcessIO, Terminal } from './process-io.ts'
 import { createProgram } from './program.ts'
 
 /**
- * Runs the `reply` command with the arguments after its name, and returns its exit code. Reads and writes only through
- * the given terminal. `clock`: default the computer's.
+ * Runs the `reply` command with the arguments after its name, and resolves with its exit code once all output is written.
+ * Errors go to standard error, also if standard output can't be written. Reads and writes only through the given terminal.
+ * `clock`: default the computer's.
  */
 export async function main(args: readonly string[], terminal: Terminal & { readonly clock?: Clock }): Promise<number> {
   const stdout = watchStdout(terminal)

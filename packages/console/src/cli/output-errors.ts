@@ -18,7 +18,10 @@ export interface Stdout {
   failure(): Promise<ConsoleError | undefined>
 }
 
-/** Detects when standard output can no longer be written. A reader that left a pipe does not count as a failure. */
+/**
+ * Detects when standard output can no longer be written, and then raises a signal in the returned terminal. A reader that left
+ * a pipe does not count as a failure.
+ */
 export function watchStdout(io: Terminal): Stdout {
   const { stdout } = io
   const listeners = new Set<{ readonly signal: Signal; readonly run: () => void }>()

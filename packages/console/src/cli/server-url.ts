@@ -70,7 +70,10 @@ function managedService(env: Environment): ManagedService | undefined {
   }
 }
 
-/** Returns the file in which OpenCode 2 writes `{id, version, url, pid, password}`. Undefined without a home folder. */
+/**
+ * Returns the file in which OpenCode 2 writes `{id, version, url, pid, password}`: in `XDG_STATE_HOME`, or else in
+ * `.local/state` of the home folder. Undefined without both.
+ */
 function registrationOf({ XDG_STATE_HOME, HOME, USERPROFILE }: Environment): string | undefined {
   const home = HOME || USERPROFILE
   const state = XDG_STATE_HOME || (home && join(home, '.local', 'state'))

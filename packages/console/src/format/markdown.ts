@@ -54,8 +54,8 @@ export function markdown(source: string, width: number): readonly Line[] {
 }
 
 /**
- * Returns where the token that begins at `start` ends in the source: after as many non-white-space characters as its `raw`
- * has.
+ * Returns where the token that begins at `start` ends in the source. If the lexer changed its `raw`, that is after as many
+ * non-white-space characters as it has, and the white space after them.
  */
 function endOfToken(source: string, start: number, raw: string): number {
   if (source.startsWith(raw, start)) return start + raw.length
@@ -225,8 +225,8 @@ function inlineTokenSpans(token: Token, tones: readonly Tone[]): Span[] {
 }
 
 /**
- * Returns a link's text, and its address unless the text already shows it: terminals can't be trusted with hidden link
- * targets.
+ * Returns a link's text, and its address unless the text already shows it, if only without `mailto:` or `http://`: terminals
+ * can't be trusted with hidden link targets.
  */
 function linkSpans(token: TokenOf<'link'>, tones: readonly Tone[]): Span[] {
   const text = inlineSpans(token.tokens, [...tones, 'underline', 'blue'])

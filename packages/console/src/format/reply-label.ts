@@ -36,7 +36,10 @@ export function createLabels(): (reply: Reply) => string {
   }
 }
 
-/** Returns one line of at most 40 characters, cut at a word. Undefined if it is blank. */
+/**
+ * Returns one line. After 40 characters it is cut, at a word unless that is long, and ends in " …". Undefined if it is
+ * blank.
+ */
 function shortenedLine(text: string): string | undefined {
   const line = cleanLine(text)
   if (line.length <= MAX_LENGTH) return line === '' ? undefined : line

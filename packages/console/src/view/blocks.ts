@@ -61,7 +61,10 @@ export function splitCommittable(
   return { commit, rest }
 }
 
-/** Returns the blocks' rows, with blank rows between them. */
+/**
+ * Returns the blocks' rows, with blank rows before those whose `gap` asks for one, but not at the top. Also returns the
+ * kind of block that is last, for the next call. Blocks without rows are skipped.
+ */
 export function layout(
   blocks: readonly Block[],
   above: Above,

@@ -32,7 +32,7 @@ export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): rea
   return [...before, rowBlock(`tool:${part.id}`, part.status !== 'open', toolLine(part, { reply, ...options }))]
 }
 
-/** Returns sub-agents whose call is not in the reply, and the ends of those that run in the background. */
+/** Returns the blocks of sub-agents whose call is not in the reply, and of the ends of those that ran in the background. */
 export function strayChildren(reply: Reply, options: TreeView): readonly Block[] {
   const calls = new Set(
     reply.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'tool' ? part.callID : ''))),

@@ -161,8 +161,9 @@ function readPermissionInput(
 }
 
 /**
- * Reads a press, a form or a text as an answer to the current question. If several options may be picked, a press toggles one
- * and the result is `more`. A press of "done" without a pick, and a button of an earlier question, give an error.
+ * Reads a press, a form or a text as an answer to the current question. The button of a form gives `form`. If several options
+ * may be picked, a press toggles one and the result is `more`. A press of "done" without a pick, and a button of an earlier
+ * question, give an error.
  */
 function readQuestionInput(
   ask: QuestionAsk,

@@ -104,7 +104,7 @@ export function createChats(clock: Clock): Chats {
     sweepAt = Math.max(minChats, chats.size * 2)
   }
 
-  /** Whether dropping the chat would change nothing. */
+  /** Whether dropping the chat would change nothing: no call runs or waits there, and no pause or former call still counts. */
   function isIdle(calls: ChatCalls, now: number): boolean {
     const { isBusy, freeListeners, urgentCalls, exclusiveAsks, postListeners } = calls
     if (isBusy || freeListeners.length > 0 || frozenUntil(calls) > now) return false

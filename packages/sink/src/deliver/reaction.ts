@@ -22,7 +22,7 @@ export function createReactionSetter(
     if (!isSetting) void applyNewestReaction()
   }
 
-  /** Sets reactions until the newest one is shown. Failures are ignored. */
+  /** Sets reactions until the newest one was set or tried, or `stopped` aborts. Failures are ignored. */
   async function applyNewestReaction(): Promise<void> {
     isSetting = true
     while (wanted !== shown && !stopped.aborted) {

@@ -52,7 +52,8 @@ export function reconcile(ledger: Ledger, slots: readonly Slot[], facts: Reconci
 
 /**
  * Returns the operation that shows the first missing message, or a pending ask if the messages before it would take too
- * long. Undefined if nothing is missing.
+ * long. That is a preview while only growing text and a status are missing, a look-up if the result of its post is unknown, or
+ * else a post or take-over. Undefined if nothing is missing.
  */
 function nextPost(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFacts): Operation | undefined {
   const missing = missingSlots(ledger, slots)

@@ -64,8 +64,8 @@ export async function waitForPause<T>(
 }
 
 /**
- * Waits until `at` and resolves with true. Resolves with false if that has passed. Rejects at once if `at` is after
- * `until`.
+ * Waits until `at`, or until the signal aborts, and resolves with true. Resolves with false if `at` has passed. Rejects at
+ * once with `refused` if `at` is after `until`.
  */
 async function waitUnlessPassed(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits

@@ -93,7 +93,7 @@ function isFixed(entry: Entry, { mode, limits }: LayoutOptions): boolean {
   return entry.state === 'shown' && entry.access.type === 'fixed'
 }
 
-/** Whether the message was a stream and certainly shows its text. */
+/** Whether the message was a stream that was closed before its text ended, and certainly shows, or showed, its text. */
 function isClosedStream(entry: Entry): boolean {
   if (entry.state === 'gone') return entry.isClosed === true
   return entry.state === 'shown' && entry.access.type === 'closed-stream' && !entry.isUnsure

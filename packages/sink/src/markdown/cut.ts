@@ -23,7 +23,8 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
 /**
  * Returns the best position to cut a text: the last blank line in the window, or else the last new line, sentence end or
- * space. Never within a grapheme, unless that is longer than the window.
+ * space. Not within links, code and bold text unless they are too long. Never within a grapheme, unless that is longer than
+ * the window.
  */
 export function bestCut(text: string, { first, last }: CutWindow): number {
   const low = Math.max(first, last - Math.min(mostBack, (last - first) >> 1))

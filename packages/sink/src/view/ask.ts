@@ -306,7 +306,10 @@ function allDetailsOf(ask: PermissionAsk, hasAlways: boolean, texts: Texts): Ask
 /** Maximum length of patterns within a sentence, in UTF-16 units. Longer ones become a block. */
 const sentenceLength = 200
 
-/** Returns a detail with what "always" would allow: a sentence, or a block of patterns if they are too long for one. */
+/**
+ * Returns what "always" would allow: a sentence, or a block of patterns that are too long for one or would change in a
+ * line.
+ */
 function alwaysDetail(ask: PermissionAsk, texts: Texts): AskContent['details'][number] {
   const reach = alwaysReach(ask)
   if (reach.type === 'same') return { format: 'note', text: texts.alwaysAllows(reach) }

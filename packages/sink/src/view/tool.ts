@@ -11,7 +11,7 @@ export function titleOf(part: ToolPart, reply: Reply): string {
   return subject === '' ? name : `${name}: ${subject}`
 }
 
-/** Returns how a call ended, in one line. Empty if it was interrupted. */
+/** Returns how a call ended, in one line. A reason is cut to 200 UTF-16 units. Empty if the call was interrupted. */
 export function endText(end: ToolEnd, texts: Texts): string {
   switch (end.type) {
     case 'rejected':

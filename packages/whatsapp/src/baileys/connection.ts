@@ -59,8 +59,8 @@ export async function connectBaileys(
 }
 
 /**
- * Reads a file. Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it, and with `too-
- * long` above `maxBytes`.
+ * Reads a file. Rejects with `refused` for another channel's file, with `gone` if WhatsApp no longer has it or it can't be
+ * read, with `too-long` above `maxBytes`, and with the signal's reason if that aborts.
  */
 async function download(
   { ref, name, size = 0 }: InboundFile,

@@ -32,8 +32,9 @@ export interface ListenAddress {
 }
 
 /**
- * Connects chats with servers until Control-C. Exits with 1 if another process takes over its state. SIGHUP without a
- * terminal reloads the people of the config.
+ * Connects chats with servers until Control-C or SIGTERM, and then resolves with 0. Resolves with 1 if another process takes
+ * over its state. SIGHUP ends it in a terminal, and elsewhere reloads the people of the config. Rejects if the bridge can't
+ * start, and with `usage` for a webhook channel without `listen`.
  */
 export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { listen, listenHealth, log } = options

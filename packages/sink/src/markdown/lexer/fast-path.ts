@@ -260,8 +260,8 @@ function readRows(src: string): readonly ItemRow[] | undefined {
 }
 
 /**
- * Adds the row. Returns whether it continues an open list, or begins one right below the text of the item above. If
- * not, marked must read the whole list.
+ * Adds the row to `rows`, and updates the `open` lists. Returns whether it continues an open list, or begins one right below
+ * the text of the item above, at most `mostDepth` deep. If not, marked must read the whole list.
  */
 function tryAddRow(row: ItemRow, rows: ItemRow[], open: ItemRow[]): boolean {
   const above = rows.at(-1)

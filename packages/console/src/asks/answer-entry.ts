@@ -92,7 +92,7 @@ export function resetAfterChange(ask: Ask, entry: Entry, note: string): Entry {
 }
 
 /**
- * Returns the options that the input selects now, for their marks. Empty for a permission, and for input that is no answer.
+ * Returns the options that the input selects now, for their marks. Empty for a permission, and for input that does not answer.
  */
 export function pickedOptions(ask: Ask, entry: Entry): readonly string[] {
   const question = currentQuestion(ask, entry)

@@ -30,7 +30,7 @@ export interface SteadyClock extends Clock {
 /**
  * Wraps a clock so that its times never go back: if the wall clock is set back, `now` continues from the latest time by
  * the monotonic clock. Later events have later times, and no duration is negative. Steps forward are followed, such as
- * after the computer slept.
+ * after the computer slept. A clock without `monotonic` or `wall` uses its `now` for them.
  */
 export function steadyClock(clock: Clock): SteadyClock {
   const monotonic = (): number => clock.monotonic?.() ?? clock.now()

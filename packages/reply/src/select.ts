@@ -18,8 +18,9 @@ export function textOf(reply: Reply): string {
 }
 
 /**
- * Returns the text of the last step with text: the answer without the remarks between tool calls. If the step right
- * before it was cut off, its text is included, because the server continues where it ended. Empty if there is no text.
+ * Returns the text of the last step with text: the answer without the remarks between tool calls. If the steps right
+ * before it were cut off, their text is included, because the server continues where they ended. Empty if there is no
+ * text.
  */
 export function answerOf({ messages }: Reply): string {
   for (let end = messages.length; end > 0; end--) {

@@ -61,7 +61,10 @@ function editsIn(input: Fields, path: string): InputEdits {
   return typeof content === 'string' ? { edits: [{ after: content }], fields: ['content'] } : { edits: [], fields: [] }
 }
 
-/** Title of one of several edits: its number, and the facts that its text lacks. */
+/**
+ * Title of one of several edits: its number, its file if that isn't `path`, and whether every occurrence is replaced.
+ * `needsTitle` is true for the latter two, which its text lacks.
+ */
 function editTitle(
   { filePath, replaceAll }: Fields,
   path: string,
@@ -119,7 +122,10 @@ function diffOf(edit: InputEdit): readonly string[] {
   ]
 }
 
-/** Finds the metadata's diffs, and its before/after files, whose changes `shown` already has. */
+/**
+ * Finds the metadata's diffs, and its before/after files, whose changes `shown` already has. Searches at any depth, and
+ * returns their texts.
+ */
 function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   const found: string[] = []
   const walk = (value: unknown): void => {

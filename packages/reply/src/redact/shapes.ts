@@ -263,7 +263,7 @@ function readBasic(text: string, { start, end: at, isEnd }: OpenerPlace): Secret
   return isPair ? readRuns(text, { from: start, at, isEnd }, [basic]) : noSecret
 }
 
-/** Whether base64 text decodes to printable characters with a colon. */
+/** Whether base64 text decodes to printable characters with a colon. False for a text that isn't base64. */
 function isUserAndPassword(base64: string): boolean {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
   if (digits.includes('=')) return false
@@ -396,7 +396,10 @@ interface Sign {
   readonly end: number
 }
 
-/** The first sign after `start` that shows whether the key continues. Undefined if there is none within `lookAhead`. */
+/**
+ * The first sign after `start` that shows whether the key continues. Prose in a line such as "Comment: …" doesn't
+ * count. Undefined if there is none within `lookAhead`.
+ */
 function nextSign(text: string, start: number): Sign | undefined {
   const window = text.slice(start, start + lookAhead)
   keySigns.lastIndex = 0

@@ -8,9 +8,9 @@ import { applyCall, withCall } from './call.ts'
 import { withFields } from './shape.ts'
 
 /**
- * Applies a new or repeated ask, with its call and its directory if the reply knows them. A repeated one is only
- * reported if its content changed, because a person would then decide about something else. One that was withdrawn is
- * asked again, and one that was answered or rejected is ignored.
+ * Applies a new or repeated ask, with its call and its directory if the reply knows them, and updates the other
+ * permissions of its call. A repeated one is only reported if its content changed, because a person would then decide
+ * about something else. One that was withdrawn is asked again, and one that was answered or rejected is ignored.
  */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
   const at = askAt(reply.asks, reported.requestID)

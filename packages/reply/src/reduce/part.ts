@@ -153,7 +153,7 @@ export function reportChange(before: Part, part: Part, index: number, changes: C
   if (part.status === 'sealed') changes.push({ type: 'partFinalized', part, index })
 }
 
-/** Removes a part and reports it. Subtracts the usage of a finished step. Ignores an unknown part. */
+/** Removes a part and reports it. Subtracts the usage of a finished step, and reports that. Ignores an unknown part. */
 export function removePart(
   reply: Reply,
   removed: { readonly messageID: string; readonly partID: string },
@@ -212,13 +212,14 @@ export function indexInReply(messages: readonly Message[], at: number, place: nu
 }
 
 /**
- * Merges a snapshot into a part. Returns the same object if the snapshot has nothing new.
+ * Merges a snapshot into a part. Returns the same object if the snapshot has nothing new. A snapshot of another type
+ * replaces the part.
  *
  * A sealed snapshot always wins, even if it is shorter. An unsealed one may be stale (REST returns "" for a text in
  * progress), so it never shortens a text, reopens a part or returns a tool call to an earlier state.
  */
 function mergePart(before: Part, incoming: Part): Part {
-  if (before.type !== incoming.type) return before.type === 'unknown' ? incoming : sameOrNewer(before, incoming)
+  if (before.type !== incoming.type) return incoming
   if (incoming.type === 'tool' && before.type === 'tool') return mergeTool(before, incoming)
   if ((incoming.type === 'text' || incoming.type === 'reasoning') && 'text' in before) {
     if (incoming.status === 'sealed') return mergeSeal(before, incoming)

@@ -33,7 +33,9 @@ export function partIn(message: Message, place: number): Part | undefined {
   return place === -1 ? undefined : message.parts[place]
 }
 
-/** All parts in chunks. A chunk stays the same array while nothing in it changes. */
+/**
+ * All parts in chunks, or in one list for a short message. A chunk stays the same array while nothing in it changes.
+ */
 export function partLists(message: Message): readonly (readonly Part[])[] {
   return longPartsOf(message)?.parts.chunks ?? [message.parts]
 }

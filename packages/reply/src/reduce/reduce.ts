@@ -69,8 +69,8 @@ function withPhase(reply: Reply, before: Phase, changes: Change[]): Reply {
 }
 
 /**
- * Applies a late event to a settled reply. Ignores its own status, settings and new asks. Reports at most
- * `replyAmended`.
+ * Applies a late event to a settled reply, and seals its parts. Ignores its own status, retry, connection, abort,
+ * prompt and new asks, and the end of an ask that it lacks. Reports at most `replyAmended`.
  */
 function amendSettled(reply: Reply, event: SessionScopedEvent): Reduction {
   switch (event.type) {

@@ -51,7 +51,7 @@ export function withChildren(reply: Reply, children: readonly Child[]): Reply {
   return copyReply(reply, reply.messages, children)
 }
 
-/** Sets any fields. Not for the hot path of deltas. */
+/** Copies a reply with these fields. A field that is given as undefined is cleared. Not for the hot path of deltas. */
 export function withFields(reply: Reply, fields: Partial<Reply>): Reply {
   return Object.assign(copyReply(reply, reply.messages, reply.children), fields)
 }

@@ -75,8 +75,8 @@ function lastWithSteps(messages: readonly Message[], end: number): number {
 }
 
 /**
- * Adds from the first step to the last, never as a sum of sums: costs are floating-point, so another order could change
- * the last digit.
+ * The sum of the summaries and of the finished steps in the messages before `end`. Adds from the first step to the
+ * last, never as a sum of sums: costs are floating-point, so another order could change the last digit.
  */
 function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
   let sum = summaries.length === 0 ? noUsage : plusSummaries(summaries)
@@ -84,7 +84,10 @@ function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
   return sum
 }
 
-/** First in the sum, so that a step at the end only adds to it. Summaries don't set the context. */
+/**
+ * The sum of the summaries, which don't set the context. First in the whole sum, so that a step at the end only adds to
+ * it.
+ */
 function plusSummaries(summaries: readonly SummaryStep[]): Usage {
   return { ...plusSteps(noUsage, summaries), contextTokens: undefined }
 }

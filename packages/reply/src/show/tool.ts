@@ -88,7 +88,11 @@ const stoppedError = /^(?:Error: )?(?:Tool execution (?:aborted|interrupted)|Tas
 const rejectionFeedback =
   /with the following feedback: (.+)$|^PermissionCorrectedError\(\{\s*"feedback":\s*"((?:[^"\\]|\\.)*)"/s
 
-/** How the call ended. Undefined while it runs, and if it succeeded. */
+/**
+ * How the call ended. Undefined while it runs, and if it succeeded. A call that was still running at its reply's end is
+ * interrupted. Its error, or a rejected permission for it, tells whether it was rejected, forbidden or interrupted
+ * instead of failed.
+ */
 function toolEndOf(part: ToolPart, { asks }: Pick<Reply, 'asks'>): ToolEnd | undefined {
   const { status, error = '', interrupted, input, metadata } = part.state
   if (interrupted || (part.status === 'sealed' && (status === 'running' || status === 'pending')))

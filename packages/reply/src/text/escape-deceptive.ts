@@ -131,7 +131,10 @@ function collapseEmptyLines(text: string, isDiff: boolean): string {
   return kept.join('\n')
 }
 
-/** The line that replaces empty lines. In a diff it has their sign, or says that some of them were added or removed. */
+/**
+ * The line that replaces empty lines. In a diff it has their sign, or a space and the note that some of them were added
+ * or removed.
+ */
 function emptyLineCount(run: readonly string[], isDiff: boolean): string {
   const [sign = '', ...others] = isDiff ? [...new Set(run.map((line) => /^[+-]/.exec(line)?.[0] ?? ' '))] : []
   if (others.length === 0) return `${sign}⟨${run.length} empty lines⟩`

@@ -28,7 +28,7 @@ function readableMessage(message: string, depth: number): string {
   return before.includes(inner) ? `${before.trim().replace(/:$/, '')}${after}` : `${before}${inner}${after}`
 }
 
-/** The message up to the first line of a stack. The same message if it has none. */
+/** The message up to the first line of a stack, trimmed. The same message if it has none. */
 function withoutStack(message: string): string {
   if (!message.includes('\n')) return message
   const lines = message.split('\n')

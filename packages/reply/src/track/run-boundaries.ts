@@ -29,7 +29,8 @@ export interface RunEnd {
 }
 
 /**
- * Where the run that began at `start` ends and the next begins. `isKnown` identifies the messages that the stream
+ * Where the run that began at `start` ends and the next begins: at a prompt after its end (`rest`), or at one that the
+ * server went on with although the step before never ended (`lost`). `isKnown` identifies the messages that the stream
  * assigned to this run, which never begin another one. Undefined if no other run follows.
  */
 export function runEnd(

@@ -75,7 +75,7 @@ function showsRunEnd({ isRoot, cell, root }: SessionState, read: SnapshotEvent):
 
 /**
  * Places a read: opens or ends runs that the stream missed, passes the current run's messages to its reply, and queues
- * its children.
+ * its children and the events that waited for it. A session that was deleted exists again.
  */
 function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent): void {
   const { sessionID, at } = placed
@@ -168,7 +168,10 @@ interface PlacedRead {
   readonly start: number | undefined
 }
 
-/** Records the read in the cell: the todos, the runs of the messages, and whether the session is idle. */
+/**
+ * Records the read in the cell: the todos, the runs of the messages, whether the session is idle, whether its run ended
+ * without the stream, and when the prompt of a run that only the read shows was created.
+ */
 function recordRead(draft: Draft, known: SessionState, placed: PlacedRead): void {
   const { cell, rootID, isOpen } = known
   const { read, isRunning, start } = placed

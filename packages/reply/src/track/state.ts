@@ -136,7 +136,7 @@ export function draftOf(state: TrackState): Draft {
   return { state, steps: [], queue: [], dropped: 0 }
 }
 
-/** The state before the first event. */
+/** The state before the first event. A limit that isn't given has its default. */
 export function emptyTrack(limits: Partial<TrackLimits> = {}): TrackState {
   const { keepSettled = 1000, maxHeld = 16 * 1024 * 1024, maxQuiet = 10_000 } = limits
   return {

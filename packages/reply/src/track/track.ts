@@ -231,8 +231,9 @@ export function directoryOf(state: TrackState, sessionID: string): string | unde
 }
 
 /**
- * Whether the event is a sign of the session's run on this connection. Any status counts, because even an idle status
- * ends a run. A new prompt doesn't count, and neither does an idle status that was read over REST.
+ * Whether the event is a sign of the session's run on this connection: a delta, a part, a status, a retry, an ask or a
+ * compaction. Any status counts, because even an idle status ends a run. A new prompt doesn't count, and neither does
+ * an idle status that was read over REST.
  */
 function showsWork(event: SessionScopedEvent): boolean {
   if (event.type === 'snapshot') return event.status !== 'idle'

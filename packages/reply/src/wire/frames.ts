@@ -115,8 +115,9 @@ export function createSseReader(options: SseOptions): SseReader {
 }
 
 /**
- * The index where the piece that begins at `start` ends: after a line. Large chunks are read in pieces, because a
- * single character outside Latin-1 makes the whole string around it twice as wide, and slower to read.
+ * The index where the piece that begins at `start` ends: after a line, or at the chunk's end if no line ends nearby.
+ * Large chunks are read in pieces, because a single character outside Latin-1 makes the whole string around it twice as
+ * wide, and slower to read.
  */
 function pieceEnd(chunk: Uint8Array, start: number): number {
   if (chunk.length <= start + pieceLength) return chunk.length

@@ -94,8 +94,8 @@ function isList(decoded: ReplyEvent | readonly ReplyEvent[] | undefined): decode
 }
 
 /**
- * One delta for two consecutive ones of the same field, with the later one's `raw`. Undefined for any other event
- * before.
+ * One delta for two consecutive ones of the same field of a part, with the later one's `raw`. Undefined for any other
+ * event before.
  */
 function mergedDelta(before: ReplyEvent | undefined, event: DeltaEvent): DeltaEvent | undefined {
   if (before?.type !== 'delta' || before.partID !== event.partID || before.field !== event.field) return undefined

@@ -150,7 +150,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     const request: RunRequest = {
       kind: 'command',
       input: { ...input, command: body.command },
-      text: `/${input.command} ${input.arguments ?? ''}`.trim(),
+      text: `/${body.command} ${input.arguments ?? ''}`.trim(),
       post: (place, messageID) => source.command(place, { ...body, messageID }),
     }
     return startRun(server, request, runOptions)

@@ -66,6 +66,13 @@ test('a prompt that is stopped while it is written down is not posted', async ()
   await opencode.close()
 })
 
+test.each(['init', '/init'])('the prompt of the command %j is written with one slash', async (command) => {
+  const { opencode } = await stage()
+  const reply = await opencode.command({ command, arguments: 'all' }, { signal: AbortSignal.abort() }).result
+  expect(reply.prompt?.text).toBe('/init all')
+  await opencode.close()
+})
+
 test('a command has no text to be found by, and a note says that it is one', async () => {
   const { opencode, rest } = await stage()
   const posted: PostedPrompt[] = []

@@ -13,7 +13,7 @@ export interface JsonProgram {
   send(value: unknown): Promise<void>
   /** Ends its input, so that the program can exit. */
   finish(): void
-  /** Ends its input, and its process group if it has not exited after half a second. */
+  /** Ends its input, and its process group if it has not exited after two seconds. */
   close(): Promise<void>
 }
 

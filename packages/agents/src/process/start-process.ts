@@ -27,7 +27,7 @@ export interface ProcessOptions {
 }
 
 /** How long a program may take to exit after its input has ended, in ms. */
-const exitMs = 500
+const exitMs = 2000
 
 /** How a program ended: with a code or by a signal. */
 export interface Exit {
@@ -57,7 +57,7 @@ export interface StartedProcess {
   /** Ends the whole group: SIGTERM, then SIGKILL after `graceMs`. Resolves when it has ended. Idempotent. */
   close(): Promise<void>
   /**
-   * Ends its input, and the group like `close` if the program has not exited after half a second. For agents, which write
+   * Ends its input, and the group like `close` if the program has not exited after two seconds. For agents, which write
    * their files before they exit: Claude Code 2.1.197 and Kimi Code 2.1.0 lose the end of a session if they get a signal
    * right after its last turn.
    */

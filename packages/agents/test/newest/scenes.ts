@@ -228,8 +228,9 @@ export const newestScenes: Readonly<Record<string, NewestScene>> = {
   },
   compaction: async (stage, { compacts }) => {
     if (!compacts) throw new NotOffered('it has no command that does it')
-    // Some agents refuse to compact a short history.
+    // Some agents refuse to compact a short history, and Claude Code 2.1.197 one of few messages.
     const { sessionID } = await run(stage, 'long')
+    for (let turns = 0; turns < 2; turns++) await run(stage, 'plain', { sessionID })
     if (compacts === 'call') await stage.client().compact(sessionID)
     else {
       const reply = await stage.client().prompt({ text: compacts, agent: stage.mode, sessionID }).result

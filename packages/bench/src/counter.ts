@@ -6,7 +6,10 @@ interface Counter {
   readonly count: { units: number; settled: number }
 }
 
-/** The observer of all measurements: listens to text and settling, and does next to nothing with them. */
+/**
+ * Returns the observer of all measurements, and its counts, 0 at first. It listens to text and settling, and does next to
+ * nothing with them.
+ */
 export function createCounter(): Counter {
   const count = { units: 0, settled: 0 }
   const observer: ReplyObserver = {

@@ -18,7 +18,10 @@ interface LoadListeners {
   readonly onWarm?: (() => void) | undefined
 }
 
-/** Runs `connect()` and `watch()` against a server in another process until it has sent the whole load. */
+/**
+ * Runs `connect()` and `watch()` against a server in another process until all replies have settled, and ends both.
+ * Rejects if the server ends early, or if the client doesn't keep up with the load.
+ */
 export async function underLoad(load: StreamLoad, listening: LoadListeners): Promise<void> {
   const script = fileURLToPath(new URL('./feeder.js', import.meta.url))
   const numbers = [load.sessions, load.perSecond, load.seconds].map(String)
@@ -34,7 +37,7 @@ export async function underLoad(load: StreamLoad, listening: LoadListeners): Pro
   }
 }
 
-/** Throws if the replies take much longer than the load. */
+/** Watches a server until all replies have settled. Rejects if they take much longer than the load, or if a call fails. */
 async function watchUntilSettled(
   url: string,
   { sessions, seconds }: StreamLoad,
@@ -63,7 +66,7 @@ async function watchUntilSettled(
   await client.close()
 }
 
-/** Reports only the chunks of event streams. */
+/** Returns a `fetch` that calls `onChunk` for each chunk of an event stream, before the caller gets it. */
 function fetchReportingChunks(onChunk: (() => void) | undefined): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
@@ -73,6 +76,7 @@ function fetchReportingChunks(onChunk: (() => void) | undefined): typeof fetch {
   }
 }
 
+/** Passes on each chunk after a call of `onChunk`. */
 async function* reportEach(body: AsyncIterable<Uint8Array>, onChunk: () => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of body) {
     onChunk()

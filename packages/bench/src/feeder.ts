@@ -24,6 +24,7 @@ const { url } = await serveFetch(async (input, init) => {
 })
 process.stdout.write(`${url}\n`)
 
+/** Publishes the events that are due, every millisecond, until all are published. */
 function publishDueEvents(): void {
   const start = performance.now()
   const timer = setInterval(() => {

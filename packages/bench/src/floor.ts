@@ -1,6 +1,9 @@
 import { createParser } from 'eventsource-parser'
 
-/** The minimum cost of any client: decoding bytes, splitting frames, parsing JSON. Returns the number of frames. */
+/**
+ * Does the least that any client must: decodes bytes, splits frames, parses JSON. Returns the number of frames. Throws if
+ * one isn't JSON.
+ */
 export function readFloor(chunks: readonly Uint8Array[]): number {
   const utf8 = new TextDecoder()
   let frames = 0

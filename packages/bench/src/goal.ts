@@ -17,6 +17,7 @@ export interface Goal {
     | '× as many'
     | 'kB'
   readonly bound: Bound
+  /** Returns the figure in the unit. */
   measure(effort: Effort): Promise<number> | number
 }
 
@@ -34,10 +35,12 @@ export interface JsonRow {
   readonly holds: boolean
 }
 
+/** Whether a figure is within its bound. A figure that equals it is. */
 export function meetsBound(value: number, bound: Bound): boolean {
   return 'atMost' in bound ? value <= bound.atMost : value >= bound.atLeast
 }
 
+/** The bound for people, for example "≤ 20". */
 export function boundText(bound: Bound): string {
   return 'atMost' in bound ? `≤ ${bound.atMost}` : `≥ ${bound.atLeast}`
 }

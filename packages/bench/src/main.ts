@@ -30,7 +30,10 @@ const { values: options } = parseArgs({
 if (options.help) process.stdout.write(help)
 else await bench()
 
-/** Measures the wanted goals and prints the table. Exit code 2 if no goal matches, and 1 if measuring one fails. */
+/**
+ * Measures the wanted goals, prints the table, and writes the files that the options name. Sets exit code 2 if no goal
+ * matches, and 1, without writing a file, if measuring one fails.
+ */
 async function bench(): Promise<void> {
   const wanted = goals.filter(
     ({ id }) => options.only.length === 0 || options.only.some((start) => id.startsWith(start)),
@@ -61,7 +64,10 @@ async function bench(): Promise<void> {
   if (options.write) writeFigures(toTable(measured))
 }
 
-/** Runs each goal in its own process, so that no pipeline runs on code optimized for another. */
+/**
+ * Measures a goal in a process of its own, so that no pipeline runs on code optimized for another. Rejects if the process
+ * fails, or takes longer than `deadlineMs`, which kills it.
+ */
 function measure({ id }: Goal, effort: Effort): Promise<number> {
   const script = fileURLToPath(new URL('./run.js', import.meta.url))
   // As the bridge's Dockerfile and its systemd unit start it.
@@ -87,7 +93,7 @@ interface Measured {
   readonly value: number
 }
 
-/** A Markdown table, aligned so that its source is readable too. */
+/** Returns a Markdown table, aligned so that its source is readable too. */
 function toTable(measured: readonly Measured[]): string {
   const head = ['id', 'what', 'measured', 'goal', 'holds']
   const lines = measured.map(({ goal, value }) => [
@@ -102,6 +108,7 @@ function toTable(measured: readonly Measured[]): string {
   return [head, rule, ...lines].map((line) => tableLine(line, widths)).join('\n')
 }
 
+/** A line of a Markdown table, with each cell padded to its column's width. */
 function tableLine(cells: readonly string[], widths: readonly number[]): string {
   return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
 }
@@ -110,6 +117,7 @@ function verdict({ bound }: Goal, value: number): string {
   return meetsBound(value, bound) ? 'yes' : '**no**'
 }
 
+/** A figure with three digits, or all of a larger integer part. */
 function rounded(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
@@ -118,7 +126,7 @@ const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.ur
 const beginMarker = '<!-- figures -->'
 const endMarker = '<!-- /figures -->'
 
-/** Replaces the table and the machine between the two markers of `docs/benchmarks.md`. */
+/** Replaces the table and the machine between the two markers of `docs/benchmarks.md`. Throws if it lacks the markers. */
 function writeFigures(table: string): void {
   const text = readFileSync(page, 'utf8')
   const start = text.indexOf(beginMarker)
@@ -129,7 +137,7 @@ function writeFigures(table: string): void {
   writeFileSync(page, `${text.slice(0, start)}${measured}${text.slice(stop)}`)
 }
 
-/** The machine's kind, without its name, and its load. The bench itself is a load of about 1. */
+/** The machine's kind, without its name, and its load over 15 minutes. The bench itself is a load of about 1. */
 function machine(): string {
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)

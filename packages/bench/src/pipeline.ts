@@ -10,18 +10,15 @@ import {
 } from '@reply/core'
 import { createDecoder2 } from '@reply/core/internal'
 
-export interface ReadSetup {
-  readonly observer: ReplyObserver
-  /** The arrival time of chunk `index`. Default: a millisecond after the one before. */
-  readonly atOf?: ((index: number) => number) | undefined
-  /** Which OpenCode the stream is from. Default 1. */
-  readonly generation?: 1 | 2 | undefined
-}
-
-/** Reads, tracks and dispatches chunks as a live stream does. */
+/**
+ * Reads, tracks and dispatches chunks as a live stream of OpenCode 1 or 2 does. `atOf` is the arrival time of chunk
+ * `index`, by default a millisecond after the one before. Throws if a frame can't be read.
+ */
 export function readLive(
   chunks: readonly Uint8Array[],
-  { observer, atOf = (index) => index, generation }: ReadSetup,
+  observer: ReplyObserver,
+  generation: 1 | 2 = 1,
+  atOf: (index: number) => number = (index) => index,
 ): void {
   const decoder = generation === 2 ? createDecoder2({ onError: rethrow }) : undefined
   const reader = createEventReader({ onError: rethrow, decoder })
@@ -31,8 +28,8 @@ export function readLive(
   for (const chunk of chunks) for (const event of reader.push(chunk, atOf(index++))) apply(event)
 }
 
-/** Decodes, tracks and dispatches events that were parsed before. */
-export function readParsed(events: readonly unknown[], { observer }: ReadSetup): void {
+/** Decodes, tracks and dispatches events of OpenCode 1 that were parsed before. Throws if one can't be decoded. */
+export function readParsed(events: readonly unknown[], observer: ReplyObserver): void {
   const decoder = createDecoder({ onError: rethrow })
   const apply = createApplier(observer)
   for (const value of events) {
@@ -41,12 +38,12 @@ export function readParsed(events: readonly unknown[], { observer }: ReadSetup):
   }
 }
 
-/** The public `replay`, which reads a whole recording. */
-export async function readReplay(chunks: readonly Uint8Array[], { observer }: ReadSetup): Promise<void> {
+/** Reads a whole recording with the public `replay`. Rejects if a frame can't be read. */
+export async function readReplay(chunks: readonly Uint8Array[], observer: ReplyObserver): Promise<void> {
   await replay(chunks, { onError: rethrow, observe: () => [observer] })
 }
 
-/** Returns a function that tracks an event and reports the changes to the observer. */
+/** Returns a function that tracks an event after those before, and reports the changes to the observer. */
 function createApplier(observer: ReplyObserver): (event: ReplyEvent) => void {
   const dispatcher = createDispatcher({ onError: rethrow })
   dispatcher.observe(observer)

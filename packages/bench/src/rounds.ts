@@ -1,13 +1,5 @@
 import type { Effort } from './goal.ts'
 
-interface Race {
-  readonly first: () => unknown
-  readonly second: () => unknown
-  readonly effort: Effort
-  /** Rounds of a full run. Fewer for measurements that take many seconds. */
-  readonly rounds?: number | undefined
-}
-
 /** Warm-up time of each side, in ms: long enough to compile its code, even on a busy machine. */
 const warmUpMs = { full: 2000, quick: 500 }
 
@@ -15,10 +7,11 @@ const warmUpMs = { full: 2000, quick: 500 }
 const leastMs = 30
 
 /**
- * The second's time divided by the first's: the median over rounds that run both in turn, so that other work on the
- * machine affects both. Neither pays for collecting the other's garbage.
+ * Resolves with the second's time divided by the first's: the median over rounds that run both in turn, so that other
+ * work on the machine affects both. Neither pays for collecting the other's garbage. `rounds` are those of a full run,
+ * fewer for measurements that take many seconds. A quick run has at most five.
  */
-export async function race({ first, second, effort, rounds = 21 }: Race): Promise<number> {
+export async function race(first: () => unknown, second: () => unknown, effort: Effort, rounds = 21): Promise<number> {
   const count = effort === 'quick' ? Math.min(rounds, 5) : rounds
   const firstTimes = await warmUpRepeats(first, warmUpMs[effort])
   const secondTimes = await warmUpRepeats(second, warmUpMs[effort])
@@ -32,9 +25,9 @@ export async function race({ first, second, effort, rounds = 21 }: Race): Promis
 }
 
 /**
- * Milliseconds of `times` runs. Collects the other side's garbage first, but only the young generation: a full
- * collection would also discard compiled code whose objects happen to be dead at the moment, which doesn't happen in a
- * running server.
+ * Resolves with the milliseconds of `times` runs in sequence. Collects the other side's garbage first, if Node exposes
+ * that, but only the young generation: a full collection would also discard compiled code whose objects happen to be dead
+ * at the moment, which doesn't happen in a running server.
  */
 async function timeRuns(run: () => unknown, times: number): Promise<number> {
   globalThis.gc?.({ type: 'minor' })
@@ -43,7 +36,7 @@ async function timeRuns(run: () => unknown, times: number): Promise<number> {
   return performance.now() - start
 }
 
-/** Warms up, and finds how many runs make a round. */
+/** Runs for `forMs`, and resolves with how many of the fastest runs make a round of at least `leastMs`. */
 async function warmUpRepeats(run: () => unknown, forMs: number): Promise<number> {
   const start = performance.now()
   let fastest = Number.POSITIVE_INFINITY
@@ -51,7 +44,7 @@ async function warmUpRepeats(run: () => unknown, forMs: number): Promise<number>
   return Math.max(1, Math.ceil(leastMs / fastest))
 }
 
-/** The mean of the two middle values if their number is even. NaN without values. */
+/** The middle value, or the mean of the two middle ones if their number is even. NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
@@ -60,7 +53,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2
 }
 
-/** The quantile of that share. NaN without values. */
+/** The value below which that share of the values is, without interpolation. NaN without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

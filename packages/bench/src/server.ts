@@ -13,7 +13,10 @@ const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 /** A JSON text, or a function that makes it from the query. */
 export type Answer = string | ((query: URLSearchParams) => Response)
 
-/** `rest`: responses by path. Without one for its status, no session is busy. */
+/**
+ * Returns a server with these responses by path. Any other path answers with an empty list, so that no session is busy. A
+ * session that isn't listed is unreadable: 503.
+ */
 export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
   const queued: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
@@ -30,6 +33,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     wake()
   }
 
+  /** Opens the event stream at its path, and answers any other request, whatever its method. */
   async function respond(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
     const known = rest[pathname]
@@ -43,7 +47,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  /** Ends when the stream is cut or the signal aborts. */
+  /** Yields the greeting and the queued chunks as they come. Ends when the stream is cut or the signal aborts. */
   async function* streamChunks(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.addEventListener('abort', () => wake())
     const own = streams
@@ -58,7 +62,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
   }
 }
 
-/** Status 503 without a text. */
+/** A response with this JSON text. Status 503 without one. */
 function jsonResponse(text: string | undefined): Response {
   return new Response(text, {
     status: text === undefined ? 503 : 200,
@@ -66,7 +70,7 @@ function jsonResponse(text: string | undefined): Response {
   })
 }
 
-/** Default responses as JSON text: empty lists. Single sessions are unreadable. */
+/** Returns the default response as JSON text, mostly an empty list. Undefined for a single session. */
 function defaultAnswer(pathname: string): string | undefined {
   return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
 }

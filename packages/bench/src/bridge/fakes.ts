@@ -57,7 +57,7 @@ process.on('message', (load: Load) => {
 process.on('disconnect', () => process.exit(0))
 sendToParent({ type: 'ready', telegram: telegram.url, opencode: server.url })
 
-/** Lets the chats write, and resolves once each shows its whole answer. */
+/** Lets the chats write, and resolves with the times once each shows its whole answer. Rejects as `waitUntilShown`. */
 async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMessage> {
   latencies = []
   firsts = []
@@ -75,7 +75,7 @@ async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<Fakes
   return { type: 'done', finalsMs, limited, latenciesMs: latencies, firstsMs: firsts }
 }
 
-/** Records how long after `since` the chat shows the beginning of its answer. */
+/** Looks every 2 ms until the chat shows the beginning of an answer, and then records how long after `since` that is. */
 function recordFirstShown(chat: number, since: number): void {
   const timer = setInterval(() => {
     if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
@@ -84,7 +84,10 @@ function recordFirstShown(chat: number, since: number): void {
   }, 2)
 }
 
-/** Resolves to the time at which the last of the chats showed its whole answer. */
+/**
+ * Resolves with the time at which the last of the chats showed its whole answer, looked up every 100 ms, and empties the
+ * set. Rejects if no further chat does within a minute.
+ */
 async function waitUntilShown(waiting: Set<number>): Promise<number> {
   for (let changedAt = performance.now(); ; ) {
     const before = waiting.size
@@ -99,12 +102,14 @@ async function waitUntilShown(waiting: Set<number>): Promise<number> {
   }
 }
 
+/** The error for chats that never showed their whole answer, with the last message of the first. */
 function stuckText(chats: readonly number[]): string {
   const [chat = 0] = chats
   const last = telegram.screen(chat).at(-1)?.text ?? ''
   return `${chats.length} chats never showed their whole answer. The last message of chat ${chat}: ${JSON.stringify(last)}.`
 }
 
+/** Does nothing if this process wasn't forked. */
 function sendToParent(message: FakesMessage): void {
   process.send?.(message)
 }

@@ -10,6 +10,7 @@ import type { FakesMessage, Load } from './fakes.ts'
 interface LoadedBridge {
   /** Plays a load, and resolves when every chat shows its whole answer. Rejects if some never do. */
   play(load: Load): Promise<Done>
+  /** Stops the bridge and the fakes, and removes the state. */
   close(): Promise<void>
   /** The length of all values that were committed so far, in UTF-16 units. */
   written(): number
@@ -17,7 +18,7 @@ interface LoadedBridge {
   readonly startMs: number
 }
 
-/** Runs that ended before the start. */
+/** Runs that ended before the start, each with a log of this length. */
 interface FinishedRuns {
   readonly runs: number
   readonly logKB: number
@@ -25,24 +26,30 @@ interface FinishedRuns {
 
 type Done = Extract<FakesMessage, { type: 'done' }>
 
-/**
- * `known`: how many chats the state knows before the start. `logs`: how many finished runs it has executions of, each
- * with a log of `logKB`.
- */
-export async function startLoadedBridge(options: {
+/** The answers of the server, and the state before the start. */
+interface Circumstances {
+  /** The number of pieces of each answer, and the ms between them. */
   readonly pieces: number
   readonly everyMs: number
+  /** How many chats may prompt, numbered from 1. */
   readonly chats: number
+  /** How many other chats the state knows, in hundreds. Default 0. */
   readonly known?: number
+  /** The paragraphs of each answer, of about 1 KB. Default 1. */
   readonly paragraphs?: number
+  /** Default: none. */
   readonly ran?: FinishedRuns
-}): Promise<LoadedBridge> {
-  const { pieces, everyMs, chats, known = 0, paragraphs = 1, ran } = options
+}
+
+/** Starts the fakes and a bridge for them. Rejects if either doesn't start. */
+export async function startLoadedBridge(circumstances: Circumstances): Promise<LoadedBridge> {
+  const { pieces, everyMs, chats, known = 0, paragraphs = 1, ran } = circumstances
   const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [
     String(pieces),
     String(everyMs),
     String(paragraphs),
   ])
+  /** Resolves with the next message of the fakes. Rejects if they end. */
   const nextMessage = async (): Promise<FakesMessage> =>
     await new Promise((resolve, reject) => {
       fakes.once('message', resolve)
@@ -71,6 +78,7 @@ export async function startLoadedBridge(options: {
   const { user, system } = process.cpuUsage(before)
   return { play: playLoad, close: closeAll, written, startMs: (user + system) / 1000 }
 
+  /** The fakes play one load at a time. */
   async function playLoad(load: Load): Promise<Done> {
     fakes.send(load)
     const message = await nextMessage()
@@ -85,7 +93,10 @@ export async function startLoadedBridge(options: {
   }
 }
 
-/** Chats that were used before, each with its session and ten messages that replies may refer to. */
+/**
+ * Writes chats that were used before, each with its session and ten messages that replies may refer to, and finished runs.
+ * Writes chats by the hundred, so it rounds `known` up. Rejects if another process uses the state.
+ */
 async function fillState(folder: string, known: number, ran: FinishedRuns = { runs: 0, logKB: 0 }): Promise<void> {
   const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
@@ -109,7 +120,7 @@ async function fillState(folder: string, known: number, ran: FinishedRuns = { ru
   await store.close()
 }
 
-/** A finished execution, and its log of that many kB. */
+/** The writes of a finished execution, and of its log of that many kB. */
 function writesOfRun(run: number, logKB: number): readonly Write[] {
   const at = Date.now()
   const id = `run${run}`
@@ -141,7 +152,7 @@ function writesOfRun(run: number, logKB: number): readonly Write[] {
   ]
 }
 
-/** Counts what is committed. */
+/** Returns the store, and the length of all values that were committed through it, in UTF-16 units. */
 function countCommitted(store: Store): { readonly store: Store; readonly written: () => number } {
   let units = 0
   const commit: Store['commit'] = async (writes, ...rest) => {

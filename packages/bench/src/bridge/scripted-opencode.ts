@@ -3,7 +3,6 @@ import { createServer, type ServerResponse } from 'node:http'
 /** An OpenCode server for many sessions at once, with answers of a fixed length. It keeps what REST asks for. */
 interface ScriptedOpencode {
   readonly url: string
-  close(): void
 }
 
 interface Script {
@@ -28,7 +27,7 @@ interface Message {
 const directory = '/bench'
 const model = { providerID: 'bench', modelID: 'bench' }
 
-/** Serves the routes of version 1.18 that a connection uses. */
+/** Serves the routes of version 1.18 that a connection uses, until the process ends. Other GETs answer an empty list. */
 export async function startScripted(options: Script): Promise<ScriptedOpencode> {
   const sessions = new Map<string, Message[]>()
   const busy = new Set<string>()
@@ -49,13 +48,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return { url: `http://127.0.0.1:${port}` }
 
   /** Sends the events from now on, and a heartbeat every ten seconds. */
   function addStream(response: ServerResponse): void {
@@ -69,6 +62,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     response.write('data: {"payload":{"type":"server.connected","properties":{}}}\n\n')
   }
 
+  /** Sends an event to all streams. */
   function publish(type: string, properties: object): void {
     const frame = `data: ${JSON.stringify({ directory, payload: { type, properties } })}\n\n`
     for (const stream of streams) stream.write(frame)
@@ -78,7 +72,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     return { id, directory, projectID: 'bench', title: 'Bench', version: '1.18.33', time: { created: 1, updated: 1 } }
   }
 
-  /** Undefined for an unknown session. */
+  /** Returns the response to a GET. Undefined for an unknown session. */
   function answerGet(pathname: string): unknown {
     const [, first, id = '', rest] = pathname.split('/')
     if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
@@ -92,7 +86,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     return rest === 'message' ? messages : []
   }
 
-  /** Creates a session, or starts a run for a prompt. */
+  /** Creates a session and returns it, or starts a run for a prompt. Does nothing for any other path, and returns true. */
   function answerPost(pathname: string, body: string): unknown {
     if (pathname === '/session') {
       const id = `ses_${String(++ids).padStart(8, '0')}`
@@ -105,7 +99,9 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     return true
   }
 
-  /** Publishes the prompt, and then the answer piece by piece. */
+  /**
+   * Publishes the prompt, then the answer piece by piece, and then the end. Only calls `onPrompt` if the session is unknown.
+   */
   function startRun(sessionID: string, body: { messageID?: string; parts: { text?: string }[] }): void {
     const prompt = body.parts.map(({ text = '' }) => text).join('')
     options.onPrompt(prompt)

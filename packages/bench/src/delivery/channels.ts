@@ -30,15 +30,19 @@ const latestMs = lag()
 process.stdout.write(process.argv.includes('--json') ? JSON.stringify(rows) : tableText())
 process.exit(0)
 
+/** Shows a reply through our sink and through Chat SDK at the same time, each at a platform of its own. */
 async function watchBothSides(platform: Platform, { name, timeline, refuseLast }: HardReply): Promise<ChannelRow> {
   const [ours, peer] = await Promise.all([
-    watchDelivery({ platform, side: 'ours', timeline, refuseLast }),
-    watchDelivery({ platform, side: 'peer', timeline, refuseLast }),
+    watchDelivery(platform, 'ours', timeline, refuseLast),
+    watchDelivery(platform, 'peer', timeline, refuseLast),
   ])
   return { platform: platform.name, name, ours, peer }
 }
 
-/** The largest delay of a timer: the error of the measured times. */
+/**
+ * Watches how late timers are, which is the error of the measured times. Returns a function that stops that and returns
+ * the largest delay, in ms.
+ */
 function watchLag(): () => number {
   let latest = 0
   let due = performance.now() + 100
@@ -52,7 +56,7 @@ function watchLag(): () => number {
   }
 }
 
-/** A Markdown table: our figure, and that of Chat SDK. */
+/** Returns a Markdown table with our figure and that of Chat SDK in each cell, and how it was measured. */
 function tableText(): string {
   const head =
     '| | | missing | twice | longest unseen | after the end | 429s | notifications |\n|---|---|---|---|---|---|---|---|'
@@ -71,6 +75,7 @@ function tableText(): string {
   return `${[head, ...lines].join('\n')}\n\nOurs / Chat SDK 4.41. Missing and twice count letters. Times are at the replies' own pace, measured ${factor} times as fast; timers were late by up to ${secondsText(latestMs)}.\n`
 }
 
+/** A time in seconds. "never" for null and infinity. */
 function secondsText(ms: number | null): string {
   return ms !== null && Number.isFinite(ms) ? `${(ms / 1000).toFixed(1)} s` : 'never'
 }

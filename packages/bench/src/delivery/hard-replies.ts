@@ -19,6 +19,7 @@ const slowPace = { perSecond: 1, pieceUnits: 10 }
 
 const toolMs = 600_000
 
+/** Makes the replies. Each has a text of its own. */
 export function hardReplies(): readonly HardReply[] {
   const [first, second] = halves(textOfLength(1200))
   return [
@@ -30,7 +31,7 @@ export function hardReplies(): readonly HardReply[] {
   ]
 }
 
-/** Text in which no stretch of 40 letters repeats. */
+/** Returns Markdown of at least that many UTF-16 units, in which no stretch of 40 letters repeats. */
 function textOfLength(units: number): string {
   const blocks: string[] = []
   for (let length = 0, index = 1; length < units; index++) {
@@ -53,7 +54,7 @@ interface WritingPace {
   readonly pieceUnits: number
 }
 
-/** `after` follows a tool that runs for ten minutes. */
+/** Returns the timeline of a text that grows at a pace, and then settles. `after` follows a tool that runs for ten minutes. */
 function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, after = ''): Timeline {
   const states: { atMs: number; reply: Reply }[] = []
   let atMs = 0
@@ -65,6 +66,7 @@ function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, af
     callID: 'call_1',
     state: { status: 'running', input: {}, title: 'npm test' },
   }
+  /** Adds a state for each piece of a part that grows behind those before. */
   const grow = (text: string, before: readonly Part[], id: string): void => {
     for (let to = pieceUnits; to < text.length + pieceUnits; to += pieceUnits) {
       atMs += 1000 / perSecond
@@ -101,6 +103,7 @@ function placeOfPart(id: string): { id: string; messageID: string; raw: undefine
   return { id, messageID: 'msg_2', raw: undefined }
 }
 
+/** The texts of a reply, with an empty line between them. */
 function textOf({ messages }: Reply): string {
   return messages
     .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])))

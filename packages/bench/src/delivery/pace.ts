@@ -37,7 +37,10 @@ const endings = Array.from({ length: pieces + 1 }, (_, count) =>
   ),
 )
 
-/** Shows growing texts by a clock that only moves once all calls are over, so the machine's load doesn't count. */
+/**
+ * Shows growing texts in this many chats, by a clock that only moves once all calls are over, so the machine's load doesn't
+ * count. Text that never appears counts as infinitely late.
+ */
 export async function measurePace(platform: PacedPlatform, chats: number): Promise<Paced> {
   const clock = createHandClock()
   const opened = await platform.open(clock, chats)
@@ -62,7 +65,9 @@ interface WatchedChat {
   readonly sink: Sink
   /** Records what is new on the screen. */
   recordSeen(now: number): void
+  /** Records that the text has this many pieces. */
   recordArrived(count: number, now: number): void
+  /** Whether the screen has shown every piece. */
   isWhole(): boolean
   freezeMs(): number
   lateMs(): readonly number[]
@@ -111,7 +116,7 @@ async function growTexts(chats: readonly WatchedChat[], clock: HandClock, rest: 
     await clock.advance(pieceMs, restAndRecord)
     for (const [index, chat] of chats.entries()) {
       chat.recordArrived(Math.min(count, pieces), clock.now())
-      showState(chat.sink, replyAt(index, count, { startedAt, now: clock.now() }), count === 1)
+      showState(chat.sink, replyAt(index, count, startedAt, clock.now()), count === 1)
     }
     await restAndRecord()
   }
@@ -119,17 +124,14 @@ async function growTexts(chats: readonly WatchedChat[], clock: HandClock, rest: 
     await clock.advance(pieceMs, restAndRecord)
 }
 
+/** Passes a state of a reply to the sink, as its start or as a change. */
 function showState(sink: Sink, reply: Reply, isNew: boolean): void {
   if (isNew) sink.replyStarted?.({ type: 'replyStarted', reply })
   else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
 }
 
-/** `count` above `pieces`: the reply has ended. */
-function replyAt(
-  chat: number,
-  count: number,
-  { startedAt, now }: { readonly startedAt: number; readonly now: number },
-): Reply {
+/** A chat's reply with this many pieces. With more than `pieces`, it has ended now. */
+function replyAt(chat: number, count: number, startedAt: number, now: number): Reply {
   const isOver = count > pieces
   const status = isOver ? 'sealed' : 'open'
   const text = endings[Math.min(count, pieces)] ?? ''
@@ -144,7 +146,7 @@ function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 }
 
-/** Measures all platforms with one chat and with ten. */
+/** Measures all platforms with one chat and with ten, one after the other. */
 export async function allPaces(): Promise<readonly Paced[]> {
   const all: Paced[] = []
   for (const platform of pacedPlatforms) for (const chats of [1, 10]) all.push(await measurePace(platform, chats))

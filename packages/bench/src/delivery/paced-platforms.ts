@@ -41,8 +41,16 @@ export interface PacedPlatform {
 
 const token = '1:bench'
 
-/** Counts calls in flight. */
-function createTracker() {
+/** Knows how many calls are in flight. */
+interface Tracker {
+  /** Counts a call until it has settled. Resolves or rejects as it does. */
+  track<T>(called: Promise<T>): Promise<T>
+  /** Resolves when no call has been in flight for three turns of the event loop: a call is followed by others soon. */
+  rest(): Promise<void>
+}
+
+/** No calls are in flight at first. */
+function createTracker(): Tracker {
   let inFlight = 0
   return { track: trackCall, rest }
 
@@ -55,7 +63,6 @@ function createTracker() {
     }
   }
 
-  /** A call is followed by others within a few turns of the event loop. */
   async function rest(): Promise<void> {
     for (let calm = 0; calm < 3; calm = inFlight > 0 ? 0 : calm + 1)
       await new Promise<void>((resolve) => setImmediate(resolve))
@@ -66,7 +73,7 @@ function times<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-/** Sends and edits to one chat: 1 a second, in groups 20 a minute. To all chats: 30 a second. */
+/** Telegram, whose budget is sends and edits to one chat, 1 a second, in groups 20 a minute. To all chats: 30 a second. */
 function telegram(kind: 'private' | 'group'): PacedPlatform {
   const perChatMs = kind === 'private' ? 1000 : 3000
   return {
@@ -125,7 +132,7 @@ const discord: PacedPlatform = {
   },
 }
 
-/** Appends to streams: 100 a minute in a workspace. Edits, without streams: 50. */
+/** Slack, whose budget is 100 appends to streams a minute in a workspace. Edits, without streams: 50. */
 function slack(delivery: 'native' | 'edit'): PacedPlatform {
   const perMinute = delivery === 'native' ? 100 : 50
   return {

@@ -49,7 +49,7 @@ export interface Platform {
   open(): Promise<OpenedChat>
 }
 
-/** The visible text of the bot's messages. */
+/** The visible text of the bot's messages, a line each. */
 export function screenText(screen: readonly { readonly from: string; readonly text: string }[]): string {
   return screen
     .filter(({ from }) => from !== 'user' && from !== 'person')
@@ -57,7 +57,10 @@ export function screenText(screen: readonly { readonly from: string; readonly te
     .join('\n')
 }
 
-/** Feeds a sink a reply over its timeline, and waits until it is shown. */
+/**
+ * Feeds a sink a reply over its timeline, and waits until it is shown. Reports what isn't on standard error. `start`: when
+ * the reply began, by `performance.now()`.
+ */
 async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<void> {
   const startedAt = Date.now()
   for (const [index, { atMs, reply }] of states.entries()) {
@@ -74,7 +77,10 @@ async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<
 /** A silent logger: failures show on the screen. */
 const silentLogger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLogger }
 
-/** Vercel's Chat SDK with its own adapter and defaults, fed a reply's text over its timeline. */
+/**
+ * Feeds a thread of Vercel's Chat SDK, with its own adapter and defaults, a reply's text over its timeline. Ignores its
+ * failures, which show on the screen.
+ */
 async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline, start: number): Promise<void> {
   const [name = ''] = threadId.split(':')
   const chat = new Chat({
@@ -94,7 +100,7 @@ async function postThrough(adapter: unknown, threadId: string, { texts }: Timeli
   }
 }
 
-/** Yields each addition to the text at its time. */
+/** Yields each addition to the text at its time. Skips a state whose text doesn't continue the one before. */
 async function* piecesOf(texts: Timeline['texts'], start: number): AsyncGenerator<string> {
   let sent = ''
   for (const { atMs, text } of texts) {
@@ -138,7 +144,7 @@ export const telegram: Platform = {
   },
 }
 
-/** The text of a rich message, given as Markdown or HTML. */
+/** The text of a rich message, given as Markdown or HTML. Undefined for anything else. */
 function richMessageText(rich: unknown): string | undefined {
   if (typeof rich !== 'object' || rich === null) return undefined
   if ('html' in rich && typeof rich.html === 'string') return rich.html.replace(/<[^>]*>|&\w+;/g, ' ')

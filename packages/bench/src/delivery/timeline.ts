@@ -13,7 +13,10 @@ export interface Timeline {
 const perSecond = 25
 const pieceUnits = 24
 
-/** The last reply of a recording at an even pace. Splits text that the scripted model sent at once. */
+/**
+ * Resolves with the last reply of a recording of 1.18.33, at an even pace. Splits text that the scripted model sent at
+ * once.
+ */
 export async function recordedTimeline(scenario: string): Promise<Timeline> {
   const all: Reply[] = []
   const keepIfNew = ({ reply }: { readonly reply: Reply }): void => {
@@ -31,7 +34,7 @@ export async function recordedTimeline(scenario: string): Promise<Timeline> {
   return { name: scenario, states, texts: states.map(({ atMs, reply }) => ({ atMs, text: textSoFar(reply) })) }
 }
 
-/** The states between two, where the second has more text. */
+/** Returns the states between two in which the last text grows piece by piece. None if it doesn't grow. */
 function statesBetween(before: Reply | undefined, after: Reply): readonly Reply[] {
   const part = partsOf(after).findLast(isShownText)
   if (!part) return []
@@ -43,7 +46,7 @@ function statesBetween(before: Reply | undefined, after: Reply): readonly Reply[
   return states
 }
 
-/** With another version of the part. A settled reply works again. */
+/** Returns the reply with another version of a part. A settled reply works again. */
 function replacePart(reply: Reply, part: Part): Reply {
   const messages = reply.messages.map((message) => ({
     ...message,
@@ -52,6 +55,7 @@ function replacePart(reply: Reply, part: Part): Reply {
   return { ...reply, messages, phase: reply.phase === 'settled' ? 'working' : reply.phase, outcome: undefined }
 }
 
+/** The shown texts of a reply, with an empty line between them. */
 function textSoFar(reply: Reply): string {
   return partsOf(reply)
     .flatMap((part) => (isShownText(part) ? [part.text] : []))

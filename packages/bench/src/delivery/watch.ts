@@ -17,19 +17,19 @@ export interface Watched {
   readonly finalMs: number | undefined
 }
 
-export interface DeliverySetup {
-  readonly platform: Platform
-  readonly side: 'ours' | 'peer'
-  readonly timeline: Timeline
-  /** Rate-limits the first call after the reply's end. */
-  readonly refuseLast?: boolean | undefined
-}
-
 /** How soon after a change the screen is read, in ms. */
 const lookMs = 50
 
-/** Shows a timeline in a new chat and watches what a person sees of it. */
-export async function watchDelivery({ platform, side, timeline, refuseLast }: DeliverySetup): Promise<Watched> {
+/**
+ * Shows a timeline in a new chat, and resolves with what a person saw of it. `refuseLast` rate-limits the first call after
+ * the reply's end.
+ */
+export async function watchDelivery(
+  platform: Platform,
+  side: 'ours' | 'peer',
+  timeline: Timeline,
+  refuseLast = false,
+): Promise<Watched> {
   const { texts } = timeline
   const opened = await platform.open()
   const start = performance.now()
@@ -71,6 +71,7 @@ export async function watchDelivery({ platform, side, timeline, refuseLast }: De
   }
 }
 
+/** Counts the calls by name and by what they did, and the notifications. */
 function countCalls(
   opened: OpenedChat,
   final: string,
@@ -95,17 +96,17 @@ function isAnswer({ text }: PlatformCall, final: string): boolean {
   return start !== '' && final.includes(start)
 }
 
-/** Only letters and digits: each side writes markup and code languages differently. */
+/** Returns only letters and digits, because each side writes markup and code languages differently. */
 function lettersOf(text: string): string {
   return withoutHiddenParts(text.replace(/```\w*/g, '')).replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** A chat shows a link without its address and a checkbox without its x. */
+/** Returns a text without the addresses of links and the marks of checkboxes, because a chat shows neither. */
 function withoutHiddenParts(text: string): string {
   return text.replace(/\]\([^)\s]*\)|\[[ x]\]/g, ' ')
 }
 
-/** Finished sentences, and when each was finished. */
+/** Returns the letters of each sentence of at least 13 characters, once, and when it was first finished. */
 function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string; readonly atMs: number }[] {
   const found = new Map<string, number>()
   for (const { atMs, text } of texts) {
@@ -120,7 +121,10 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
 /** Length of the pieces that are compared to find missing and repeated text. */
 const pieceLetters = 40
 
-/** Letters of pieces that are missing on the screen, and of those shown too often. */
+/**
+ * Returns the letters of pieces that are missing on the screen, and of those shown too often. None are missing if all
+ * letters are there in order.
+ */
 function compareLetters(seen: string, final: string): { missing: number; doubled: number } {
   let missing = 0
   let doubled = 0
@@ -155,9 +159,5 @@ const scenarios = ['long-markdown', 'tools-todos', 'subagent']
  * Telegram of its own.
  */
 export function watchRecordedReplies(side: 'ours' | 'peer'): Promise<readonly Watched[]> {
-  return Promise.all(
-    scenarios.map(async (scenario) =>
-      watchDelivery({ platform: telegram, side, timeline: await recordedTimeline(scenario) }),
-    ),
-  )
+  return Promise.all(scenarios.map(async (scenario) => watchDelivery(telegram, side, await recordedTimeline(scenario))))
 }

@@ -76,7 +76,7 @@ export const bridgeGoals: readonly Goal[] = [
   },
 ]
 
-/** The median time from a message to its prompt, in ms. */
+/** Resolves with the median time from a message to its prompt, in ms. */
 async function postLatency(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 300 : 60
   const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: chats + 20 })
@@ -88,7 +88,10 @@ async function postLatency(effort: Effort): Promise<number> {
   return median(latenciesMs)
 }
 
-/** Prompts that arrive together are also written together. Each group of commits waits for the disk. */
+/**
+ * Resolves with the median time to the prompts of chats at once, as a multiple of that of chats in turn. Prompts that
+ * arrive together are also written together. Each group of commits waits for the disk.
+ */
 async function burstRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 200 : 60
   const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 60 })
@@ -99,7 +102,10 @@ async function burstRatio(effort: Effort): Promise<number> {
   return median(together.latenciesMs) / median(alone.latenciesMs)
 }
 
-/** How long a person waits to see the agent begin. The person's own message takes as long. */
+/**
+ * Resolves with the median time from the first piece of an answer to the chat that shows it, as a multiple of that from a
+ * message to its prompt.
+ */
 async function firstTextRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 60 : 20
   const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 20 })
@@ -109,7 +115,7 @@ async function firstTextRatio(effort: Effort): Promise<number> {
   return median(firstsMs) / median(latenciesMs)
 }
 
-/** What is written to the store, as a multiple of the answer's length. */
+/** Resolves with the length of what is written to the store for an answer, as a multiple of the answer's length. */
 async function writtenRatio(): Promise<number> {
   const paragraphs = 50
   const bridge = await startLoadedBridge({ pieces: 10, everyMs: 10, chats: 1, paragraphs })
@@ -121,7 +127,7 @@ async function writtenRatio(): Promise<number> {
   return (after - before) / (paragraphs * 20 * 51)
 }
 
-/** The start after runs with logs, as a multiple of that after runs without. */
+/** Resolves with the CPU time of a start after runs with logs, as a multiple of that after runs without. */
 async function startRatio(): Promise<number> {
   const ratios: number[] = []
   for (let round = 0; round < 5; round++) {
@@ -132,13 +138,17 @@ async function startRatio(): Promise<number> {
   return median(ratios)
 }
 
+/** Resolves with the CPU time of a start after 500 runs with logs of this length, in ms. */
 async function startMsWithLogs(logKB: number): Promise<number> {
   const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, ran: { runs: 500, logKB } })
   await bridge.close()
   return bridge.startMs
 }
 
-/** All chats write at once, and each answer takes ten seconds. */
+/**
+ * Lets all chats write at once, with answers of ten seconds. Resolves with the time until all are shown as a multiple of
+ * what Telegram's budget allows, the rate-limited calls, and the highest resident memory.
+ */
 async function answerAtOnce(
   effort: Effort,
 ): Promise<{ readonly finals: number; readonly limited: number; readonly residentKB: number }> {
@@ -154,7 +164,7 @@ async function answerAtOnce(
   return { finals: finalsMs / ((chats / perSecond) * 1000), limited, residentKB: resident / 1024 }
 }
 
-/** CPU time of `restMs` without a message. */
+/** Resolves with the CPU time of `restMs` without a message, in ms, for a bridge that knows this many chats. */
 async function cpuMsAtRest(chats: number): Promise<number> {
   const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, known: chats })
   await new Promise((resolve) => setTimeout(resolve, 1000))

@@ -28,6 +28,7 @@ export const commandGoals: readonly Goal[] = [
 const command = fileURLToPath(new URL('../../../console/bin/reply.mjs', import.meta.url))
 const meter = new URL('../meter.js', import.meta.url).href
 
+/** The CPU time of `reply bridge` until it listens, as a multiple of that of an empty program. */
 function bridgeStartRatio(effort: Effort): number {
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
   const path = join(folder, 'reply.json')
@@ -54,7 +55,7 @@ function ratioToNode(args: readonly string[], effort: Effort): number {
   return median(ratios)
 }
 
-/** CPU time of a Node process until it ends or listens, in ms. */
+/** Returns the CPU time of a Node process until it ends or listens, in ms. Throws if it fails. */
 function cpuMsOf(args: readonly string[]): number {
   const { output, status } = spawnSync(process.execPath, ['--import', meter, ...args], {
     env: { ...process.env, TOKEN: '1:bench' },
@@ -90,7 +91,7 @@ export const sizeGoals: readonly Goal[] = [
   },
 ]
 
-/** The size of the bundle, in thousands of bytes. */
+/** Resolves with the size of a module's bundle for browsers, minified, in thousands of bytes. */
 async function bundledKB(contents: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: import.meta.dirname },

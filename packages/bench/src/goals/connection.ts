@@ -39,7 +39,10 @@ export const liveGoals: readonly Goal[] = [
   },
 ]
 
-/** Ten sessions in turn, so that no adjacent deltas are merged and the observer is called for each event. */
+/**
+ * Resolves with a quantile of the time from a chunk to the observer, in ms. Ten sessions in turn, so that no adjacent
+ * deltas are merged and the observer is called for each event.
+ */
 async function latency(share: number, effort: Effort): Promise<number> {
   let received = 0
   let delays: number[] = []
@@ -59,7 +62,10 @@ async function latency(share: number, effort: Effort): Promise<number> {
   return quantile(delays, share)
 }
 
-/** The time between two samples a millisecond apart, that millisecond included. */
+/**
+ * Resolves with the 99th percentile of the event loop's delay under the load of `many`, in ms: the time between two
+ * samples a millisecond apart, that millisecond included.
+ */
 async function loopDelay(effort: Effort): Promise<number> {
   const histogram = monitorEventLoopDelay({ resolution: 1 })
   histogram.enable()
@@ -71,6 +77,7 @@ async function loopDelay(effort: Effort): Promise<number> {
   return histogram.percentile(99) / 1e6
 }
 
+/** Resolves with the CPU time under the load of `many`, in percent of a core, without the warm-up. */
 async function loadCpuShare(effort: Effort): Promise<number> {
   let start = 0
   let before = process.cpuUsage()
@@ -101,7 +108,10 @@ export const resyncGoals: readonly Goal[] = [
   },
 ]
 
-/** Cuts the stream, which comes back at once. Measures from the cut until the reply is live again. */
+/**
+ * Cuts the stream, which comes back at once. Resolves with the median CPU time from the cut until the reply is live
+ * again, in ms.
+ */
 async function resyncMs(effort: Effort): Promise<number> {
   const { sessionID, rest } = generateHistory(1000)
   const server = createServer(rest)
@@ -161,7 +171,7 @@ export const historyGoals: readonly Goal[] = [
   },
 ]
 
-/** Pages like those of servers from 1.2 on: the newest messages, or those before a cursor. */
+/** Answers with pages like those of servers from 1.2 on: the newest messages, or those before a cursor. */
 function paged({ messages }: History): Answer {
   return (query) => {
     const end = Number(query.get('before') ?? messages.length)
@@ -171,7 +181,7 @@ function paged({ messages }: History): Answer {
   }
 }
 
-/** The newest messages up to the limit, or all of them. */
+/** Answers with the newest messages up to the limit, or with all of them. */
 function unpaged({ messages }: History): Answer {
   return (query) => jsonList(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
 }
@@ -180,7 +190,10 @@ function jsonList(some: readonly string[], headers: Record<string, string> = {})
   return new Response(`[${some.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
-/** From the prompt until it is posted, with a client that doesn't know the session yet. */
+/**
+ * Resolves with the median of the longest blocks of the event loop, in ms, from the prompt until it is posted, with a
+ * client that doesn't know the session yet.
+ */
 async function longestBlock(effort: Effort, serve: (history: History) => Answer): Promise<number> {
   const history = generateHistory(messages)
   const { sessionID, rest } = history
@@ -243,7 +256,7 @@ export const heapGoals: readonly Goal[] = [
   },
 ]
 
-/** The heap after all replies, as a multiple of that after the first ones. */
+/** Resolves with the heap after all replies, as a multiple of that after the first ones. */
 async function heapGrowth(effort: Effort, isOneSession: boolean): Promise<number> {
   const server = createServer()
   const client = connect({ url: 'http://127.0.0.1:4096', fetch: server.fetch, onError: rethrowUnlessRefused })
@@ -272,6 +285,7 @@ async function heapGrowth(effort: Effort, isOneSession: boolean): Promise<number
   return after / before
 }
 
+/** Collects the garbage and returns the used heap, in bytes. Throws without `--expose-gc`. */
 function collectedHeap(): number {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc: only a collected heap can be compared.')
   globalThis.gc()
@@ -279,7 +293,10 @@ function collectedHeap(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** Ignores `refused`. After connecting, the client reads a running reply again, and this server can't answer that. */
+/**
+ * Throws any error but `refused`. After connecting, the client reads a running reply again, and this server can't answer
+ * that.
+ */
 function rethrowUnlessRefused(error: ReplyError): void {
   if (error.type !== 'refused') throw error
 }

@@ -55,7 +55,7 @@ export const deliveryGoals: readonly Goal[] = [
     measure: (effort) => {
       let round = 0
       const first = (): void => splitAndRender(markdownOf(10_000, round++))
-      return race({ first, second: () => splitAndRender(markdownOf(100_000, round++)), effort, rounds: 11 })
+      return race(first, () => splitAndRender(markdownOf(100_000, round++)), effort, 11)
     },
   },
   {
@@ -74,7 +74,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** The median time of `rounds` runs, after a warm-up. */
+/** Returns the median time of `rounds` runs, in ms, after a warm-up with negative numbers of rounds. */
 function medianMs(rounds: number, run: (round: number) => void): number {
   const times: number[] = []
   // The first ones warm up.
@@ -86,6 +86,7 @@ function medianMs(rounds: number, run: (round: number) => void): number {
   return median(times)
 }
 
+/** Splits Markdown into messages of Telegram's length, and renders each as HTML. */
 function splitAndRender(source: string): void {
   const measure = (text: string): number => renderHtml(text).length
   for (const slice of split(source, { maxLength: 4096, measure })) renderHtml(slice.source)
@@ -100,7 +101,7 @@ const blocks = [
   '| what | was | is |\n| --- | --- | --- |\n| total | N | 120 |',
 ]
 
-/** Text like a model's, different in each round. */
+/** Returns Markdown like a model's, of at least `units` UTF-16 units, different in each round. */
 function markdownOf(units: number, round: number): string {
   const parts: string[] = []
   for (let length = 0, index = 0; length < units; index++) {
@@ -113,7 +114,10 @@ function markdownOf(units: number, round: number): string {
 
 const scripts = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
 
-/** Runs in its own process, whose clock is sped up. */
+/**
+ * Shows the hard replies in a process of its own, whose clock is sped up, and resolves with what people saw. Rejects if the
+ * process fails.
+ */
 function watchChannels(): Promise<readonly ChannelRow[]> {
   const [fast = '', channels = ''] = scripts
   return new Promise((resolve, reject) => {
@@ -164,7 +168,7 @@ export const paceGoals: readonly Goal[] = pacedPlatforms
 
 type Paced = Awaited<ReturnType<typeof measurePace>>
 
-/** The larger ratio of one chat and of ten. */
+/** Resolves with the larger ratio of one chat and of ten. */
 async function worstCrowd(platform: PacedPlatform, ratio: (paced: Paced) => number): Promise<number> {
   const all: number[] = []
   for (const chats of crowds) all.push(ratio(await measurePace(platform, chats)))

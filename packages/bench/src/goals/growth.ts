@@ -65,10 +65,15 @@ export const growthGoals: readonly Goal[] = [
 
 /** The time for `more` as a multiple of that for `few`. */
 function trackRatio(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEvent[]): Promise<number> {
-  return race({ first: () => trackAll(few), second: () => trackAll(more), effort, rounds: 5 })
+  return race(
+    () => trackAll(few),
+    () => trackAll(more),
+    effort,
+    5,
+  )
 }
 
-/** Through the reduction to an observer, like a driver. */
+/** Passes events through the reduction to an observer, as a driver does. */
 function trackAll(events: readonly ReplyEvent[]): void {
   const dispatcher = createDispatcher()
   dispatcher.observe(createCounter().observer)
@@ -80,20 +85,20 @@ function trackAll(events: readonly ReplyEvent[]): void {
   }
 }
 
-/** The time for 100,000 deltas as a multiple of that for 10,000. */
+/** The time for 100,000 deltas as a multiple of that for 10,000. With `perSecond`, for an observer that reads the text. */
 function readRatio(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
   const chunks = (deltas: number) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking)
   const short = chunks(10_000)
   const long = chunks(100_000)
-  return race({
-    first: () => readAll(short, perSecond),
-    second: () => readAll(long, perSecond),
+  return race(
+    () => readAll(short, perSecond),
+    () => readAll(long, perSecond),
     effort,
-    rounds: 11,
-  })
+    11,
+  )
 }
 
-/** Reading time as a share of the time in which a stream with that many deltas a second arrives. */
+/** The CPU time of reading, in percent of the time in which a stream with that many deltas a second arrives. */
 function cpuShareAt(perSecond: number): number {
   const chunks = chunksOf(framesOf(generateTurn({ deltas: 5000 }).events), 'frame')
   // Warms up once, because a real watcher has been running for a while.
@@ -106,26 +111,25 @@ function cpuShareAt(perSecond: number): number {
   return ((user + system) / 1000 / streamMs) * 100
 }
 
-/** With `perSecond`, to an observer that reads the text, at that pace of the stream. */
+/**
+ * Reads chunks as a live stream, one delta each. With `perSecond`, at that pace and for an observer that reads the text.
+ * Throws if it never did.
+ */
 function readAll(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
-  if (perSecond === undefined) return readLive(chunks, { observer: createCounter().observer })
-  const atOf = (index: number): number => (index * 1000) / perSecond
+  if (perSecond === undefined) return readLive(chunks, createCounter().observer)
   // The observer uses the stream's time, the stamp of the current event, instead of a clock.
   let now = 0
   const { observer, count } = createReader(() => now)
-  readLive(chunks, {
-    observer,
-    atOf: (index) => {
-      now = atOf(index)
-      return now
-    },
+  readLive(chunks, observer, 1, (index) => {
+    now = (index * 1000) / perSecond
+    return now
   })
   if (count.reads === 0) throw new Error('The reading observer never read the text.')
 }
 
 const everyMs = 50
 
-/** Like a sink: at most every 50 ms reads the open part's text and scans all of it. */
+/** Returns an observer like a sink's: at most every 50 ms it reads the growing part's text and scans all of it. Counts that. */
 function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
   const count = { reads: 0 }
   let next = 0

@@ -18,6 +18,7 @@ export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal
   },
 ])
 
+/** The goal for the worst pattern of this length, against the plain text of the path or of its floor. */
 function ratioGoal(path: Path, units: number, size: string): Goal {
   return {
     id: `hostile.${path.id}.${size}`,
@@ -29,7 +30,7 @@ function ratioGoal(path: Path, units: number, size: string): Goal {
   }
 }
 
-/** The name of the slowest pattern goes to the progress output, not into the figure. */
+/** Returns the value. The pattern's name goes to the progress output. */
 function reportedValue({ id, value }: Finding): number {
   process.stderr.write(`(${id}) `)
   return value

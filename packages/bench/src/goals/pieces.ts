@@ -32,7 +32,10 @@ export const pieceGoals: readonly Goal[] = [
   },
 ]
 
-/** A value that the check doesn't know goes to zod, as in the decoder. */
+/**
+ * Resolves with zod's time for all recorded events, as a multiple of our check's. A value that the check doesn't know goes
+ * to zod, as in the decoder. Rejects if a value doesn't fit its schema.
+ */
 function raceSafeParse(effort: Effort): Promise<number> {
   const checks = new Map<Schema, ReturnType<typeof checkOf>>()
   const shapes = recordedShapes().map(({ value, schema }) => {
@@ -43,49 +46,52 @@ function raceSafeParse(effort: Effort): Promise<number> {
   const fails = (): never => {
     throw new Error('A recorded event does not fit its schema.')
   }
-  return race({
-    first: () => {
+  return race(
+    () => {
       for (const { value, schema, fits } of shapes) if (!fits(value) && !schema.safeParse(value).success) fails()
     },
-    second: () => {
+    () => {
       for (const { value, schema } of shapes) if (!schema.safeParse(value).success) fails()
     },
     effort,
-  })
+  )
 }
 
-/** Our cells against copying a Map for each change. */
+/** Resolves with the time of copying a Map for each change, as a multiple of our cells'. */
 function raceMap(effort: Effort): Promise<number> {
   const ids = Array.from({ length: 1000 }, (_, at) => `ses_1fd2${(at + 0x10000000).toString(16)}${at * 7919}`)
   const values = ids.map((id) => ({ id }))
   let cells = emptyCells<{ readonly id: string }>()
   for (const value of values) cells = withCell(cells, value)
   let map: ReadonlyMap<string, { readonly id: string }> = new Map(values.map((value) => [value.id, value]))
-  return race({
-    first: () => {
+  return race(
+    () => {
       for (const id of ids) cells = withCell(cells, { id })
     },
-    second: () => {
+    () => {
       for (const id of ids) map = new Map(map).set(id, { id })
     },
     effort,
-  })
+  )
 }
 
-/** Our reader against a streaming `TextDecoder`. Throws if their texts differ in length. */
+/**
+ * Resolves with the time of a streaming `TextDecoder`, as a multiple of our reader's. Rejects if their texts differ in
+ * length.
+ */
 function raceTextDecoder(effort: Effort): Promise<number> {
   const streams = recordedStreams(1400)
   let ours = 0
   let plain = 0
-  return race({
-    first: () => {
+  return race(
+    () => {
       ours = 0
       for (const chunks of streams) {
         const utf8 = createUtf8Reader()
         for (const chunk of chunks) ours += utf8.read(chunk).length
       }
     },
-    second: () => {
+    () => {
       plain = 0
       for (const chunks of streams) {
         const utf8 = new TextDecoder()
@@ -94,5 +100,5 @@ function raceTextDecoder(effort: Effort): Promise<number> {
       if (plain !== ours) throw new Error('The two decoders read texts of different lengths.')
     },
     effort,
-  })
+  )
 }

@@ -1,8 +1,9 @@
+import type { ReplyObserver } from '@reply/core'
 import { readUIMessageStream, type UIMessageChunk } from 'ai'
 import { createCounter } from '../counter.ts'
 import { readFloor } from '../floor.ts'
 import type { Effort, Goal } from '../goal.ts'
-import { type ReadSetup, readLive, readParsed, readReplay } from '../pipeline.ts'
+import { readLive, readParsed, readReplay } from '../pipeline.ts'
 import { race } from '../rounds.ts'
 import { type Chunking, chunksOf } from '../stream/chunk.ts'
 import { recordedStreams } from '../stream/recorded.ts'
@@ -27,12 +28,12 @@ const secondSources: typeof sources = [
   {
     id: 'second.recorded',
     what: 'all recordings of OpenCode 2',
-    streams: (chunking) => recordedStreams(chunking, { generation: 2 }),
+    streams: (chunking) => recordedStreams(chunking, 2),
   },
   ...[1000, 10_000, 100_000].map((deltas) => ({
     id: `second.${deltas / 1000}k`,
     what: `${deltas.toLocaleString('en')} deltas of OpenCode 2`,
-    streams: (chunking: Chunking) => [chunksOf(generateSecondTurn({ deltas }), chunking)],
+    streams: (chunking: Chunking) => [chunksOf(generateSecondTurn(deltas), chunking)],
   })),
 ]
 
@@ -83,31 +84,33 @@ export const byteGoals: readonly Goal[] = [
   ),
 ]
 
-function readGeneration2(chunks: readonly Uint8Array[], run: ReadSetup): void {
-  readLive(chunks, { ...run, generation: 2 })
+/** Reads chunks as a live stream of OpenCode 2. */
+function readGeneration2(chunks: readonly Uint8Array[], observer: ReplyObserver): void {
+  readLive(chunks, observer, 2)
 }
 
-/** Throws if either side read nothing. */
+/** Resolves with the time of `read`, as a multiple of the floor's. Rejects if either side read nothing. */
 async function raceFloor(streams: Streams, read: typeof readLive | typeof readReplay, effort: Effort): Promise<number> {
   const { observer, count } = createCounter()
-  const value = await race({
-    first: () => {
+  const value = await race(
+    () => {
       for (const chunks of streams) if (readFloor(chunks) === 0) throw new Error('The floor saw no frame.')
     },
-    second: async () => {
+    async () => {
       for (const chunks of streams) {
         // Awaits only asynchronous readers, so that a live one doesn't pay for a tick per stream.
-        const reading = read(chunks, { observer })
+        const reading = read(chunks, observer)
         if (reading) await reading
       }
     },
     effort,
-  })
+  )
   if (count.units === 0 || count.settled === 0)
     throw new Error('The measured pipeline reported nothing to its observer.')
   return value
 }
 
+/** One stream of a generated run with this many deltas. */
 function generatedStreams(deltas: number, chunking: Chunking): Streams {
   return [chunksOf(framesOf(generateTurn({ deltas }).events), chunking)]
 }
@@ -127,14 +130,20 @@ export const peerGoals: readonly Goal[] = sizes.map(({ id, deltas, atLeast, roun
   measure: (effort) => raceUIMessages(generateTurn({ deltas }), effort, rounds),
 }))
 
+/** Resolves with the AI SDK's time for a run, as a multiple of ours from parsed events. */
 function raceUIMessages(turn: Turn, effort: Effort, rounds: number): Promise<number> {
   const events: readonly unknown[] = framesOf(turn.events).map((frame) => JSON.parse(frame))
   const chunks = toUIMessageChunks(turn)
   const { observer } = createCounter()
-  return race({ first: () => readParsed(events, { observer }), second: () => readUIMessages(chunks), effort, rounds })
+  return race(
+    () => readParsed(events, observer),
+    () => readUIMessages(chunks),
+    effort,
+    rounds,
+  )
 }
 
-/** Reads all chunks through the AI SDK. Throws if that gives no text. */
+/** Reads all chunks through the AI SDK. Rejects if that gives no text. */
 async function readUIMessages(chunks: readonly UIMessageChunk[]): Promise<void> {
   let at = 0
   const stream = new ReadableStream<UIMessageChunk>({
@@ -153,6 +162,7 @@ async function readUIMessages(chunks: readonly UIMessageChunk[]): Promise<void> 
   if (units === 0) throw new Error('The AI SDK read no text.')
 }
 
+/** Returns a run as the AI SDK's chunks, with the same deltas, and a tool call after each text but the last. */
 function toUIMessageChunks({ texts }: Turn): readonly UIMessageChunk[] {
   const steps = texts.map((deltas, index): UIMessageChunk[] => {
     const id = `text-${index}`
@@ -188,19 +198,24 @@ export const sessionGoals: readonly Goal[] = [
   },
 ]
 
-/** Interleaved sessions against the same sessions in sequence. */
+/** Resolves with the time for interleaved sessions, as a multiple of that for the same sessions in sequence. */
 function raceSequence(effort: Effort): Promise<number> {
   const turns = Array.from({ length: sessions }, (_, at) => generateTurn({ deltas: 100, seed: `${at}` }).events)
   const longest = Math.max(...turns.map((events) => events.length))
   const rounds = Array.from({ length: longest }, (_, at) => turns.flatMap((events) => events.slice(at, at + 1)))
-  const waitForTurn = chunksOf(framesOf(turns.flat()), 'frame')
+  const inSequence = chunksOf(framesOf(turns.flat()), 'frame')
   const interleaved = chunksOf(framesOf(rounds.flat()), 'frame')
-  return race({ first: () => readSessions(waitForTurn), second: () => readSessions(interleaved), effort, rounds: 11 })
+  return race(
+    () => readSessions(inSequence),
+    () => readSessions(interleaved),
+    effort,
+    11,
+  )
 }
 
-/** Throws unless all sessions settle. */
+/** Reads chunks as a live stream. Throws unless all sessions settle. */
 function readSessions(chunks: readonly Uint8Array[]): void {
   const { observer, count } = createCounter()
-  readLive(chunks, { observer })
+  readLive(chunks, observer)
   if (count.settled !== sessions) throw new Error(`${count.settled} of ${sessions} replies settled.`)
 }

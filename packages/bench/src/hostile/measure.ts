@@ -33,7 +33,7 @@ const mostGrowths = 20
 /** How often each pattern was written. Texts repeat after so many others that no cache still has them. */
 const rounds = new Map<Pattern, number>()
 
-/** A text of the pattern that no cache still has. */
+/** Returns a text of the pattern that no cache still has. Counts the round. */
 function nextText(pattern: Pattern, units: number): string {
   const round = rounds.get(pattern) ?? 0
   rounds.set(pattern, round + 1)
@@ -41,9 +41,9 @@ function nextText(pattern: Pattern, units: number): string {
 }
 
 /**
- * How many times as long as plain text of the same length each pattern takes, rendered as a text never seen before. Plain
- * text and pattern take turns until both have settled, so that compiling their code and other work on the machine affect
- * both alike. The fastest run of each counts.
+ * Returns how many times as long as plain text of the same length each pattern takes, or each of those with an id in
+ * `only`, rendered as a text never seen before. Plain text and pattern take turns until both have settled, so that
+ * compiling their code and other work on the machine affect both alike. The fastest run of each counts.
  */
 export function ratios(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   const { floor = path } = path
@@ -55,7 +55,10 @@ export function ratios(path: Path, units: number, only?: readonly string[]): rea
   }))
 }
 
-/** Lets both run in turn until neither gets faster. Returns the quotient of their fastest times. */
+/**
+ * Lets both run in turn until neither gets faster, the ratio is clearly low, or `longestMs` are over. Returns the quotient
+ * of their fastest times.
+ */
 function settledRatio(run: () => number, plain: () => number): number {
   let best = Number.POSITIVE_INFINITY
   let bestPlain = Number.POSITIVE_INFINITY
@@ -75,9 +78,9 @@ function settledRatio(run: () => number, plain: () => number): number {
 }
 
 /**
- * The longest flush of each pattern while it grows, in ms. Each flush counts as its fastest try, and the text grows again
- * until that has settled. A path that shows texts when they are complete has no live tail: its last rendering is what
- * `ratios` measures.
+ * Returns the longest flush of plain text and of each pattern, or of those with an id in `only`, while it grows, in ms.
+ * Each flush counts as its fastest try, and the text grows again until that has settled. A path that shows texts when they
+ * are complete has no live tail: its last rendering is what `ratios` measures.
  */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   flushGrowing(path, plainText, units)
@@ -95,23 +98,24 @@ export function longestFlushes(path: Path, units: number, only?: readonly string
   })
 }
 
+/** Returns the finding with the highest value, the first of several. Throws if there are none. */
 export function worstOf(findings: readonly Finding[]): Finding {
   return findings.reduce((worst, finding) => (finding.value > worst.value ? finding : worst))
 }
 
-/** Default: all. */
+/** Returns the patterns with these ids, or all if it is undefined. */
 function selectPatterns(only: readonly string[] | undefined): readonly Pattern[] {
   return only ? patterns.filter(({ id }) => only.includes(id)) : patterns
 }
 
-/** CPU time in ms of showing a new text, complete. */
+/** Returns the CPU time in ms of showing a new text, complete. */
 function flushOnce(path: Path, pattern: Pattern, units: number): number {
   const text = nextText(pattern, units)
   const flush = path.open()
   return cpuMs(() => flush(text, false))
 }
 
-/** CPU time in ms of each flush while a new text grows. */
+/** Returns the CPU time in ms of each flush while a new text grows by `step`. */
 function flushGrowing(path: Path, pattern: Pattern, units: number): readonly number[] {
   const text = nextText(pattern, units)
   const flush = path.open()
@@ -123,7 +127,10 @@ function flushGrowing(path: Path, pattern: Pattern, units: number): readonly num
   return times
 }
 
-/** CPU time, which excludes other work on the machine, including the work that the flush left to do. */
+/**
+ * Returns the CPU time in ms of a flush, which excludes other work on the machine. Then lets the platform show the result,
+ * which doesn't count.
+ */
 function cpuMs(flush: () => () => void): number {
   const before = process.cpuUsage()
   const show = flush()

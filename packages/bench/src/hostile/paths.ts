@@ -23,6 +23,7 @@ export interface Path {
   open(): (text: string, isOpen: boolean) => () => void
 }
 
+/** Limits like Telegram's, for texts of this length. */
 const telegram = (maxLength: number): Limits => ({ ...discordLimits, maxLength, escapable: /@+/g, small: undefined })
 
 const html = sinkPath('telegram', renderHtml, telegram(4096), 'live')
@@ -48,6 +49,7 @@ const consolePath: Path = {
   },
 }
 
+/** Every way of a text to a reader. */
 export const paths: readonly Path[] = [
   html,
   // Telegram and Slack parse this Markdown themselves, so plain text costs next to nothing here.
@@ -59,6 +61,7 @@ export const paths: readonly Path[] = [
   consolePath,
 ]
 
+/** The path through the layout of a sink, which keeps a ledger of what was shown. */
 function sinkPath(id: string, render: Render, limits: Limits, mode: Mode): Path {
   return {
     id,
@@ -76,7 +79,10 @@ function sinkPath(id: string, render: Render, limits: Limits, mode: Mode): Path 
   }
 }
 
-/** The ledger after a platform took every slot. Growing ones only if messages can be edited. */
+/**
+ * Returns the ledger after a platform took every slot. Growing ones only if messages can be edited. Otherwise messages
+ * that were shown stay as they are.
+ */
 function showSlots(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   const before = new Map(ledger.entries.map((entry) => [entry.key, entry]))
   const entries = slots
@@ -91,7 +97,7 @@ function showSlots(ledger: Ledger, slots: readonly Slot[], mode: Mode): Ledger {
   return { ...ledger, entries }
 }
 
-/** A stopped clock: due timers run on request. */
+/** Returns a stopped clock, and a function that moves it by a second and runs all timers once, whatever their delay. */
 function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
   let due: (() => void)[] = []
   let now = 0
@@ -115,7 +121,7 @@ function manualClock(): { readonly clock: Clock; readonly runDue: () => void } {
   }
 }
 
-/** Settled unless the text is open. */
+/** A reply with this text. Settled unless the text is open. */
 function replyWithText(text: string, isOpen: boolean): Reply {
   const part = { id: 'prt_1', messageID: 'msg_2', raw: undefined, type: 'text', text } as const
   const messages = [

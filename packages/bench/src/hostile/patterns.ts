@@ -1,7 +1,10 @@
 /** A text that a model could write and that costs a reader of Markdown more than its length. */
 export interface Pattern {
   readonly id: string
-  /** The text, of at least `units` UTF-16 units. Each `round` below `roundCount` gives a different text, so that no cache has seen it. */
+  /**
+   * Returns a text of about `units` UTF-16 units. Each `round` below `roundCount` gives a different text, so that no cache
+   * has seen it. Most throw a `RangeError` for a higher one.
+   */
   write(units: number, round: number): string
 }
 
@@ -16,6 +19,7 @@ export const plainText: Pattern = {
   write: (units, round) => textOfLines(units, (at) => `${sentence(at, round)}\n\n`),
 }
 
+/** Every pattern that is measured, besides plain text. */
 export const patterns: readonly Pattern[] = [
   repeatedPattern('emphasis', '_N*'),
   repeatedPattern('strong', '**N *N '),
@@ -79,11 +83,12 @@ export const patterns: readonly Pattern[] = [
   repeatedPattern('joined-emoji', '\u{1f469}\u200d'),
 ]
 
+/** The pattern of a text that repeats itself. Each N becomes the round's letter. */
 function repeatedPattern(id: string, unit: string): Pattern {
   return linePattern(id, () => unit)
 }
 
-/** Each N of a line becomes the round's letter. */
+/** The pattern of a text with these lines. Each N becomes the round's letter. The text ends with the letter and the round. */
 function linePattern(id: string, line: (at: number, round: number) => string): Pattern {
   return {
     id,
@@ -97,7 +102,7 @@ function linePattern(id: string, line: (at: number, round: number) => string): P
   }
 }
 
-/** Exactly `units` UTF-16 units. */
+/** Returns the lines from 0 on, cut to exactly `units` UTF-16 units. */
 function textOfLines(units: number, line: (at: number) => string): string {
   const parts: string[] = []
   let length = 0
@@ -109,6 +114,7 @@ function textOfLines(units: number, line: (at: number) => string): string {
   return parts.join('').slice(0, units)
 }
 
+/** A sentence that names its place and its round, three times. */
 function sentence(at: number, round: number): string {
   return `Sentence ${at} of round ${round} says what was found, and where it was found, in words that mean nothing at all. `.repeat(
     3,

@@ -1,5 +1,6 @@
 import { generateTurn, type WireEvent } from './turn.ts'
 
+/** The stored history of a session, and what a server answers about it. */
 export interface History {
   readonly sessionID: string
   /** Each message as JSON text, in the server's order. */
@@ -13,7 +14,7 @@ const minuteMs = 60_000
 /** Messages of a turn: the prompt and three steps, two with a tool call. */
 const perTurn = 4
 
-/** A busy session with that many messages. */
+/** Returns a busy session with that many messages, a multiple of four, whose last answer is under way. */
 export function generateHistory(count: number): History {
   const sessionID = 'ses_1fd20000historythathasgrown'
   const turns = Array.from({ length: count / perTurn }, (_, at) => {
@@ -41,7 +42,7 @@ export function generateHistory(count: number): History {
   }
 }
 
-/** The server's stored state: the last event of each message and part. */
+/** Returns the server's stored state of some events: the last of each message, and of each part of a known message. */
 function storedMessages(events: readonly WireEvent[]): readonly object[] {
   const messages = new Map<string, { readonly info: object; readonly parts: Map<string, object> }>()
   for (const { properties } of events) {

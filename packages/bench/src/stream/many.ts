@@ -5,7 +5,7 @@ const sessionID = 'ses_many'
 const at = 1000
 const messageID = 'msg_answer'
 
-/** A session with a prompt, and the beginning of its answer. */
+/** The events of a session with a prompt, and the beginning of its answer. */
 function startEvents(): readonly ReplyEvent[] {
   const head = { summary: false, raw: undefined }
   return [
@@ -16,11 +16,12 @@ function startEvents(): readonly ReplyEvent[] {
   ]
 }
 
-/** One message with this many parts: ends of steps, calls and texts in turn. */
+/** The events of one message with this many parts: ends of steps, calls and texts in turn. It doesn't end. */
 export function eventsOfParts(count: number): readonly ReplyEvent[] {
   return [...startEvents(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
 }
 
+/** The events of one part, whose type depends on its index. */
 function partEvents(index: number): readonly SessionScopedEvent[] {
   const place = { id: `prt_${String(index).padStart(8, '0')}`, messageID, raw: undefined }
   const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })
@@ -41,7 +42,7 @@ function partEvents(index: number): readonly SessionScopedEvent[] {
   ]
 }
 
-/** A run with this many permissions, all pending at once, answered in the order of asking. */
+/** The events of a run with this many permissions, all pending at once, answered in the order of asking. It doesn't end. */
 export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const
@@ -57,11 +58,12 @@ export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   ]
 }
 
-/** One message with this many calls in sequence: announced, asked for, run, answered, done. */
+/** The events of one message with this many calls in sequence. It doesn't end. */
 export function eventsOfCalls(count: number): readonly ReplyEvent[] {
   return [...startEvents(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
 }
 
+/** The events of one call: announced, asked for, run, answered, done. */
 function callEvents(index: number): readonly ReplyEvent[] {
   const name = String(index).padStart(8, '0')
   const callID = `call_${name}`

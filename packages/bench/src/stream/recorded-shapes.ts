@@ -13,7 +13,10 @@ export type Schema = (typeof schemas)[keyof typeof schemas]
 const schemas = { ...eventSchemas, ...partSchemas }
 const byType = new Map<string, Schema>(Object.entries(schemas))
 
-/** The properties of each recorded event that has a schema, and each part in them. */
+/**
+ * Returns the properties of each recorded event of OpenCode 1 that has a schema, and each updated part. Throws if there
+ * are no recordings.
+ */
 export function recordedShapes(): readonly ShapedValue[] {
   const shapes: ShapedValue[] = []
   const reader = createEventReader({ onFrame: (data) => collectFrame(JSON.parse(data)) })
@@ -23,6 +26,7 @@ export function recordedShapes(): readonly ShapedValue[] {
   }
   return shapes
 
+  /** Adds the shapes of an event, or of a global event, which wraps it. */
   function collectFrame(frame: unknown): void {
     const { type, properties } = isFields(frame) && isFields(frame.payload) ? frame.payload : fieldsOf(frame)
     addShape(type, properties)
@@ -30,7 +34,7 @@ export function recordedShapes(): readonly ShapedValue[] {
     if (type === 'message.part.updated') addShape(fieldsOf(part).type, part)
   }
 
-  /** Ignores a type without a schema. */
+  /** Adds a value with the schema of its type. Ignores a type without one. */
   function addShape(type: unknown, value: unknown): void {
     const schema = typeof type === 'string' ? byType.get(type) : undefined
     if (schema) shapes.push({ value, schema })

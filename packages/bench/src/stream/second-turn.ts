@@ -7,10 +7,10 @@ const directory = '/project'
 const model = { id: 'm1', providerID: 'fake' }
 
 /**
- * One generated run of a session: the frames as JSON, written as the preview build of OpenCode 2 writes them in its
- * recordings. Steps of one text and one tool call each, until the deltas are used up.
+ * Returns one generated run of a new session: the frames as JSON, written as the preview build of OpenCode 2 writes them
+ * in its recordings. Steps of one text and one tool call each, until the deltas are used up. The same for the same number.
  */
-export function generateSecondTurn({ deltas }: { readonly deltas: number }): readonly string[] {
+export function generateSecondTurn(deltas: number): readonly string[] {
   const frames: string[] = []
   let created = 1_790_000_000_000
   let seq = 0
@@ -28,7 +28,7 @@ export function generateSecondTurn({ deltas }: { readonly deltas: number }): rea
   addStored('session.execution.succeeded', {}, 'everywhere')
   return frames
 
-  /** A text, and a tool call unless it is the last step. */
+  /** Adds a step: a text of `size` deltas, and a tool call unless it is the last step. */
   function addStep(size: number, isLast: boolean): void {
     const step = { assistantMessageID: newID('msg') }
     const tokens = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }
@@ -68,10 +68,12 @@ export function generateSecondTurn({ deltas }: { readonly deltas: number }): rea
     addFrame(type, { durable, ...(where === 'here' && { location: { directory } }), data: { sessionID, ...data } })
   }
 
+  /** Adds an event that the server only streams. */
   function addUnstored(type: string, data: object): void {
     addFrame(type, { location: { directory }, data: { sessionID, ...data } })
   }
 
+  /** Adds a frame, a millisecond after the one before. */
   function addFrame(type: string, more: object): void {
     created += 1
     frames.push(JSON.stringify({ id: newID('evt'), created, type, ...more }))

@@ -9,6 +9,7 @@ export interface Turn {
   readonly texts: readonly (readonly string[])[]
 }
 
+/** An event as a server sends it, without its id. */
 export interface WireEvent {
   readonly type: string
   readonly properties: object
@@ -47,7 +48,10 @@ const commonWords = [
 ]
 const rareWords = ['—', 'naïve', '`code`', '\n\n', '→']
 
-/** Steps of one text part and one tool call each, until the deltas are used up. */
+/**
+ * Returns a generated run: steps of one text part and one tool call each, until the deltas are used up. The same for the
+ * same shape.
+ */
 export function generateTurn(options: TurnShape): Turn {
   const { deltas, partDeltas = 5000, seed = '', isNew = true, at: start = 1_790_000_000_000 } = options
   let count = 0
@@ -75,7 +79,7 @@ export function generateTurn(options: TurnShape): Turn {
   addEvent('session.idle', {})
   return { sessionID, events, texts }
 
-  /** A text, and a tool call unless it is the last step. */
+  /** Adds a step: a text of `size` deltas, and a tool call unless it is the last step. */
   function addStep(size: number, isLast: boolean): void {
     const id = newID('msg')
     const reason = isLast ? 'stop' : 'tool-calls'
@@ -102,7 +106,7 @@ export function generateTurn(options: TurnShape): Turn {
     addEvent('message.updated', { info: { ...head, finish: reason, time: { created, completed: at } } })
   }
 
-  /** Returns the deltas of the text. */
+  /** Adds a text part, and returns its deltas. */
   function addText(messageID: string, size: number): string[] {
     const part = { id: newID('prt'), type: 'text' }
     const time = { start: at }
@@ -132,7 +136,7 @@ export function generateTurn(options: TurnShape): Turn {
     addEvent('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
   }
 
-  /** A millisecond after the event before. */
+  /** Adds an event of the session, a millisecond after the one before. */
   function addEvent(type: string, properties: object): void {
     at += 1
     events.push({ type, properties: { sessionID, ...properties } })
@@ -144,18 +148,18 @@ export function generateTurn(options: TurnShape): Turn {
   }
 }
 
-/** The JSON of each frame, with ids like one server's: they increase through the whole stream, from `first` on. */
+/** Returns the JSON of each event, with ids like one server's: they increase through the whole stream, from `first` on. */
 export function framesOf(events: readonly WireEvent[], first = 0): readonly string[] {
   return events.map((event, index) => JSON.stringify({ id: idOf('evt', first + index, ''), ...event }))
 }
 
-/** Ids as long as the server's, increasing like them, with their random ending. */
+/** Returns an id as long as the server's, which increases with `count`, with an ending that looks random. */
 export function idOf(prefix: string, count: number, seed: string): string {
   const end = createHash('sha1').update(`${seed} ${count}`).digest('base64url').slice(0, 14)
   return `${prefix}_1fd2${(count + 0x10000000).toString(16)}${end}`
 }
 
-/** A word and its space, like tokens. Occasionally one that isn't plain Latin. */
+/** Returns a word and its space, like a token. At every 41st index, one that isn't plain Latin. */
 export function pieceOf(index: number): string {
   const word =
     index % 41 === 40 ? rareWords[((index / 41) % rareWords.length) | 0] : commonWords[index % commonWords.length]

@@ -153,10 +153,10 @@ function bindTool(name: string, tool: Tool, onError: OnError): BoundTool {
     description: tool.description,
     schema: { ...schema, type: 'object' },
     call: async (input, signal) => {
-      const checked = await check(input)
-      if (!('value' in checked))
-        return { text: `The input does not fit the schema:\n${checked.problem}`, isError: true }
       try {
+        const checked = await check(input)
+        if (!('value' in checked))
+          return { text: `The input does not fit the schema:\n${checked.problem}`, isError: true }
         const result = await tool.handler(checked.value, { signal })
         return { text: typeof result === 'string' ? result : (JSON.stringify(result) ?? ''), isError: false }
       } catch (error) {

@@ -75,6 +75,17 @@ describe('a client', () => {
     expect(errors.map(({ message }) => message)).toEqual(['The tool failing failed: no disk'])
   })
 
+  test('is told what the code of a schema throws, and so is onError', async () => {
+    const schema = z.object({}).transform(() => {
+      throw new Error('no such unit')
+    })
+    const { server, errors } = await serve({ failing: { description: 'Fails.', schema, handler: () => 'unreachable' } })
+    const client = await connectTo(server)
+    const result = await client.callTool({ name: 'failing' })
+    expect(result).toMatchObject({ isError: true, content: [{ text: 'no such unit' }] })
+    expect(errors.map(({ message }) => message)).toEqual(['The tool failing failed: no such unit'])
+  })
+
   test('gives a value other than an object in the field of one', async () => {
     const lengths: number[] = []
     const list = {

@@ -107,26 +107,34 @@ async function offerTools(
   }
 
   /**
-   * Returns the JSON of the response, or undefined if it is empty. Throws `unreachable`, `unauthorized` or `refused`.
+   * Resolves with the JSON of the response, or undefined if it is empty. Rejects with `unreachable` if the server doesn't
+   * answer within 30 s, with `unauthorized` or `refused` for an error, and with `not-opencode` if the response isn't JSON.
    */
   async function request(method: string, path: string, version2: boolean, body?: object): Promise<unknown> {
     const query = new URLSearchParams(
       directory === undefined ? {} : { [version2 ? 'location[directory]' : 'directory']: directory },
     )
+    const failUnreachable = (cause: unknown): never => {
+      throw new ReplyError('unreachable', `No server answers at ${url}. Start one with "opencode serve".`, { cause })
+    }
     const response = await fetch(`${url}${path}?${query}`, {
       method,
       signal: AbortSignal.timeout(deadlineMs),
       headers: { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) },
       ...(body && { body: JSON.stringify(body) }),
-    }).catch((cause: unknown) => {
-      throw new ReplyError('unreachable', `No server answers at ${url}. Start one with "opencode serve".`, { cause })
-    })
-    const text = await response.text()
+    }).catch(failUnreachable)
+    const text = await response.text().catch(failUnreachable)
     if (response.status === 401 || response.status === 403)
       throw new ReplyError('unauthorized', `${url} rejected the credentials (${response.status}). Set its password.`)
     if (!response.ok)
       throw new ReplyError('refused', `${url} refused ${method} ${path} (${response.status}): ${text.slice(0, 300)}`)
-    return text === '' ? undefined : JSON.parse(text)
+    try {
+      return text === '' ? undefined : JSON.parse(text)
+    } catch (cause) {
+      throw new ReplyError('not-opencode', `${url} answered ${method} ${path} without JSON. Check the address.`, {
+        cause,
+      })
+    }
   }
 }
 

@@ -21,7 +21,7 @@ const attention: ReplyObserver = {
   replySettled: ({ reply, outcome }) => console.log(`${outcome}: ${reply.prompt?.text ?? reply.sessionID}`),
 }
 
-/** Everything that a permission would run. Its patterns omit parts of a command. */
+/** Prints everything that a permission would run. Its patterns omit parts of a command. Does nothing for a question. */
 function showDetails(ask: Ask): void {
   if (ask.type === 'question') return
   console.log(askTitle(ask))

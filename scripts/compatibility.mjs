@@ -11,6 +11,7 @@ const names = existsSync(results) ? readdirSync(results).filter((name) => name.e
 const read = (name) => JSON.parse(readFileSync(new URL(name, results), 'utf8'))
 const byVersion = (one, other) => one.version.localeCompare(other.version, 'en', { numeric: true })
 
+/** The lines of the matrix table, with the page's rows of versions that were not played. Undefined if none was. */
 function matrixTable() {
   const played = names.filter((name) => !name.startsWith('nightly')).map(read)
   if (played.length === 0) return
@@ -20,13 +21,14 @@ function matrixTable() {
   return [...head, ...rows.sort(byGeneration).map(({ row }) => row)]
 }
 
+/** The row of one version's result. */
 function rowOf({ version, scenarios, passed, leftOut, failed }) {
   const differing = Object.keys(failed).map((name) => `\`${name}\``)
   const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
   return `| ${version} | ${scenarios}${missing} | ${passed} | ${differing.join(', ') || 'none'} |`
 }
 
-/** The rows that the page has, by the version in their first cell. */
+/** The rows that the page has in this table, each with the version in its first cell. */
 function rowsOf(text, marker) {
   const rows = tableOf(text, marker)
     .split('\n')
@@ -34,11 +36,12 @@ function rowsOf(text, marker) {
   return rows.map((row) => ({ version: row.split('|')[1].trim(), row }))
 }
 
+/** The text between the markers of a table, with the first marker. */
 function tableOf(text, marker) {
   return text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
 }
 
-/** The preview builds of version 2 begin with a zero. */
+/** Compares two rows, for `sort`: version 1 first, then by number. The preview builds of version 2 begin with a zero. */
 function byGeneration(one, other) {
   const isSecond = ({ version }) => version.startsWith('0.')
   return isSecond(one) - isSecond(other) || byVersion(one, other)
@@ -52,6 +55,7 @@ const nightly = [
   ['nightly-approvals-second.json', 'approvals within 50 ms after Stop, on OpenCode 2'],
 ]
 
+/** The lines of the nightly table, with the page's rows of suites that were not played. Undefined if none was. */
 function nightlyTable() {
   if (nightly.every(([name]) => !names.includes(name))) return
   const kept = tableOf(before, 'nightly').split('\n')
@@ -64,7 +68,7 @@ function nightlyTable() {
   return ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...rows]
 }
 
-/** What the first cell says without its seeds. */
+/** The first cell of a row, without its seeds. Undefined for a line without cells. */
 function nameOf(row) {
   return row
     .split('|')[1]
@@ -72,6 +76,7 @@ function nameOf(row) {
     .trim()
 }
 
+/** Prints a table and returns the text with it between its markers. The text as it is without a table. Exits without markers. */
 function replaced(text, marker, table) {
   if (table === undefined) {
     console.log(`docs/compatibility.md keeps its ${marker} table: only \`npm run test:${marker}\` replaces it.`)

@@ -1,6 +1,6 @@
 // The tests' fast-check. `npm test` tries the same values each time, so that a failure comes from the change under
-// test, and at most 300 of a property; `npm run test:full` tries all that it asks for, `npm run test:nightly` new ones
-// each day, from a printed seed.
+// test, and at most 300 of a property. `npm run test:full` tries as many as the property asks for. `npm run test:nightly`
+// tries new ones each day, from a printed seed.
 import fc from '../node_modules/fast-check/lib/fast-check.js'
 import { firstSeed } from './first-seed.ts'
 
@@ -10,6 +10,7 @@ const isFixed = kind !== 'nightly' && process.env[variable] === undefined
 fc.configureGlobal({ seed: isFixed ? 1 : firstSeed(variable) })
 
 const mostRuns = kind === 'test' ? 300 : Number.POSITIVE_INFINITY
+/** Runs a property at most `mostRuns` times. */
 const assert: typeof fc.assert = (property, { numRuns = 100, ...parameters } = {}) =>
   fc.assert(property, { ...parameters, numRuns: Math.min(numRuns, mostRuns) })
 

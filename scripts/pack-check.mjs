@@ -10,7 +10,7 @@ import { formatMessage } from 'publint/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'reply-pack-'))
-/** Imports all entries. What several of a package export is the same thing: an error of one is an error to the others. */
+/** Imports all entries, and fails if two of a package export different things under one name, such as two error classes. */
 const sameInAll = `
 const known = new Map()
 for (const entry of process.argv.slice(1)) {
@@ -75,7 +75,7 @@ try {
 }
 process.exit(failures === 0 ? 0 : 1)
 
-/** Puts a package where an installation would, beside what it depends on. */
+/** Puts a package where an installation would, beside its dependencies, and adds its importable exports to `entries`. */
 function unpack({ name, exports }, tarball, path) {
   const to = join(modules, name)
   mkdirSync(to)
@@ -84,14 +84,14 @@ function unpack({ name, exports }, tarball, path) {
   for (const [key, { default: file }] of Object.entries(exports)) if (file !== undefined) entries.push(join(name, key))
 }
 
-/** Runs Node where the packages are unpacked. 1 if it fails. */
+/** Runs Node where the packages are unpacked. Returns 1, and prints its output, if it fails, else 0. */
 function run(...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   if (status !== 0) process.stdout.write(`node ${args.join(' ')}: ${stdout}${stderr}\n`)
   return status === 0 ? 0 : 1
 }
 
-/** What a visitor of the package's page would miss. */
+/** Returns what a visitor of the package's page would miss: fields, files, or the repository's license. */
 function missingIn(manifest, { files }, path) {
   const fields = ['description', 'keywords', 'repository', 'license'].filter(
     (field) => !manifest[field]?.length && !manifest[field]?.url,

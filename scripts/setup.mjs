@@ -1,6 +1,6 @@
 // Runs before `npm start` and `npm test`, on a clone where nothing is installed yet: Node built-ins only.
-// Installs what is missing and builds what is older than its sources; does nothing, quickly, when all is there.
-// With --bench also the benchmarks and the projects that they are compared with, which nothing else needs.
+// Installs what is missing and builds what is older than its sources. Does nothing, quickly, when all is there. With
+// --bench, it also installs and builds the benchmarks and the projects that they are compared with.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,22 +28,25 @@ if (process.argv.includes('--bench')) {
   if (isOutdated(['bench'])) build(['bench'], 'Building the benchmarks', [...tsc, 'packages/bench'])
 }
 
+/** Installs a folder's packages, unless that was done after its lock file changed. Ends the process if that fails. */
 function install(folder, what) {
   if (timeOf(`${folder}/node_modules/.package-lock.json`) >= timeOf(`${folder}/package-lock.json`)) return
   run(`Installing ${what}`, 'npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error'], folder)
 }
 
+/** Runs the compiler, and notes that these packages are built now. Ends the process if that fails. */
 function build(names, what, args) {
   run(what, process.execPath, args)
   // The compiler leaves these files as they are if only a package.json changed.
   for (const name of names) utimesSync(join(root, buildInfo(name)), new Date(), new Date())
 }
 
+/** Whether any of these packages is older than any of their sources, or not built. */
 function isOutdated(names) {
   return newestSource(names) > oldestBuild(names)
 }
 
-/** The newest modification time of the build's input files. */
+/** The newest modification time of the packages' input files, in ms. */
 function newestSource(names) {
   const times = names.flatMap((name) => [
     ...filesBelow(`packages/${name}/src`).map(timeOf),
@@ -53,6 +56,7 @@ function newestSource(names) {
   return Math.max(timeOf('tsconfig.json'), ...times)
 }
 
+/** When the first of these packages was built, in ms. 0 if one was not. */
 function oldestBuild(names) {
   return Math.min(...names.map((name) => timeOf(buildInfo(name))))
 }
@@ -61,23 +65,25 @@ function buildInfo(name) {
   return `packages/${name}/dist/.tsbuildinfo`
 }
 
-/** The packages that are built together. The benchmarks are built only when they run. */
+/** The names of the packages that are built together. The benchmarks are built only when they run. */
 function packages() {
   const isBuilt = (name) => name !== 'bench' && existsSync(join(root, 'packages', name, 'tsconfig.json'))
   return readdirSync(join(root, 'packages')).filter(isBuilt)
 }
 
+/** The paths of all files below a folder, from the root. */
 function filesBelow(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(root.length))
 }
 
-/** In ms; 0 for a file that isn't there. */
+/** When a file was modified, in ms. 0 if there is none. */
 function timeOf(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
+/** Runs a command, with its output on standard error. Ends the process if it fails. */
 function run(what, command, args, folder = '.') {
   process.stderr.write(`${what} …\n`)
   const { status, error } = spawnSync(command, args, {
@@ -91,6 +97,7 @@ function run(what, command, args, folder = '.') {
   )
 }
 
+/** Prints the message and ends the process with exit code 1. */
 function fail(message) {
   process.stderr.write(`${message}\n`)
   process.exit(1)

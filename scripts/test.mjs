@@ -16,6 +16,7 @@ const isGreen = node(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...res
 const isWritten = kind === 'full' || rest.length > 0 || node(join(root, 'scripts/compatibility.mjs'))
 process.exit(isGreen && isWritten ? 0 : 1)
 
+/** Runs a script for this kind of tests. Returns whether it succeeded. */
 function node(script, ...args) {
   const env = { ...process.env, REPLY_TESTS: kind }
   return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit', env }).status === 0

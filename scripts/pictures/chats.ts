@@ -5,11 +5,12 @@ import { telegramChat } from '../../packages/bridge/scripts/demo/chats/telegram.
 import { whatsappChat } from '../../packages/bridge/scripts/demo/chats/whatsapp.ts'
 import { startBridgeDemo } from '../../packages/bridge/scripts/demo/demo.ts'
 
+/** Takes a picture, and stores it under a name. */
 type Save = (name: string, what: Page | Locator) => Promise<void>
 
 const morning = Date.UTC(2026, 0, 5, 9, 41)
 
-/** The demo's page, and the screen of each platform: the same page, with only that chat. */
+/** Takes pictures of the demo's page, and of each platform's screen: the same page, with only that chat. */
 export async function chatScenes(page: Page, save: Save): Promise<void> {
   const demo = await startBridgeDemo({
     chats: [telegramChat, slackChat, discordChat, whatsappChat],
@@ -27,6 +28,7 @@ export async function chatScenes(page: Page, save: Save): Promise<void> {
   }
 }
 
+/** Plays Telegram and Slack. Takes the picture of the page with both, and one of each. */
 async function telegramAndSlack(page: Page, save: Save): Promise<void> {
   const [telegram, slack] = [chatOf(page, 'telegram'), chatOf(page, 'slack')]
   await ask(telegram, 'Ben', 'Explain the project')
@@ -38,17 +40,18 @@ async function telegramAndSlack(page: Page, save: Save): Promise<void> {
   await idle(telegram)
   await ask(telegram, 'Ben', 'Run the tests')
   await log(telegram).getByRole('button', { name: 'Allow once' }).waitFor()
-  await beAs(slack, 'Ann')
+  await actAs(slack, 'Ann')
   await only(page, ['telegram', 'slack'], { width: 1280, height: 800 })
   await save('demo-bridge', page)
-  await screen(page, 'telegram', { save, height: 760 })
+  await screen(page, 'telegram', save, 760)
   await only(page, ['slack'], { width: 680, height: 1000 })
   await log(slack).getByRole('button', { name: 'Allow once' }).click()
   await log(slack).getByText('Only src/cart.js was changed.').waitFor()
   await idle(slack)
-  await screen(page, 'slack', { save, height: 860 })
+  await screen(page, 'slack', save, 860)
 }
 
+/** Plays Discord, and takes its picture in the dark. */
 async function discord(page: Page, save: Save): Promise<void> {
   const chat = chatOf(page, 'discord')
   await only(page, ['discord'], { width: 680, height: 1000 })
@@ -58,10 +61,11 @@ async function discord(page: Page, save: Save): Promise<void> {
   await ask(chat, 'Ben', 'Run the tests')
   await log(chat).getByRole('button', { name: 'Allow once' }).waitFor()
   await page.emulateMedia({ colorScheme: 'dark' })
-  await screen(page, 'discord', { save, height: 760 })
+  await screen(page, 'discord', save, 760)
   await page.emulateMedia({ colorScheme: 'light' })
 }
 
+/** Plays WhatsApp, and takes its picture. */
 async function whatsapp(page: Page, save: Save): Promise<void> {
   const chat = chatOf(page, 'whatsapp')
   await only(page, ['whatsapp'], { width: 680, height: 1000 })
@@ -70,22 +74,24 @@ async function whatsapp(page: Page, save: Save): Promise<void> {
   await idle(chat)
   await ask(chat, 'Ann', 'Fix the discount')
   await log(chat).getByRole('button', { name: 'Before tax' }).waitFor()
-  await screen(page, 'whatsapp', { save, height: 760 })
+  await screen(page, 'whatsapp', save, 760)
 }
 
 const chatOf = (page: Page, name: string): Locator => page.locator(`[data-chat=${name}]`)
 const log = (chat: Locator): Locator => chat.getByRole('log')
 
-async function beAs(chat: Locator, person: string): Promise<void> {
+/** Lets a person act in a chat from now on. */
+async function actAs(chat: Locator, person: string): Promise<void> {
   await chat.locator('label', { hasText: person }).click()
 }
 
+/** Lets a person send one of the suggested prompts. */
 async function ask(chat: Locator, person: string, suggestion: string): Promise<void> {
-  await beAs(chat, person)
+  await actAs(chat, person)
   await chat.getByRole('button', { name: suggestion }).click()
 }
 
-/** Waits until nothing runs and nothing types there. */
+/** Waits until no run can be stopped and no status shows in a chat. */
 async function idle(chat: Locator): Promise<void> {
   await chat.locator('.stop:disabled').waitFor()
   await chat.locator('.status:empty').waitFor({ state: 'attached' })
@@ -96,7 +102,7 @@ interface Size {
   readonly height: number
 }
 
-/** Shows these chats alone, scrolled to their ends. */
+/** Shows these chats alone, scrolled to their ends, in a page of this size. Undoes an earlier choice. */
 async function only(page: Page, names: readonly string[], size: Size): Promise<void> {
   await page.locator('style[data-picture]').evaluateAll((styles) => {
     for (const style of styles) style.remove()
@@ -109,8 +115,8 @@ async function only(page: Page, names: readonly string[], size: Size): Promise<v
   })
 }
 
-/** A picture of one chat, without what is only the demo's. */
-async function screen(page: Page, name: string, { save, height }: { readonly save: Save; readonly height: number }) {
+/** Takes a picture of one chat, without the demo's own controls. */
+async function screen(page: Page, name: string, save: Save, height: number): Promise<void> {
   await only(page, [name], { width: 900, height })
   await style(page, '.page-head, .composer, .stop, .notice { display: none } main { padding: 0 130px }')
   await page.locator('.log').evaluateAll((logs) => {
@@ -119,6 +125,7 @@ async function screen(page: Page, name: string, { save, height }: { readonly sav
   await save(name, chatOf(page, name))
 }
 
+/** Adds a style sheet to the page, which `only` removes again. */
 async function style(page: Page, content: string): Promise<void> {
   const added = await page.addStyleTag({ content })
   await added.evaluate((element) => element.setAttribute('data-picture', ''))

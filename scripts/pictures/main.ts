@@ -19,7 +19,7 @@ mkdirSync(folder, { recursive: true })
 process.env.TMPDIR = '/var/tmp'
 const browser = await openBrowser()
 try {
-  // Other people's style sheets are not let in by the page; a picture hides what is beside its subject.
+  // The page lets no other style sheets in, and a picture needs one to hide what is beside its subject.
   const context = await browser.newContext({
     ...{ bypassCSP: true, deviceScaleFactor: 2, locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' },
   })
@@ -29,12 +29,15 @@ try {
   await browser.close()
 }
 
-/** Few colours are enough for a screen, and a quarter of the bytes. */
+/**
+ * Stores a picture in `docs/pictures`. Few colours are enough for a screen, and a quarter of the bytes. Rejects if it has
+ * more than `maxBytes`.
+ */
 async function save(name: string, what: Page | Locator): Promise<void> {
   const png = await sharp(await what.screenshot())
     .png({ palette: true, colours: 128, effort: 10, compressionLevel: 9 })
     .toBuffer()
-  if (png.length > maxBytes) throw new Error(`${name}.png has ${png.length} bytes; ${maxBytes} are the most.`)
+  if (png.length > maxBytes) throw new Error(`${name}.png has ${png.length} bytes, more than ${maxBytes}.`)
   writeFileSync(join(folder, `${name}.png`), png)
   process.stdout.write(`docs/pictures/${name}.png: ${Math.round(png.length / 1000)} kB\n`)
 }

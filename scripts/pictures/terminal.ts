@@ -13,7 +13,7 @@ const colours = [
   ...['#768390', '#ff938a', '#6bd57e', '#f0c674', '#8ecbff', '#e8d4ff', '#79dbe8', '#ffffff'],
 ]
 
-/** `npm start` in a terminal, at its question. */
+/** Runs the demo of `npm start` in a terminal to its end, answers its question, and takes a picture of its output. */
 export async function terminalScene(page: Page, save: (name: string, what: Locator) => Promise<void>): Promise<void> {
   const terminal = new xterm.Terminal({ cols: columns, rows, allowProposedApi: true, scrollback: 1000 })
   const keys = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
@@ -47,6 +47,7 @@ const css = `
   div { min-height: 1.4em }
 `
 
+/** A stream that writes to the terminal, as if it were one. */
 function screenOf(terminal: Terminal): Writable & { readonly isTTY: true; columns: number; rows: number } {
   const stream = new Writable({
     decodeStrings: false,
@@ -56,6 +57,7 @@ function screenOf(terminal: Terminal): Writable & { readonly isTTY: true; column
   return Object.assign(stream, { isTTY: true as const, columns, rows })
 }
 
+/** The text of the terminal with what was scrolled away, a line each. */
 function textOf(terminal: Terminal): string {
   const { active } = terminal.buffer
   return Array.from({ length: active.length }, (_, index) => active.getLine(index)?.translateToString(true) ?? '').join(
@@ -63,6 +65,7 @@ function textOf(terminal: Terminal): string {
   )
 }
 
+/** The terminal's rows to the reply's end as HTML, with their colours. */
 function htmlOf(terminal: Terminal): string {
   const span = ({ text, style }: Run): string => `<span style="${style}">${escaped(text)}</span>`
   return linesOf(terminal)
@@ -70,16 +73,18 @@ function htmlOf(terminal: Terminal): string {
     .join('')
 }
 
+/** A text as HTML. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
+/** Cells of a row that look the same. */
 interface Run {
   readonly text: string
   readonly style: string
 }
 
-/** Rows to the reply's end, as runs of cells that look the same. */
+/** The rows to the one that says how the reply ended, as runs of cells that look the same. None if it didn't end. */
 function linesOf(terminal: Terminal): readonly (readonly Run[])[] {
   const { active } = terminal.buffer
   const all = Array.from({ length: active.length }, (_, index) => runsOf(terminal, index))
@@ -87,6 +92,7 @@ function linesOf(terminal: Terminal): readonly (readonly Run[])[] {
   return all.slice(0, end + 1)
 }
 
+/** A row as runs of cells that look the same. Empty cells are spaces. */
 function runsOf({ buffer, cols }: Terminal, index: number): readonly Run[] {
   const line = buffer.active.getLine(index)
   const runs: Run[] = []
@@ -101,6 +107,7 @@ function runsOf({ buffer, cols }: Terminal, index: number): readonly Run[] {
   return runs
 }
 
+/** The CSS of a cell's colour and style. Empty for a plain one. */
 function styleOf(cell: IBufferCell): string {
   const colour = cell.isFgPalette()
     ? colours[cell.getFgColor()]

@@ -19,16 +19,21 @@ function shapesFile({ name }: NewestAgent): URL {
   return new URL(`../recordings/shapes/${name.toLowerCase().replaceAll(' ', '-')}.json`, import.meta.url)
 }
 
+/** The known shapes of an agent. Undefined before its first run. */
 function knownShapes(agent: NewestAgent): Shapes | undefined {
   const file = shapesFile(agent)
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
 }
 
-function say(text: string): void {
+/** Prints a line. */
+function printLine(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Fetches and plays one agent. Never rejects. Stores its new shapes unless only some scenes are played. */
+/**
+ * Fetches the newest version of an agent, plays it, and prints what doesn't hold. Resolves with `not fetched` if that
+ * fails. Plays all scenes if `only` is empty, and then also stores the agent's shapes with its new ones.
+ */
 async function run(agent: NewestAgent, only: readonly string[]): Promise<AgentRun> {
   const { name } = agent
   const begun = Date.now()
@@ -43,9 +48,9 @@ async function run(agent: NewestAgent, only: readonly string[]): Promise<AgentRu
   const { scenes, clauses, shapes } = await playAgent(agent, version, deadlines, only)
   for (const each of [...scenes, ...clauses.filter(({ outcome }) => outcome === 'fails')])
     if (each.outcome !== 'holds')
-      say(`${name} ${version}, ${each.name}: ${each.outcome}: ${each.reason.slice(0, 1000)}`)
+      printLine(`${name} ${version}, ${each.name}: ${each.outcome}: ${each.reason.slice(0, 1000)}`)
   const holding = scenes.filter(({ outcome }) => outcome === 'holds').length
-  say(
+  printLine(
     `${name} ${version}: ${holding} of ${scenes.length} scenes, ${clauses.filter(({ outcome }) => outcome === 'holds').length} of ${clauses.length} clauses, in ${Math.round((Date.now() - begun) / 1000)} s`,
   )
   const known = knownShapes(agent)
@@ -55,7 +60,9 @@ async function run(agent: NewestAgent, only: readonly string[]): Promise<AgentRu
 }
 
 // An agent that fails in an unforeseen way must not end the run of the others.
-process.on('unhandledRejection', (error) => say(`Unhandled: ${error instanceof Error ? error.stack : String(error)}`))
+process.on('unhandledRejection', (error) =>
+  printLine(`Unhandled: ${error instanceof Error ? error.stack : String(error)}`),
+)
 
 const given = process.argv.slice(2)
 const at = given.indexOf('--scenes')
@@ -82,11 +89,12 @@ for (const agent of newestAgents) {
 }
 if (only.length === 0) {
   const { color, reasons } = verdict()
-  for (const reason of reasons) say(reason)
-  say(`The newest agents are ${color}.`)
+  for (const reason of reasons) printLine(reason)
+  printLine(`The newest agents are ${color}.`)
   process.exitCode = color === 'red' ? 1 : 0
 }
 
-function verdict() {
+/** The verdict on the runs so far, beside the rows of the other agents. */
+function verdict(): ReturnType<typeof judge> {
   return judge(tableIn(before), runs, Object.keys(newestScenes), today)
 }

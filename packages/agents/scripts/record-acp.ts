@@ -16,7 +16,10 @@ import { agentsOfV2 } from '../test/acp/v2/scenes.ts'
 
 const names = process.argv.slice(2)
 
-/** Plays one scene and stores the messages of both sides. Without a file, it only plays. */
+/**
+ * Plays one scene, and stores the messages of both sides, redacted. Without a file, it only plays. `act` may call `forget`,
+ * so that the messages before that are not stored.
+ */
 async function record(
   file: string | undefined,
   open: (onMessage: AcpOptions['onMessage']) => Promise<Stage>,
@@ -26,7 +29,6 @@ async function record(
   const stage = await open((from, json) => {
     lines.push(JSON.stringify({ from, message: withoutSkills(JSON.parse(json)) }))
   })
-  // Messages before it are not stored.
   const replies = await act(stage, () => void lines.splice(0))
   const { directory, home, root, modelPort } = stage
   await stage.close()
@@ -45,7 +47,7 @@ async function record(
   process.stdout.write(`${file ?? 'not stored'}: ${lines.length} messages, ${outcomes}\n`)
 }
 
-/** Changes what the terminals of version 2 of ACP print, which is encoded as base64. */
+/** Returns a line with the output of its terminals changed, which version 2 of ACP encodes as base64. */
 function withTerminalText(line: string, change: (text: string) => string): string {
   if (!line.includes('"sessionUpdate":"terminal_')) return line
   return line.replace(/"data":"([\w+/=]+)"/g, (_, data: string) => {
@@ -54,7 +56,7 @@ function withTerminalText(line: string, change: (text: string) => string): strin
   })
 }
 
-/** Drops what Qwen Code sends along with its commands: the texts of its skills. */
+/** Returns a message with only the name and description of its commands. Qwen Code also sends the texts of its skills. */
 function withoutSkills(message: { readonly params?: { readonly update?: Readonly<Record<string, unknown>> } }): object {
   const { update } = message.params ?? {}
   if (!Array.isArray(update?.availableCommands)) return message
@@ -63,10 +65,12 @@ function withoutSkills(message: { readonly params?: { readonly update?: Readonly
   return { ...message, params: { ...message.params, update: { sessionUpdate, availableCommands } } }
 }
 
+/** Whether the command line names a scene, or names none. */
 function isWanted(name: string): boolean {
   return names.length === 0 || names.includes(name)
 }
 
+/** Returns what plays a scene with one prompt. */
 const acting =
   (scene: Scene) =>
   async ({ client }: Stage) => [await play(client, scene)]

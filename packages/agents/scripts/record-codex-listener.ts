@@ -55,7 +55,7 @@ for (const version of process.argv.length > 2 ? process.argv.slice(2) : codexVer
     const isList = message.method === 'thread/list' || (message.result?.data && listed.includes(message.id))
     return !isList && !/"method":"(?:configWarning|remoteControl\/status\/changed)"|"codexHome"/.test(line)
   })
-  // What the client says first is answered with what Codex says of the machine.
+  // Codex answers the client's first requests with facts about this computer.
   const begun = kept.filter((line) => !line.includes('"initialize'))
   writeFileSync(new URL(`../recordings/codex/${version}/desk.jsonl`, import.meta.url), `${begun.join('\n')}\n`)
   process.stdout.write(`${version}: ${begun.length} lines, ${replies.map(({ outcome }) => outcome).join(', ')}\n`)

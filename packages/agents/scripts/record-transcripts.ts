@@ -63,10 +63,12 @@ for (const version of ['2.1.197', '2.1.332']) {
   process.stdout.write(`${version}: ${ends.join(', ')}\n`)
 }
 
+/** Whether a reply shows a line. */
 function isKept(line: string): boolean {
   return /"type":"(?:user|assistant|system)"/.test(line) && !/"type":"(?:attachment|api-request)/.test(line)
 }
 
+/** The paths of all files below a folder. */
 function filesIn(folder: string): readonly string[] {
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)

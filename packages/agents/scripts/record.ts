@@ -20,6 +20,7 @@ import { claudeEnv, codexEnv, codexFiles, type ScriptedStage, startScripted } fr
 
 const wanted = process.argv.slice(2)
 
+/** A stage with an agent's program, and the environment for it. */
 interface PreparedStage extends ScriptedStage {
   readonly command: string
   readonly env: Readonly<Record<string, string>>
@@ -31,31 +32,34 @@ type RecordedStage = SceneStage &
 interface Scene {
   /** The file below `recordings`. */
   readonly file: string
+  /** The name of the model's script. */
   readonly scenario: string
   readonly stage: () => Promise<PreparedStage>
   readonly source: (options: Pick<PreparedStage, 'command' | 'env'> & { readonly cwd: string }) => Source
-  /** What another process does before, without being recorded. */
+  /** Lets another process make a session before, which isn't recorded. */
   readonly prepare?: (source: Source, stage: PreparedStage) => Promise<EarlierSession>
-  /** What is done. Default: one prompt, whose asks are allowed. */
+  /** Plays the scene, and resolves with its replies. Default: one prompt, whose asks are allowed. */
   readonly play?: (stage: RecordedStage) => Promise<readonly Reply[]>
 }
 
 /** An older version, whose turns wait for sub-agents unless told otherwise, and the newest at the time of recording. */
 const claudeVersions = ['2.1.197', '2.1.332']
 
+/** Starts a stage for Claude Code with more environment. Default version: the one that the tests run. */
 async function claudeStage(env: Readonly<Record<string, string>>, version?: string): Promise<PreparedStage> {
   const command = await agentBinary('claude', version)
   const stage = await startScripted(claudeScripts)
   return { ...stage, command, env: { ...claudeEnv(stage), ...env } }
 }
 
+/** Starts a stage for Codex. Default version: the one that the tests run. */
 async function codexStage(version?: string): Promise<PreparedStage> {
   const command = await agentBinary('codex', version)
   const stage = await startScripted(codexScripts, codexFiles)
   return { ...stage, command, env: codexEnv(stage) }
 }
 
-/** By scenario, with what is added to the environment. */
+/** The scenarios of Claude Code, each with what is added to the environment. */
 const claudeScenes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ['tasks', {}],
   ['shared-tasks', {}],
@@ -169,7 +173,7 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
 /** Notifications of Codex that describe this computer. */
 const aboutMachine = /"method":"(?:configWarning|remoteControl\/status\/changed)"/
 
-/** Sends the scenario's prompt. Allows what is asked. */
+/** Sends the scenario's prompt, allows its permissions, and answers its questions with "Blue". Resolves with its reply. */
 async function prompt(client: Client, scenario: string): Promise<readonly Reply[]> {
   const observer: ReplyObserver = {
     permissionAsked: ({ ask }) => void client.answer(ask, 'once'),
@@ -204,7 +208,7 @@ for (const [name, { file, scenario, stage, source, prepare, play }] of Object.en
     .trim()
     .split('\n')
     .filter((line) => !line.includes('"subtype":"initialize"') && !aboutMachine.test(line))
-  // Codex begins with what it says of the machine.
+  // Codex begins with facts about this computer.
   const begin = all.findIndex((line) => line.includes('"turn/start"'))
   const kept = all.slice(Math.max(0, begin === -1 ? all.findIndex((line) => line.includes('"thread/list"')) : begin))
   const target = new URL(`../recordings/${file}`, import.meta.url)

@@ -27,7 +27,7 @@ type Bound = { readonly atMost: number } | { readonly atLeast: number }
 export type Effort = 'full' | 'quick'
 
 /** A goal's row in `--json`. */
-export interface JsonRow {
+interface JsonRow {
   readonly id: string
   readonly value: number
   readonly unit: string

@@ -25,12 +25,12 @@ export interface OpenCodeHostOptions {
 const deadlineMs = 30_000
 
 /**
- * Gives tools to an OpenCode server, version 1 or 2, for one run at a time. Registers an MCP server, and removes it
- * when the run has settled. OpenCode has MCP servers per directory, so during the run other sessions of that directory
- * see the tools too. Their names begin with a random prefix.
+ * Gives tools to an OpenCode server, version 1 or 2. Registers an MCP server for each run, and removes it when the run has
+ * settled. OpenCode has MCP servers per directory, so during the run other sessions of that directory see the tools too.
+ * Their names begin with a random prefix. Throws `invalid` for an invalid `url`. `offer` rejects as `serveTools` does, and
+ * if the server can't be reached, refuses, or can't connect to the tools.
  */
 export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
-  // Throws at once for an invalid address.
   const address = options.url === undefined ? undefined : toAddress(options)
   return {
     offer: async (tools, input, client) => {
@@ -45,6 +45,7 @@ export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
   }
 }
 
+/** The server that gets the tools. */
 interface OpenCodeTarget {
   readonly url: string
   readonly authorization?: string | undefined
@@ -52,7 +53,10 @@ interface OpenCodeTarget {
   readonly onError: OnError | undefined
 }
 
-/** Serves the tools, and registers them under a random name. Throws if OpenCode can't connect to them. */
+/**
+ * Serves the tools, and registers them under a random name. Resolves with the prompt unchanged. Rejects, and serves nothing
+ * any more, if OpenCode can't be reached or can't connect to the tools.
+ */
 async function offerTools(
   tools: Tools,
   input: PromptInput,
@@ -71,32 +75,31 @@ async function offerTools(
     throw error
   }
 
-  /** Ignores that OpenCode can't be reached any more. */
+  /** Removes the tools from OpenCode, if it may have them, and stops serving. Ignores that OpenCode can't be reached. */
   async function unregisterAndClose(): Promise<void> {
-    // Nothing to remove if the server has ended or never got the tools.
     if (version2 !== undefined) await unregister(name, version2).catch(() => {})
     await served.close()
   }
 
-  /** Removes the MCP server, or disconnects it on version 1. */
+  /** Removes the MCP server, or disconnects it on version 1, which can't forget it. Rejects as `request` does. */
   async function unregister(name: string, version2: boolean): Promise<void> {
     if (version2) await request('DELETE', `/api/mcp/${name}`, version2)
     else await request('POST', `/mcp/${name}/disconnect`, version2)
   }
 
-  /** False if the server doesn't answer. */
+  /** Resolves with whether the server is OpenCode 2. False if it doesn't answer. */
   async function isVersion2(): Promise<boolean> {
     const health = await request('GET', '/api/health', true).catch(() => undefined)
     return typeof health === 'object' && health !== null && 'pid' in health
   }
 
-  /** Throws `refused` unless OpenCode connected to the tools. */
+  /** Adds the MCP server. Rejects with `refused` unless OpenCode connected to the tools, and as `request` does. */
   async function registerOnVersion1(name: string, config: object): Promise<void> {
     const statuses = await request('POST', '/mcp', false, { name, config })
     requireConnected(statusIn(statuses, name))
   }
 
-  /** Throws `refused` unless OpenCode connected to the tools. */
+  /** Adds the MCP server. Rejects with `refused` unless OpenCode connected to the tools, and as `request` does. */
   async function registerOnVersion2(name: string, config: object): Promise<void> {
     // In code mode the model would call the tools from a script.
     await request('PUT', `/api/mcp/${name}`, true, { config: { ...config, codemode: false } })
@@ -138,10 +141,12 @@ async function offerTools(
   }
 }
 
+/** The status of this MCP server. Undefined if the response doesn't have it. */
 function statusIn(statuses: unknown, name: string): unknown {
   return typeof statuses === 'object' && statuses !== null ? new Map(Object.entries(statuses)).get(name) : undefined
 }
 
+/** Throws `refused`, with OpenCode's reason if it has one, unless the status is "connected". */
 function requireConnected(status: unknown): void {
   const state = typeof status === 'object' && status !== null && 'status' in status ? status.status : 'unknown'
   if (state === 'connected') return

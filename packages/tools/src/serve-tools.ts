@@ -28,7 +28,7 @@ export interface ToolServer {
 
 /**
  * Serves tools on 127.0.0.1. A request needs the secret and the right `Host`. Requests with an `Origin` are refused, so
- * web pages can't use the tools. Throws `invalid` for a name or a schema that can't be served. Rejects with
+ * web pages can't use the tools. Rejects with `invalid` for a name or a schema that can't be served, and with
  * `unreachable` if the port can't be opened.
  */
 export async function serveTools(tools: Tools, options: ServeToolsOptions = {}): Promise<ToolServer> {
@@ -47,7 +47,7 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
   const port = await listen()
   return { url: `http://127.0.0.1:${port}/mcp`, headers, close: closeWithConnections }
 
-  /** The HTTP status for a request that is refused. Undefined if it is allowed. */
+  /** Returns the HTTP status for a request that is refused: 401, 403, 404 or 405. Undefined if it is allowed. */
   function refusalOf({ method, url, headers: sent }: IncomingMessage): number | undefined {
     if (sent.host !== `127.0.0.1:${port}` || sent.origin !== undefined) return 403
     if (!isEqual(sent.authorization ?? '', headers.authorization)) return 401
@@ -56,7 +56,7 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
     return method === 'POST' ? undefined : 405
   }
 
-  /** Returns the port. Throws `unreachable` if it can't be opened. */
+  /** Resolves with the port. Rejects with `unreachable` if it can't be opened. */
   async function listen(): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
@@ -74,6 +74,7 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
     return typeof address === 'object' && address !== null ? address.port : 0
   }
 
+  /** Breaks all connections, and resolves when they are closed. */
   async function closeWithConnections(): Promise<void> {
     await new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -82,19 +83,23 @@ export async function serveTools(tools: Tools, options: ServeToolsOptions = {}):
   }
 }
 
+/** Answers with this status and an error that doesn't say why. */
 function sendRefusal(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Refused.' } }))
 }
 
-/** Compares in constant time. */
+/** Whether two texts are equal. Takes the same time for all texts of the same length. */
 function isEqual(sent: string, expected: string): boolean {
   const one = Buffer.from(sent)
   const other = Buffer.from(expected)
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** Answers one request of a client. Stateless: all clients get the same tools. */
+/**
+ * Answers one request of a client. Stateless: all clients get the same tools. Aborts the signal of a call if the client
+ * disconnects. Rejects if the request can't be answered.
+ */
 async function answerClient(
   tools: ReadonlyMap<string, BoundTool>,
   request: IncomingMessage,
@@ -109,7 +114,7 @@ async function answerClient(
   await transport.handleRequest(request, response)
 }
 
-/** A server for one request: `tools/list` or `tools/call`. */
+/** Returns a server for one request: `tools/list` or `tools/call`. A call of an unknown tool is an error for the model. */
 function createMcpServer(tools: ReadonlyMap<string, BoundTool>): Server {
   const server = new Server({ name: 'reply', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -130,7 +135,10 @@ interface BoundTool {
   readonly description: string
   /** The JSON Schema of the input, always an object. */
   readonly schema: { readonly type: 'object'; readonly [field: string]: unknown }
-  /** Never rejects: errors are returned as text for the model. */
+  /**
+   * Resolves with the handler's result as text, or as JSON. Never rejects: what the handler or the schema throws is text for
+   * the model, and goes to `onError`. An input that doesn't fit the schema is only text for the model.
+   */
   readonly call: (input: unknown, signal: AbortSignal) => Promise<{ readonly text: string; readonly isError: boolean }>
 }
 
@@ -142,7 +150,7 @@ function bindTools(tools: Tools, onError: OnError): ReadonlyMap<string, BoundToo
   return new Map(Object.entries(tools).map(([name, tool]) => [name, bindTool(name, tool, onError)]))
 }
 
-/** Throws `invalid` for a name or a schema that can't be served. */
+/** Returns the tool as clients see it. Throws `invalid` for a name or a schema that can't be served. */
 function bindTool(name: string, tool: Tool, onError: OnError): BoundTool {
   if (!namePattern.test(name)) {
     const shown = JSON.stringify(name.slice(0, 100))

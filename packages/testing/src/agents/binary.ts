@@ -11,7 +11,7 @@ import { TestingError } from '../error.ts'
 export type AgentName = 'claude' | 'claude-acp' | 'codex' | 'codex-acp' | 'gemini' | 'kilo' | 'kimi' | 'node' | 'qwen'
 
 /** The versions that the tests run and the recordings come from. */
-export const agentVersions: Readonly<Record<AgentName, string>> = {
+const agentVersions: Readonly<Record<AgentName, string>> = {
   claude: '2.1.197',
   'claude-acp': '0.101.0',
   codex: '0.169.0',

@@ -4,7 +4,7 @@ import type { Frame } from './frames.ts'
 import { createSecondFold } from './second-fold.ts'
 
 /** The REST answers of a server of one generation, folded from the events of a recording. */
-export interface RestAnswers {
+interface RestAnswers {
   /** The frame that opens each stream. */
   readonly greeting: string
   /** Whether a path opens an event stream. */

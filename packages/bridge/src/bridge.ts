@@ -161,6 +161,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
+  /** Returns the first that applies: `stopped`, `starting`, `stalled`, `disconnected`, otherwise `ready`. */
   function stateNow(isStalled: boolean, isDisconnected: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
     if (!isListening) return 'starting'
@@ -168,12 +169,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     return isDisconnected ? 'disconnected' : 'ready'
   }
 
-  /** Throws if the list does not fit the rest of the config, and changes nothing then. */
+  /** Replaces the people. Throws if the list does not fit the rest of the config, and changes nothing then. */
   function setPeople(list: BridgeConfig['people']): void {
     people.replaceAll(parseConfig({ ...config, people: list }).people)
   }
 
-  /** Starts once. If that fails, stops the bridge and rejects. */
+  /** Starts, the first time. Later calls resolve or reject with the first one. If it fails, stops the bridge and rejects. */
   async function start(): Promise<void> {
     started ??= startOnce()
     try {
@@ -184,7 +185,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
-  /** Takes the lease, restores what earlier processes left, and then starts the channels. */
+  /**
+   * Creates the channels, takes the lease, restores what earlier processes left, and then starts the channels. Rejects if a
+   * server is exposed, if one of the steps fails, or if the bridge is stopped meanwhile.
+   */
   async function startOnce(): Promise<void> {
     const [created] = await Promise.all([
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
@@ -224,7 +228,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
   }
 
-  /** Creates the connection of a channel and its host. Does not start it. */
+  /**
+   * Creates the connection of a channel, and resolves with its name and the connection, which is not started yet. Uses that of
+   * the options if they have one. Rejects if the package can't be loaded, or the entry does not fit its schema.
+   */
   async function connectChannel(
     name: string,
     entry: BridgeConfig['channels'][string],
@@ -257,7 +264,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     return [name, await create(parseChannel(schema, name, entry), host)]
   }
 
-  /** Connects to a server of the config, or starts its agent. Throws if the config has no such server. */
+  /**
+   * Connects to a server of the config, or starts its agent. Uses the client of `connectTo` if that returns one. Rejects if the
+   * config has no such server, and like `connectServer`.
+   */
   async function connectToServer(name: string): Promise<Client> {
     const ownClient = options.connectTo?.(name)
     if (ownClient) return ownClient
@@ -270,7 +280,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     return await connectServer(server, { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock })
   }
 
-  /** Removes expired values and old rows, again and again until `stopSweep`. */
+  /** Removes expired values and old rows every `sweepMs` until `stopSweep`. Reports errors. */
   function scheduleSweep(): void {
     stopSweep = clock.after(sweepMs, () => {
       void Promise.all([state.sweep().then(failed.emitCounts), registry.deleteOld(), backlog.removeExpired()]).catch(
@@ -287,13 +297,16 @@ export function createBridge(options: BridgeOptions): Bridge {
     void stop().catch(onError)
   }
 
-  /** Stops the bridge. Later calls resolve with the first one. */
+  /** Stops the bridge, the first time. Later calls resolve with the first one. */
   function stop(): Promise<void> {
     stopped ??= stopOnce()
     return stopped
   }
 
-  /** Stops in an order in which nothing posts through a closed connection, each step until the same deadline. */
+  /**
+   * Stops in an order in which nothing posts through a closed connection. All steps share `stopMs`, and a step that is not done
+   * by then is left. Releases the lease and closes the store at the end.
+   */
   async function stopOnce(): Promise<void> {
     starting.abort()
     lease.quit()
@@ -319,8 +332,9 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /**
-   * Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. For
-   * a channel without a webhook, returns one that refuses every request.
+   * Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. It
+   * responds with 503 before the start and without the lease. For a channel without a webhook, returns one that refuses every
+   * request: with 503 before the start, and with 404 after that or for an unknown channel.
    */
   function webhookOf(channel: string): Webhook {
     const existing = hooks.get(channel)

@@ -2,7 +2,7 @@ import type { Clock } from '@reply/core'
 
 /** Timers by key. */
 export interface Timers {
-  /** Starts a timer, and clears the key's previous one. Does nothing after `stop`. */
+  /** Starts a timer, and clears the key's previous one. Starts none after `stop`. */
   restart(key: string, delayMs: number, run: () => void): void
   /** Clears the timer of a key, if it has one. */
   clear(key: string): void
@@ -10,17 +10,19 @@ export interface Timers {
   stop(): void
 }
 
+/** Keeps one timer for each key. */
 export function createTimers(clock: Pick<Clock, 'after'>): Timers {
   const clears = new Map<string, () => void>()
   let isStopped = false
   return { restart, clear, stop }
 
-  /** Replaces the timer of the key. Does nothing after `stop`. */
+  /** Replaces the timer of the key. After `stop`, only clears it. */
   function restart(key: string, delayMs: number, run: () => void): void {
     clear(key)
     if (!isStopped) clears.set(key, clock.after(delayMs, run))
   }
 
+  /** Clears the timer of a key. Does nothing if it has none. */
   function clear(key: string): void {
     clears.get(key)?.()
     clears.delete(key)
@@ -33,7 +35,7 @@ export function createTimers(clock: Pick<Clock, 'after'>): Timers {
   }
 }
 
-/** Resolves when `done` does, or after `ms`. Rejects if `done` rejects first. */
+/** Resolves when `done` does, or after `ms`. Rejects if `done` rejects first. A late `done` is ignored, also if it rejects. */
 export async function atMost(done: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
   let stopTimer = (): void => {}
   const late = new Promise<void>((resolve) => {

@@ -17,6 +17,7 @@ export interface AnsweredBy {
 /** How many are remembered. If a run ends before the server confirms an answer, its entry is never taken. */
 const mostRemembered = 1000
 
+/** Remembers who answered, in memory, for the newest `mostRemembered` asks. */
 export function createAnsweredBy(): AnsweredBy {
   const actors = createRecent<ActorRef>(mostRemembered)
   return {

@@ -44,6 +44,7 @@ const keptMs = 31_536_000_000
 
 const idLength = 12
 
+/** Stores grants in the state, and lists and revokes them together with the servers' own rules. */
 export function createSavedGrants({
   state,
   servers,
@@ -132,6 +133,7 @@ function rulesOfGrant(rules: readonly SavedRule[], { permission, patterns }: Gra
   return rules.filter((rule) => rule.permission === permission && patterns.includes(rule.pattern))
 }
 
+/** Returns the prefix of the keys of a server's grants. */
 function keyPrefixOf(server: string): string {
   return `allowed/${encodeURIComponent(server)}/`
 }

@@ -12,6 +12,7 @@ export interface ChannelStatuses {
   all(): Readonly<Record<string, InboundStatus>>
 }
 
+/** Keeps the statuses in memory, with the times of the computer's clock in events. */
 export function createChannelStatuses(options: {
   readonly emit: BridgeObserver
   readonly onNotice: (notice: string) => void

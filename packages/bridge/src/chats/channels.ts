@@ -41,6 +41,7 @@ const confirmMs = 8000
 /** A message to post in a place. */
 export type ChatMessage = Omit<Note, 'chat'>
 
+/** Posts and edits the bridge's own messages through the connections, under the lease. */
 export function createChannels(options: {
   readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly sinkFields: (name: string) => SinkFields
@@ -193,10 +194,12 @@ function buttonsKey(place: ChatPlace, { id }: MessageRef): string {
   return `buttons/${chatKey(place)}/${id}`
 }
 
+/** Returns the hash of the data of each button, over all rows. Empty without buttons. */
 function hashesOf(buttons: Note['buttons'] = []): readonly string[] {
   return buttons.flat().map(({ data }) => hashOf(data))
 }
 
+/** Returns a hash of a button's data, without white space. */
 function hashOf(data: string): string {
   return createHash('sha256').update(data).digest('base64url')
 }

@@ -16,6 +16,7 @@ export interface ChatMigrations {
 
 const prefix = 'moved/'
 
+/** Keeps the changes in memory and in the state. Call `loadMoves` before the first lookup. */
 export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): ChatMigrations {
   /** The first ids of chats, by the keys of their newer ids. */
   const firstIDs = new Map<string, string>()

@@ -18,6 +18,7 @@ export interface ChannelLateEdits extends LateCalls {
   callListeners(): Promise<void>
 }
 
+/** Creates the reports of a channel. `now` returns the time in ms since the epoch. */
 export function createLateEdits(
   state: Pick<State, 'list' | 'commit' | 'commitWithoutLease'>,
   channel: string,

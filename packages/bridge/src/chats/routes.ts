@@ -55,6 +55,7 @@ const routeMs = 31_536_000_000
 const mostWaiting = 20
 const mostPlaces = 1000
 
+/** Keeps routes and sessions in the state. Its writes are not made until they are committed. */
 export function createRoutes(options: {
   readonly state: State
   readonly clock: Clock

@@ -17,6 +17,7 @@ export interface SeenMessages {
 /** How long the id of a message is remembered, in ms: two days. Platforms redeliver for one day. */
 const seenMs = 172_800_000
 
+/** Marks received messages in the state. */
 export function createSeenMessages({
   state,
   mirrors,

@@ -20,6 +20,7 @@ export interface AllowedCommand extends Command {
   revokeByID(server: string, id: string): Promise<CommandReply>
 }
 
+/** The numbers of the list are those of `grantsReply`. */
 export function allowedCommand({ config }: CommandServices, grants: SavedGrants): AllowedCommand {
   return {
     name: 'allowed',

@@ -56,6 +56,7 @@ export interface Delivered {
   readonly delivery: Delivery
 }
 
+/** Keeps failed deliveries in the state, and reports them in the background until `stop`. */
 export function createFailedDeliveries(options: {
   readonly state: State
   readonly registry: Registry

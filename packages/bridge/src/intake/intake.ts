@@ -44,6 +44,7 @@ const holdMs = 3000
 /** For how many people the last refusal is remembered. */
 const mostRefused = 1000
 
+/** Receives what channels hand over. It keeps no message in memory that is not stored. */
 export function createIntake(options: {
   readonly services: BridgeServices
   readonly runner: Runner

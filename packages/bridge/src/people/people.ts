@@ -76,10 +76,12 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
       : actorsWhere(channel, (one) => one === person)
   }
 
+  /** Whether the author and all editors have a right by the current list. */
   function allMay(prompt: Authored, right: Right): boolean {
     return authorsOf(prompt).every(({ channel, actor }) => personOf(channel, actor)?.may.has(right) === true)
   }
 
+  /** Whether an identity is the same person as the author or one of the editors. */
   function isAuthor(prompt: Authored, identity: Identity): boolean {
     return authorsOf(prompt).some((author) => isSamePerson(author, identity))
   }

@@ -102,6 +102,7 @@ export interface ActiveRuns {
 /** How many message ids of ended runs are remembered. */
 const mostMessages = 10_000
 
+/** Keeps the runs in memory, by place. */
 export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   const runs = new Map<string, Set<ActiveRun>>()
   const deliveredRuns = new WeakSet<ActiveRun>()

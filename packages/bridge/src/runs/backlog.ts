@@ -49,6 +49,7 @@ const mostListed = 10
 /** How long an entry that was not run can be chosen, in ms: 30 days. */
 const keptMs = 2_592_000_000
 
+/** Keeps the backlog in the state. Prompts that are chosen go to the runner's queue. */
 export function createBacklog(services: BridgeServices, runner: Runner): Backlog {
   const { state, channels, clock, onError } = services
   const { router } = services.config

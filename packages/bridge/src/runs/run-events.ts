@@ -72,6 +72,7 @@ export function createRunEvents(
     emitRun('ended', after)
   }
 
+  /** Emits `found`. */
   function onFound(execution: Execution): void {
     emitRun('found', execution)
   }

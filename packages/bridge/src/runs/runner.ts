@@ -62,6 +62,7 @@ const retryMs = 1000
 /** How long a restart waits for the servers before it receives messages, in ms. */
 const restoreMs = 10_000
 
+/** Creates the runner. It starts no prompt before `startQueue`, `beginNow` or `restoreRuns`. */
 export function createRunner(services: BridgeServices): Runner {
   const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = services
   const { router } = services.config

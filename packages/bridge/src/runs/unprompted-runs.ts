@@ -38,6 +38,7 @@ const mostFailures = 14
 /** How long after a restart to wait between checks of a session that continues, in ms. */
 const recheckMs = 1000
 
+/** Creates the watch for unprompted runs. It does nothing before `restoreRuns`. */
 export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
   const { config, servers, channels, mirrors, clock, runs, onError } = services
   const newest = createRecent<Execution>(mostRemembered)

@@ -44,6 +44,7 @@ const marginMs = 500
 const renewMs = 1000
 const askMs = 250
 
+/** Creates the lease of a process. It requests nothing before `takeLease`. */
 export function createBridgeLease(options: {
   readonly store: Pick<Store, 'lease' | 'release'>
   readonly holder: string
@@ -164,6 +165,7 @@ export function createBridgeLease(options: {
     }
   }
 
+  /** Whether this process has the lease, and it has not expired by the monotonic clock, less `marginMs`. */
   function isHeld(): boolean {
     return lease !== undefined && clock.monotonic() < callsAllowedUntil
   }

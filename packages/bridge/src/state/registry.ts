@@ -50,6 +50,7 @@ export const undeliveredMs = 2_592_000_000
 const idLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
+/** Keeps executions and logs in the state. Its writes are not made until they are committed. */
 export function createRegistry(options: {
   readonly state: State
   readonly mirrors: Mirrors
@@ -90,6 +91,7 @@ export function createRegistry(options: {
     }
   }
 
+  /** Returns the write that stores an execution, or replaces it. */
   function writeExecution(execution: Execution): PutWrite {
     return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
   }

@@ -29,6 +29,7 @@ const retryMs = 500
 /** The longest pause between the attempts of `withRetries`, in ms. */
 const mostPauseMs = 5000
 
+/** Wraps a store. Reads and `sweep` go to it directly. */
 export function createState(options: {
   readonly store: Store
   readonly lease: Pick<BridgeLease, 'current' | 'renew'>

@@ -41,6 +41,5 @@ export async function atMost(done: Promise<unknown>, ms: number, clock: Clock): 
   const late = new Promise<void>((resolve) => {
     stopTimer = clock.after(ms, resolve)
   })
-  await Promise.race([done, late])
-  stopTimer()
+  await Promise.race([done, late]).finally(() => stopTimer())
 }

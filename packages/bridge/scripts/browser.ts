@@ -16,11 +16,12 @@ const flags = [
   ...['--disable-component-update', '--disable-sync'],
 ]
 
-/** Starts a headless Chromium with a new profile, which is removed when it closes. */
+/** Starts a headless Chromium with a new profile, which is removed when it closes. Rejects if there is no Chromium. */
 export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath: chromiumPath(), args: flags })
 }
 
+/** Returns the path of Chromium. Throws if it isn't found, or if `CHROMIUM_PATH` names no file. */
 function chromiumPath(): string {
   const { CHROMIUM_PATH } = process.env
   const path = CHROMIUM_PATH ?? usual.find((one) => existsSync(one))

@@ -24,12 +24,12 @@ export class BridgeError extends SafeError {
   }
 }
 
-/** Whether another process took over. That process then handles and reports everything. */
+/** Whether an error says that another process took over. That process then handles and reports everything. */
 export function isTakenOver(error: unknown): boolean {
   return error instanceof BridgeError && error.type === 'taken-over'
 }
 
-/** Returns the message of an error, without secrets. */
+/** Returns the message of an error, or anything else that was thrown as text. Without secrets. */
 export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
 }
@@ -39,7 +39,7 @@ export function errorTypeOf(error: unknown): unknown {
   return error instanceof Error && 'type' in error ? error.type : undefined
 }
 
-/** Returns what was thrown, as an `Error`. */
+/** Returns what was thrown, as an `Error`. An `Error` is returned as it is. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -8,7 +8,7 @@ export interface ChatPlace {
   readonly chat: Chat
 }
 
-/** Returns a key for a place. Each thread has its own. */
+/** Returns a key for a place, safe to use within other keys. Each thread has its own. */
 export function placeKey({ channel, chat }: ChatPlace): string {
   return [channel, chat.id, chat.thread ?? ''].map(encodeURIComponent).join('/')
 }
@@ -19,8 +19,9 @@ export function chatKey({ channel, chat }: ChatPlace): string {
 }
 
 /**
- * Returns the most specific entry of a table for a place. Undefined if no name matches. If the id of the chat changed,
- * `withFirstID` returns the place under its first id, which the table may still name.
+ * Returns the most specific entry of a table for a place: that of its thread, of its chat, of its channel, or of `*`. Undefined
+ * if no name matches. If the id of the chat changed, `withFirstID` returns the place under its first id, which the table may
+ * still name. The current id wins.
  */
 export function entryFor<Value>(
   table: Readonly<Record<string, Value>>,
@@ -32,13 +33,15 @@ export function entryFor<Value>(
   return name === undefined ? undefined : table[name]
 }
 
-/** Returns the names of a place in a config, most specific first. */
+/** Returns the names of a place in a config: that of its thread, if it has one, then that of its chat. */
 function configNamesOf({ channel, chat }: ChatPlace): readonly string[] {
   const thread = chat.thread === undefined ? [] : [`${channel}:${chat.id}/${chat.thread}`]
   return [...thread, `${channel}:${chat.id}`]
 }
 
-/** Parses `<channel>:<chat>` and `<channel>:<chat>/<thread>`. */
+/**
+ * Parses `<channel>:<chat>` and `<channel>:<chat>/<thread>`. For any other text, the channel and the id of the chat are empty.
+ */
 export function placeNamed(name: string): ChatPlace {
   const [, channel = '', id = '', thread] = /^([^:]*):([^/]*)(?:\/(.*))?$/.exec(name) ?? []
   return { channel, chat: { id, ...(thread !== undefined && { thread }) } }

@@ -99,7 +99,10 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     },
   }
 
-  /** Responds to one request. Webhooks take any method and host. */
+  /**
+   * Responds to one request. Webhooks take any method and host. Everything else takes GET and HEAD with an allowed host.
+   * Responds with 404 to paths that `serves` leaves out, and to metrics if there are none.
+   */
   async function handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = (request.url ?? '').split('?')
     const [, channel] = /^\/webhooks\/([\w-]+)$/.exec(path) ?? []
@@ -130,7 +133,10 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
 
 const wrongHost = 'This host name is not allowed. Use an IP address or localhost, or allow the name with --allow-host.'
 
-/** Responds with the status of one channel. */
+/**
+ * Responds with the status of one channel: 200 if it receives messages, otherwise 503 with the reason. Responds with 503 while
+ * the bridge is not running, and with 404 for an unknown channel.
+ */
 function respondForChannel(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
   if (state !== 'ready' && state !== 'disconnected') return respond(response, 503, state)
   const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
@@ -144,7 +150,10 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }
 
-/** Sends a response. After a refusal, it closes the connection instead of reading the rest of the request. */
+/**
+ * Sends a text, which ends with a line break. Closes the connection after a status from 400 on, except 503, instead of reading
+ * the rest of the request.
+ */
 function respond(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
   const close = status < 400 || status === 503 ? {} : { connection: 'close' }
   response.writeHead(status, { 'content-type': type, ...close }).end(text.endsWith('\n') ? text : `${text}\n`)

@@ -136,12 +136,15 @@ export const texts = {
   buttonGone: 'That button no longer works.',
 }
 
-/** Escapes text as Markdown, line by line, so that what people and servers wrote does not become markup. */
+/** Escapes text as Markdown, so that what people and servers wrote does not become markup. Line breaks stay. */
 export function plain(text: string): string {
   return text.split('\n').map(literal).join('\n')
 }
 
-/** Returns an error's message for a chat. Addresses and paths are only logged, because they concern the operator alone. */
+/**
+ * Returns an error's message for a chat, without secrets. Errors of the store and of the connection to a server become a
+ * general text, because their addresses and paths concern the operator alone.
+ */
 export function chatMessageOf(error: unknown): string {
   if (error instanceof StoreError) return texts.stateFails
   const type = errorTypeOf(error)

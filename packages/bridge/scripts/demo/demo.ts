@@ -12,6 +12,7 @@ import { people } from './people.ts'
 import { scripts as demoScripts, permissions, scriptFor, suggestions } from './scripts.ts'
 import type { ChatView } from './view.ts'
 
+/** Options of `startBridgeDemo`. */
 export interface DemoOptions {
   /** Of the page. Default: any free one. */
   readonly port?: number
@@ -31,13 +32,18 @@ export interface DemoOptions {
 export interface Demo {
   /** The page's address. */
   readonly url: string
+  /** The model of the OpenCode server. */
   readonly model: ScriptedModel
   /** The version of the OpenCode server. */
   readonly version: string
   /** The bridge's chats with what they show. */
   readonly chats: readonly Chat[]
+  /** Returns a chat as the page shows it now. */
   view(chat: Chat): ChatView
-  /** Calls the listener after each change of a chat, except for what fades by itself. */
+  /**
+   * Calls the listener after each change of a chat and of its runs, except for what fades by itself. Returns a function that
+   * undoes it.
+   */
   observe(listener: () => void): () => void
   /** Stops everything and removes its files. */
   close(): Promise<void>
@@ -60,6 +66,9 @@ export async function startBridgeDemo(options: DemoOptions = {}): Promise<Demo> 
   }
 }
 
+/**
+ * Starts all parts, and passes `onClose` a function for each that stops it. Rejects if one can't start, and stops none then.
+ */
 async function start(
   options: DemoOptions,
   onClose: (close: () => Promise<unknown>) => void,
@@ -119,24 +128,28 @@ async function start(
   onClose(page.close)
   return { url: page.url, model, version: server.version, chats, view, observe }
 
+  /** Returns a chat by its name. Throws if the demo does not have it. */
   function chatOf(name: string): Chat {
     const chat = chats.find((one) => one.name === name)
     if (!chat) throw new Error(`The demo has no chat ${name}.`)
     return chat
   }
 
+  /** Returns a chat as the page shows it. It is working while one of its runs has not ended. */
   function view(chat: Chat): ChatView {
     const isWorking = [...running.values()].includes(chat.name)
     const shown = chat.members.map(({ id, name, may }) => ({ id, name, may: may.join(', ') }))
     return { ...chat.look(), name: chat.name, people: shown, isWorking }
   }
 
+  /** Adds a listener for changes. Returns a function that removes it. */
   function observe(listener: () => void): () => void {
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
 }
 
+/** Returns the bridge's listener for the webhook of a chat. Undefined for a channel without webhooks. */
 function listenerOf(bridge: Bridge, { name }: Chat): ReturnType<Bridge['listener']> | undefined {
   return bridge.webhooks().includes(name) ? bridge.listener(name) : undefined
 }

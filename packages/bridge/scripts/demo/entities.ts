@@ -9,23 +9,23 @@ export interface Entity {
   readonly language?: string
 }
 
-/** A text with its formats as elements. Ranges that overlap without nesting are cut at the outer one's end. */
+/**
+ * Returns a text with its formats as elements. Ranges that overlap without nesting are cut at the outer one's end. Empty for an
+ * empty text.
+ */
 export function readEntities(text: string, entities: readonly Entity[]): readonly Markup[] {
   const ordered = entities.toSorted((one, other) => one.offset - other.offset || other.length - one.length)
-  return text === '' ? [] : [element('lines', within({ text, from: 0, to: text.length, entities: ordered }))]
+  return text === '' ? [] : [element('lines', within(text, 0, text.length, ordered))]
 }
 
 /** Block elements, which start and end lines. The line breaks around them are omitted. */
 const blocks: ReadonlySet<string> = new Set(['pre', 'blockquote', 'expandable_blockquote', 'quote'])
 
-interface Range {
-  readonly text: string
-  readonly from: number
-  readonly to: number
-  readonly entities: readonly Entity[]
-}
-
-function within({ text, from, to, entities }: Range): readonly Markup[] {
+/**
+ * Returns a part of a text as elements. The entities are ordered by their start, the longer first. Ignores those that start
+ * outside the part, or within one before them.
+ */
+function within(text: string, from: number, to: number, entities: readonly Entity[]): readonly Markup[] {
   const found: Markup[] = []
   let at = from
   for (const [index, entity] of entities.entries()) {
@@ -34,13 +34,14 @@ function within({ text, from, to, entities }: Range): readonly Markup[] {
     const isBlock = blocks.has(entity.type)
     const before = text.slice(at, entity.offset)
     if (before !== '') found.push(isBlock ? before.replace(/\n$/, '') : before)
-    found.push(formatted(entity, within({ text, from: entity.offset, to: end, entities: entities.slice(index + 1) })))
+    found.push(formatted(entity, within(text, entity.offset, end, entities.slice(index + 1))))
     at = isBlock && text[end] === '\n' ? Math.min(to, end + 1) : end
   }
   if (at < to) found.push(text.slice(at, to))
   return found
 }
 
+/** Returns the element of a format. An unknown format is shown as a mention, and an unsafe link too. */
 function formatted({ type, url = '', language }: Entity, children: readonly Markup[]): Markup {
   switch (type) {
     case 'bold':

@@ -7,7 +7,9 @@ const pauseMs = 40
 /** How often to check for changes without an event, in ms, for example the end of typing. */
 const lookMs = 500
 
-/** Sends changes of the chats to pages, as server-sent events. */
+/**
+ * Sends changes of the chats to pages, as server-sent events. `add` sends a new page everything. `close` ends all responses.
+ */
 export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptions, 'port'>) {
   const pages = new Map<ServerResponse, (name: string, view: ChatView) => ChatUpdate | undefined>()
   let isPlanned = false
@@ -29,6 +31,7 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
     },
   }
 
+  /** Sends the changes after `pauseMs`. Does nothing if that is planned already, or without pages. */
   function plan(): void {
     if (isPlanned || pages.size === 0) return
     isPlanned = true
@@ -38,6 +41,7 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
     }, pauseMs).unref()
   }
 
+  /** Sends each page what changed for it. */
   function notify(): void {
     for (const chat of chats) {
       const now = view(chat)
@@ -49,7 +53,10 @@ export function createFeed({ chats, view, observe, suggestions }: Omit<PageOptio
   }
 }
 
-/** Remembers what was sent to a page, and returns the changes since then. */
+/**
+ * Returns a function for one page that remembers the last view of each chat, and returns the changes since then. Undefined if
+ * there are none.
+ */
 function createDifference(): (name: string, view: ChatView) => ChatUpdate | undefined {
   const heads = new Map<string, string>()
   const sent = new Map<string, string>()
@@ -69,6 +76,7 @@ function createDifference(): (name: string, view: ChatView) => ChatUpdate | unde
   }
 }
 
+/** Writes one server-sent event, with its data as JSON. */
 function write(response: ServerResponse, event: string, data: unknown): void {
   response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 }

@@ -40,7 +40,7 @@ starting.then(
   },
 )
 
-/** Also stops a demo that is still starting. */
+/** Closes the demo, also one that is still starting, and exits with the code, at the latest after `patienceMs`. */
 async function end(code: number): Promise<void> {
   if (isEnding) return
   isEnding = true
@@ -52,6 +52,7 @@ async function end(code: number): Promise<void> {
   process.exit(code)
 }
 
+/** Returns the port in the arguments, 0 if none is given. Undefined if the arguments are invalid. */
 function portIn(args: readonly string[]): number | undefined {
   try {
     const { values } = parseArgs({ args: [...args], options: { port: { type: 'string', default: '0' } } })

@@ -1,12 +1,12 @@
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
 import { element, link, type Markup, type MarkupTag } from './view.ts'
 
-/** Markdown as a chat shows it. HTML in it stays text. */
+/** Returns Markdown as elements, as a chat shows it. HTML in it stays text. */
 export function readMarkdown(source: string): readonly Markup[] {
   return new Lexer({ gfm: true, breaks: true }).lex(source).flatMap(markupOf)
 }
 
-/** The same for Discord's own Markdown, which has small lines and no tables. */
+/** Returns Discord's Markdown as elements. Unlike `readMarkdown`, shows lines that begin with `-# ` small. */
 export function readDiscordMarkdown(source: string): readonly Markup[] {
   return source
     .split(/^(-# .*)$/m)
@@ -17,20 +17,27 @@ export function readDiscordMarkdown(source: string): readonly Markup[] {
     )
 }
 
+/** Returns Markdown without blocks as elements. */
 function inlineOf(source: string): readonly Markup[] {
   return Lexer.lexInline(source, { gfm: true, breaks: true }).flatMap(markupOf)
 }
 
+/** Whether a token is one of the lexer's own, not of an extension. */
 function isKnown(token: Token): token is MarkedToken {
   return token.type !== 'generic'
 }
 
+/** Returns the elements of a token's children. Without children, returns its text. */
 function childrenOf(tokens: readonly Token[] | undefined, text: string): readonly Markup[] {
   return tokens ? tokens.flatMap(markupOf) : [text]
 }
 
 const headings: readonly MarkupTag[] = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 
+/**
+ * Returns the elements of a token. Empty for white space and link definitions. A token of an unknown type stays as it was
+ * written.
+ */
 function markupOf(token: Token): readonly Markup[] {
   if (!isKnown(token)) return [token.raw]
   switch (token.type) {
@@ -80,24 +87,28 @@ function markupOf(token: Token): readonly Markup[] {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
+/** Returns a text with the five entities that the lexer escapes decoded. */
 function decoded(text: string): string {
   return text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (whole, name: string) => entities[name] ?? whole)
 }
 
-/** Of a token that a later version of the lexer may add. */
+/** Returns the source of a token that a later version of the lexer may add. */
 function rawOf(token: { readonly raw: string }): string {
   return token.raw
 }
 
+/** Returns a list. An ordered one has the number of its first item. */
 function listOf({ ordered, start, items }: Tokens.List): Markup {
   const more = ordered && typeof start === 'number' ? { start } : {}
   return element(ordered ? 'ol' : 'ul', items.map(itemOf), more)
 }
 
+/** Returns an item of a list. */
 function itemOf({ tokens }: Tokens.ListItem): Markup {
   return element('li', tokens.flatMap(markupOf))
 }
 
+/** Returns a table with the alignment of its columns. */
 function tableOf({ header, rows, align }: Tokens.Table): Markup {
   const cell = (tag: 'th' | 'td') => (each: Tokens.TableCell, index: number) => {
     const side = align[index]

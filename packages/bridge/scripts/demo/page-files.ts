@@ -25,6 +25,7 @@ export const pageFiles: Readonly<Record<string, { readonly type: string; read():
   '/element.js': page('element.js', 'js'),
 }
 
+/** Returns a file of the page, which is read again for each request. */
 function page(name: string, type: keyof typeof types) {
   return { type: types[type], read: () => readFile(new URL(`page/${name}`, import.meta.url)) }
 }

@@ -6,6 +6,7 @@ import { pageFiles } from './page-files.ts'
 import { RequestError } from './request-error.ts'
 import type { ChatView, Suggestion } from './view.ts'
 
+/** Options of `servePage`. */
 export interface PageOptions {
   /** 0: any free one. */
   readonly port: number
@@ -15,8 +16,10 @@ export interface PageOptions {
   readonly suggestions: readonly Suggestion[]
 }
 
+/** A page that is served. */
 export interface Page {
   readonly url: string
+  /** Stops listening, and ends all connections. */
   close(): Promise<void>
 }
 
@@ -34,7 +37,7 @@ const headers = {
   'cache-control': 'no-store',
 }
 
-/** Serves the demo's page on loopback. */
+/** Serves the demo's page on loopback. Rejects if the port is taken. */
 export async function servePage(options: PageOptions): Promise<Page> {
   const { chats, view, observe, suggestions } = options
   const feed = createFeed({ chats, view, observe, suggestions })
@@ -58,6 +61,10 @@ export async function servePage(options: PageOptions): Promise<Page> {
     },
   }
 
+  /**
+   * Responds to one request: GET for files and events, POST for actions. Rejects with a `RequestError` for others, and like
+   * `checkOrigin`, `readJson` and `actIn`.
+   */
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '/' } = request
     checkOrigin(request, hosts)
@@ -76,8 +83,9 @@ export async function servePage(options: PageOptions): Promise<Page> {
 }
 
 /**
- * Only the page itself may talk to its server: it can make an agent run things. A name that an attacker's DNS server
- * points to loopback is refused by its Host, and another site's script by its Origin.
+ * Throws a `RequestError` unless the request comes from the page itself or opens it: the server can make an agent run things. A
+ * name that an attacker's DNS server points to loopback is refused by its Host, and another site's script by its Origin. A POST
+ * needs the page's own Origin and JSON.
  */
 function checkOrigin(
   { headers: { host = '', origin, 'content-type': type }, method }: IncomingMessage,
@@ -91,6 +99,7 @@ function checkOrigin(
   if (type !== 'application/json') throw new RequestError(415, 'Send JSON.')
 }
 
+/** Reads the body as JSON. Rejects with a `RequestError`: 413 beyond `maxBytes`, 400 if it is not JSON. */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -106,11 +115,13 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
+/** Responds with a status and JSON. */
 function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { ...headers, 'content-type': 'application/json' })
   response.end(JSON.stringify(body))
 }
 
+/** Listens on loopback, and resolves with the port. 0 chooses a free one. Rejects if the port is taken. */
 function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => {

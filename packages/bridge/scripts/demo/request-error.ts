@@ -1,4 +1,4 @@
-/** A request that is refused, with the status that says so. */
+/** A request that is refused, with the HTTP status of the response. */
 export class RequestError extends Error {
   readonly status: number
 

@@ -1,7 +1,7 @@
 import type { TelegramRichElement, TelegramRichNode } from '@reply/testing/telegram'
 import { element, link, type Markup, type MarkupTag } from './view.ts'
 
-/** What a rich message of Telegram's fake contains, as elements of the page. */
+/** Returns the content of a rich message of Telegram's fake as elements of the page. */
 export function readRich(nodes: readonly TelegramRichNode[]): readonly Markup[] {
   return nodes.map((node) => (typeof node === 'string' ? node : markupOf(node)))
 }
@@ -23,6 +23,7 @@ const tags: Readonly<Record<string, MarkupTag>> = {
   ...{ tr: 'tr', 'tg-spoiler': 'spoiler' },
 }
 
+/** Returns the element of a node. An unknown tag is shown as a mention. */
 function markupOf({ tag, attributes, children }: TelegramRichElement): Markup {
   const inner = readRich(children)
   switch (tag) {
@@ -48,12 +49,14 @@ function markupOf({ tag, attributes, children }: TelegramRichElement): Markup {
   }
 }
 
+/** Returns the number of an ordered list's first item. Empty if it has none. */
 function startOf(items: readonly TelegramRichNode[]): { readonly start?: number } {
   const [first] = items
   const value = typeof first === 'object' ? Number(first.attributes.value) : Number.NaN
   return Number.isInteger(value) ? { start: value } : {}
 }
 
+/** Returns a code block, with the language if its code has one. */
 function codeOf(children: readonly TelegramRichNode[]): Markup {
   const [code] = children
   if (typeof code !== 'object' || code.tag !== 'code') return element('pre', readRich(children))

@@ -1,6 +1,7 @@
 import { callTool, type ModelAnswer, type Scripts, sayText, scenarioToken, think } from '@reply/testing'
 import type { Suggestion } from './view.ts'
 
+/** The prompts that the page offers. */
 export const suggestions: readonly Suggestion[] = [
   { label: 'Explain the project', prompt: 'Please explain what this project does.' },
   { label: 'Run the tests', prompt: 'Please run the tests.' },
@@ -10,7 +11,7 @@ export const suggestions: readonly Suggestion[] = [
   { label: 'Answer with raw HTML', prompt: 'Please answer with raw HTML.' },
 ]
 
-/** Returns the name of the script for a prompt: the first whose pattern matches. */
+/** The names of scripts, and the patterns of the prompts that they answer. The first match wins. */
 const triggers: readonly (readonly [string, RegExp])[] = [
   ['html', /html/i],
   ['story', /story|long/i],
@@ -20,6 +21,7 @@ const triggers: readonly (readonly [string, RegExp])[] = [
   ['explain', /explain|project|what|hello|hi\b/i],
 ]
 
+/** Returns the name of the script for a prompt. `other` if no pattern matches. */
 export function scriptFor(prompt: string): string {
   return triggers.find(([, word]) => word.test(prompt))?.[0] ?? 'other'
 }
@@ -67,6 +69,7 @@ const story = Array.from(
   .replaceAll('Nobody in the shop knew.', 'The shop did not know.')
 
 const line = '  return net * (1 + taxRate)'
+/** Calls the tool that writes the to-dos: the first `done` are completed, and the next is in progress. */
 const todos = (done: number): ModelAnswer[number] =>
   callTool('todowrite', {
     todos: ['Read the cart', 'Ask what is intended', 'Change the total'].map((content, index) => ({
@@ -84,6 +87,7 @@ const question = {
   ],
 }
 
+/** Says the intro, and replaces the line that ignores the discount. */
 const edit = (fixed: string, intro: string): ModelAnswer => [
   sayText(intro),
   callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed }),

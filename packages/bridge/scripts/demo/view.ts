@@ -128,6 +128,7 @@ export interface MarkupElement {
   readonly start?: number
 }
 
+/** Returns an element. `more` are the fields that its tag needs. */
 export function element(
   tag: MarkupTag,
   children: readonly Markup[] = [],
@@ -136,13 +137,15 @@ export function element(
   return { tag, children, ...more }
 }
 
-/** A link if it is safe to open, else its text. */
+/**
+ * Returns a link if its address is http, https without credentials, or mailto. Otherwise returns its text as a mention.
+ */
 export function link(href: string, children: readonly Markup[]): Markup {
   if (/^(?:https?:\/\/(?![^/?#]*@)|mailto:)/i.test(href)) return element('a', children, { href })
   return element('mention', children)
 }
 
-/** A text without formats, with the name that it begins with. */
+/** Returns a text without formats, after the mention that it begins with. Empty for an empty text, without the mention. */
 export function plain(text: string, mention?: string): readonly Markup[] {
   const before = mention === undefined ? [] : [element('mention', [mention]), ' ']
   return text === '' ? [] : [element('lines', [...before, text])]

@@ -11,6 +11,7 @@ export interface Chat {
   readonly channel: Readonly<Record<string, unknown>>
   /** By the names of environment variables in `channel`. */
   readonly secrets: Readonly<Record<string, string>>
+  /** Loads the package of the channel. */
   load(): ReturnType<LoadChannel>
   /** The person's id on the platform. */
   accountOf(person: Person): string
@@ -20,9 +21,12 @@ export interface Chat {
   look(): Omit<ChatView, 'name' | 'people' | 'isWorking'>
   /** Writes to the bot. `thread`: answers there, on platforms that have threads. */
   say(person: Person, text: string, thread?: string): void
-  /** Presses a button, or picks an option, by its label. Resolves with what the platform tells that person alone. */
+  /**
+   * Presses a button, or picks an option, by its label. Resolves with what the platform tells that person alone. Undefined if
+   * it tells nothing.
+   */
   press(person: Person, messageId: string, label: string): Promise<string | undefined>
-  /** Fills in and sends the person's dialog. */
+  /** Fills in and sends the person's dialog. Does nothing on platforms without dialogs. */
   submit(person: Person, answers: readonly (string | readonly string[])[]): Promise<void>
   /** Stops the run, in the way of that platform. */
   stop(person: Person, thread?: string): Promise<void>
@@ -30,6 +34,7 @@ export interface Chat {
   observe(listener: () => void): void
   /** Resolves when a started bridge receives messages. `listener` is the bridge's, for webhook platforms. */
   connected(listener: RequestListener | undefined): Promise<void>
+  /** Stops the fake platform. */
   close(): Promise<void>
 }
 
@@ -39,7 +44,10 @@ export interface ChatOptions {
   readonly now: () => number
 }
 
-/** Remembers who wrote a message and when it was first seen, which screens don't show. */
+/**
+ * Remembers who wrote a message and when it was first seen, which screens don't show. `authorOf` returns `Person` for an
+ * unknown message. `atOf` returns the current time at its first call for a message, and the same from then on.
+ */
 export function createMemory(now: () => number) {
   const authors = new Map<string, string>()
   const times = new Map<string, number>()

@@ -10,7 +10,7 @@ const token = 'discord-demo'
 /** Discord's numbers of a button's colours. https://discord.com/developers/docs/components/reference#button */
 const styles: Readonly<Record<number, ControlView['style']>> = { 1: 'primary', 3: 'primary', 4: 'danger' }
 
-/** A channel with the bot. */
+/** Starts a fake Discord with a channel that the bot and both people are in. Each message there mentions the bot. */
 export async function discordChat({ now }: ChatOptions): Promise<Chat> {
   const discord = await startDiscord({ token, channels: [{ id: channel, kind: 'text', name: 'shop' }] })
   const memory = createMemory(now)
@@ -43,6 +43,7 @@ export async function discordChat({ now }: ChatOptions): Promise<Chat> {
     close: discord.close,
   }
 
+  /** Returns a message as the page shows it, with only the first of its files. */
   function viewOf(message: DiscordMessage): MessageView {
     const { messageId: id, from, source, rows, files, editedTimes, isSilent } = message
     const [file] = files
@@ -62,6 +63,7 @@ export async function discordChat({ now }: ChatOptions): Promise<Chat> {
   }
 }
 
+/** Returns a button or select as the page shows it. A link has the plain style. */
 function controlOf(component: DiscordMessage['rows'][number][number]): ControlView {
   if (component.type === 'select')
     return { label: 'Choose', style: 'plain', options: component.options.map(({ label }) => label) }
@@ -69,11 +71,12 @@ function controlOf(component: DiscordMessage['rows'][number][number]): ControlVi
   return { label: component.label, style, options: [] }
 }
 
-/** With names in place of ids. */
+/** Returns a text with names in place of mentions' ids. Every unknown id is the bot's. */
 function named(text: string): string {
   return text.replaceAll(/<@(\d+)>/g, (_, id) => `@${people.find((one) => fromOf(one).id === id)?.name ?? 'reply'}`)
 }
 
+/** Returns the account of a person. */
 function fromOf({ name, number }: Person) {
   return { id: `80000000000000000${number}`, name }
 }

@@ -8,7 +8,10 @@ import { untilTrue } from './until-true.ts'
 const channel = 'C0SHOP'
 const statuses = { pending: 'pending', in_progress: 'running', complete: 'done', error: 'failed' } as const
 
-/** A channel with the app. Each mention begins a thread. */
+/**
+ * Starts a fake Slack with a channel that the app and both people are in. Each message outside threads mentions the app, and
+ * begins a thread.
+ */
 export async function slackChat({ now }: ChatOptions): Promise<Chat> {
   const slack = await startSlack({ channels: [{ id: channel }] })
   const memory = createMemory(now)
@@ -63,7 +66,10 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     close: slack.close,
   }
 
-  /** A thread's first message, its answers, and what was whispered between them. */
+  /**
+   * Returns a thread's first message, its answers, and what was whispered between them. A whisper stays after the message that
+   * was the newest when it was first seen.
+   */
   function threadOf(root: string): readonly MessageView[] {
     const posts = slack.screen(channel, root)
     const whispers = slack.whispers.flatMap((whisper, index) => {
@@ -78,6 +84,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     ])
   }
 
+  /** Returns a message as the page shows it. `root` is the id of its thread's first message. */
   function viewOf(message: SlackMessage, root: string): MessageView {
     const { ts, from, text, mode, controls, file, tasks, editedTimes, isStreaming, plan } = message
     const isBot = from === 'bot'
@@ -100,6 +107,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     }
   }
 
+  /** Returns a message that only one person can read, as the page shows it. `index` tells whispers apart. */
   function whispered(
     { user, text }: { readonly user: string; readonly text: string },
     index: number,
@@ -113,6 +121,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
     }
   }
 
+  /** Returns the dialog that a person has open. Empty if there is none. */
   function dialogOf(person: Person): readonly DialogView[] {
     const view = slack.view(fromOf(person).id)
     if (!view) return []
@@ -124,6 +133,7 @@ export async function slackChat({ now }: ChatOptions): Promise<Chat> {
   }
 }
 
+/** Returns the tasks of a stream, after a pending one with the title of its plan if it has one. */
 function tasksOf(tasks: SlackMessage['tasks'], plan: string): readonly TaskView[] {
   const shown = tasks.map(({ title, status, details, output }) => ({
     title,
@@ -136,10 +146,12 @@ function tasksOf(tasks: SlackMessage['tasks'], plan: string): readonly TaskView[
 /** Slack's names of the emoji that the channel uses. https://docs.slack.dev/reference/methods/reactions.add */
 const emoji: Readonly<Record<string, string>> = { eyes: '👀', white_check_mark: '✅', x: '❌', hourglass: '⌛' }
 
+/** Returns the account of a person. */
 function fromOf({ name, number }: Person) {
   return { id: `U${number}`, name }
 }
 
+/** Returns a text with people's names in place of mentions' ids. Unknown ids stay. */
 function named(text: string): string {
   return text.replaceAll(/<@U(\d)>/g, (whole, number) => {
     const person = people.find((one) => String(one.number) === number)

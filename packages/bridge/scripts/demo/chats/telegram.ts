@@ -10,7 +10,7 @@ const token = '42:demo'
 /** The name of the fake's bot. In a group, it only gets messages that mention it. */
 const bot = '@fake_bot'
 
-/** A group with the bot. */
+/** Starts a fake Telegram with a group that the bot and both people are in. Each message and command there names the bot. */
 export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
   const telegram = await startTelegram({ token, chats: [{ id: group, type: 'supergroup', title: 'Shop team' }] })
   const memory = createMemory(now)
@@ -49,6 +49,7 @@ export async function telegramChat({ now }: ChatOptions): Promise<Chat> {
     close: telegram.close,
   }
 
+  /** Returns a message as the page shows it. A draft has an id of its own, because its message later has the same number. */
   function viewOf(message: TelegramMessage): MessageView {
     const { messageId, from, text, entities, mode, rich, buttons, document, isDraft, editedTimes, isSilent } = message
     const id = isDraft ? `draft-${messageId}` : String(messageId)

@@ -8,7 +8,7 @@ import { type Chat, type ChatOptions, createMemory } from './chat.ts'
 const token = 'whatsapp-demo'
 const verifyToken = 'demo-verify'
 
-/** Ann's private chat with a number of the Cloud API, which has no groups here. */
+/** Starts a fake WhatsApp with Ann's private chat with a number of the Cloud API, which has no groups here. */
 export async function whatsappChat({ now }: ChatOptions): Promise<Chat> {
   const whatsapp = await startWhatsApp({ token })
   const memory = createMemory(now)
@@ -58,6 +58,7 @@ export async function whatsappChat({ now }: ChatOptions): Promise<Chat> {
     },
   }
 
+  /** Returns a message as the page shows it. */
   function viewOf({ id, from, text, entities, buttons, document, reaction }: WhatsAppMessage): MessageView {
     return {
       id,
@@ -76,6 +77,7 @@ export async function whatsappChat({ now }: ChatOptions): Promise<Chat> {
   }
 }
 
+/** Returns the phone number of a person, which is the id. */
 function accountOf({ number }: Person): string {
   return `1555000000${number}`
 }

@@ -25,7 +25,10 @@ events.addEventListener('chat', ({ data }) => {
   chatFor(update).update(update)
 })
 
-/** @param {ChatUpdate} update */
+/**
+ * Returns the chat of an update. Creates it on the page at its first update.
+ * @param {ChatUpdate} update
+ */
 function chatFor(update) {
   const chat = chats.get(update.name) ?? createChat(update, { suggestions, post })
   if (!chats.has(update.name)) {
@@ -36,6 +39,7 @@ function chatFor(update) {
 }
 
 /**
+ * Posts an action, and resolves with the answer. Rejects with the server's message if it is refused.
  * @param {string} path
  * @param {object} body
  * @returns {Promise<{ notice?: string }>}
@@ -51,13 +55,19 @@ async function post(path, body) {
   return answer
 }
 
-/** @param {'live' | 'gone'} state */
+/**
+ * Shows whether the page gets updates.
+ * @param {'live' | 'gone'} state
+ */
 function connected(state) {
   connection.dataset.state = state
   connection.textContent = state === 'live' ? 'live' : 'the demo has ended'
 }
 
-/** @param {string} id */
+/**
+ * Returns the element of the page with an id. Throws if there is none.
+ * @param {string} id
+ */
 function found(id) {
   const element = document.getElementById(id)
   if (!element) throw new Error(`The page has no element ${id}.`)

@@ -16,7 +16,7 @@ const names = { telegram: 'Telegram', slack: 'Slack', discord: 'Discord', whatsa
 const kinds = { telegram: 'group', slack: 'channel', discord: 'channel', whatsapp: 'chat' }
 
 /**
- * One chat of the page.
+ * Creates one chat of the page, without messages. `update` shows them.
  * @param {ChatUpdate} first
  * @param {{ readonly suggestions: readonly Suggestion[], readonly post: Post }} options
  */
@@ -80,11 +80,15 @@ export function createChat(first, { suggestions, post }) {
   }).observe(log)
   return { element: section, update }
 
+  /** Whether the log is scrolled to its end, or almost. */
   function isNearEnd() {
     return log.scrollHeight - log.scrollTop - log.clientHeight < nearEnd
   }
 
-  /** @param {ChatUpdate} chat */
+  /**
+   * Shows the changes of a chat, and removes messages that it no longer has. Keeps the log at its end if it was there.
+   * @param {ChatUpdate} chat
+   */
   function update({ order, changed, status: statusText, isWorking, threads, dialogs }) {
     const isAtEnd = isNearEnd()
     for (const message of changed) put(message)
@@ -102,7 +106,11 @@ export function createChat(first, { suggestions, post }) {
     if (isAtEnd) log.scrollTop = log.scrollHeight
   }
 
-  /** @param {import('../view.ts').MessageView} message */
+  /**
+   * Adds a message, or replaces it and keeps the focus in it. A new message is not in the log yet, see `arrange`. Screen
+   * readers speak a new one of the bot.
+   * @param {import('../view.ts').MessageView} message
+   */
   function put(message) {
     const element = messageElement(message, (id, pressed, control) => void press(id, pressed, control))
     const before = shown.get(message.id)
@@ -120,7 +128,10 @@ export function createChat(first, { suggestions, post }) {
     else log.focus()
   }
 
-  /** @param {readonly string[]} order */
+  /**
+   * Puts the messages into the log in this order, and moves only those that are elsewhere. Ignores unknown ids.
+   * @param {readonly string[]} order
+   */
   function arrange(order) {
     /** @type {Element | null} */
     let next = log.firstElementChild
@@ -133,6 +144,7 @@ export function createChat(first, { suggestions, post }) {
   }
 
   /**
+   * Sends the press of a button, or the choice of an option, and marks the control until there is an answer.
    * @param {string} message
    * @param {string} pressed
    * @param {HTMLElement} control
@@ -145,6 +157,7 @@ export function createChat(first, { suggestions, post }) {
   }
 
   /**
+   * Sends an action of the chosen person, and shows the notice or error of the answer. Resolves with whether it succeeded.
    * @param {string} path
    * @param {object} body
    */
@@ -159,7 +172,10 @@ export function createChat(first, { suggestions, post }) {
     }
   }
 
-  /** @param {string} text */
+  /**
+   * Shows a notice in place of an earlier one, for `noticeMs`.
+   * @param {string} text
+   */
   function showNotice(text) {
     clearTimeout(noticeTimer)
     notice.textContent = text
@@ -169,7 +185,11 @@ export function createChat(first, { suggestions, post }) {
     }, noticeMs)
   }
 
-  /** @param {ChatUpdate['dialogs']} dialogs */
+  /**
+   * Opens the dialog of the chosen person, or else the first one. Keeps a dialog that is open, and removes it once there is
+   * none.
+   * @param {ChatUpdate['dialogs']} dialogs
+   */
   function showDialog(dialogs) {
     const wanted = dialogs.find(({ person }) => person === composer.person()) ?? dialogs[0]
     if (!wanted) {
@@ -183,7 +203,10 @@ export function createChat(first, { suggestions, post }) {
   }
 }
 
-/** @param {HTMLElement} element */
+/**
+ * Returns a text that changes with the inner size of an element.
+ * @param {HTMLElement} element
+ */
 function sizeOf({ clientWidth, clientHeight }) {
   return `${clientWidth} ${clientHeight}`
 }

@@ -13,7 +13,7 @@ import { make } from './element.js'
 const newThread = 'new'
 
 /**
- * Where people write: which of them, in which thread, and what.
+ * Creates the form where people write: which of them, in which thread, and what.
  * @param {ComposerOptions} options
  */
 export function createComposer({ name, platform, people, suggestions, say }) {
@@ -63,15 +63,21 @@ export function createComposer({ name, platform, people, suggestions, say }) {
   })
   return { element: form, person, thread, setThreads }
 
+  /** Returns the id of the chosen person. Empty if there are no people. */
   function person() {
     return radios.find(({ radio }) => radio.checked)?.radio.value ?? someone?.id ?? ''
   }
 
+  /** Returns the id of the chosen thread. Undefined for a new one, and on platforms without threads. */
   function thread() {
     return threads.value === '' || threads.value === newThread ? undefined : threads.value
   }
 
-  /** @param {readonly ThreadView[]} all */
+  /**
+   * Shows the threads to choose from, or nothing if there are none. Chooses the newest if it is new. Does nothing if they are
+   * the same as before.
+   * @param {readonly ThreadView[]} all
+   */
   function setThreads(all) {
     const key = JSON.stringify(all)
     if (key === threadsShown) return
@@ -84,6 +90,7 @@ export function createComposer({ name, platform, people, suggestions, say }) {
     where.hidden = all.length === 0
   }
 
+  /** Sends the typed text, and empties the field. Puts the text back if it was not sent. Does nothing for an empty text. */
   async function submitTyped() {
     const typed = text.value.trim()
     if (typed === '') return
@@ -94,18 +101,25 @@ export function createComposer({ name, platform, people, suggestions, say }) {
     fit()
   }
 
-  /** @param {string} text */
+  /**
+   * Sends a text to the chosen thread. Resolves with whether it was sent.
+   * @param {string} text
+   */
   function submit(text) {
     return say(text, thread())
   }
 
+  /** Makes the field as high as its text, at most 160 px. */
   function fit() {
     text.style.height = 'auto'
     text.style.height = `${Math.min(text.scrollHeight, 160)}px`
   }
 }
 
-/** @param {string} title */
+/**
+ * Returns a title with at most 30 characters.
+ * @param {string} title
+ */
 function cut(title) {
   return title.length > 30 ? `${title.slice(0, 29)}…` : title
 }

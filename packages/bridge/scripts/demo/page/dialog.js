@@ -1,7 +1,7 @@
 import { make } from './element.js'
 
 /**
- * A dialog that the bot opened for a person.
+ * Creates a dialog that the bot opened for a person. `submit` gets the answers in the order of the fields. It is not shown yet.
  * @param {import('../view.ts').DialogView} view
  * @param {(answers: readonly (string | readonly string[])[]) => void} submit
  */
@@ -23,7 +23,10 @@ export function openDialog({ title, fields }, submit) {
   return make('dialog', { 'aria-label': title }, [form])
 }
 
-/** @param {import('../view.ts').FieldView} field */
+/**
+ * Returns the input of a field: a text area, or a select with one or several choices. An optional single choice has `None`.
+ * @param {import('../view.ts').FieldView} field
+ */
 function inputFor({ type, options, isOptional }) {
   if (type === 'text') return make('textarea', { rows: '3', required: !isOptional })
   const none = type === 'one' && isOptional ? [make('option', { value: '' }, ['None'])] : []

@@ -29,6 +29,7 @@ const same = [
 ]
 
 /**
+ * Returns the node of formatted text. A tag that is not known here becomes a `span`.
  * @param {Markup} markup
  * @returns {Node}
  */
@@ -62,7 +63,8 @@ export function markupNode(markup) {
 }
 
 /**
- * The server makes links of these kinds alone; this holds if it did not.
+ * Returns an address if it is http, https without credentials, or mailto, otherwise undefined. The server only makes such
+ * links.
  * @param {string | undefined} href
  */
 function safe(href) {
@@ -70,6 +72,7 @@ function safe(href) {
 }
 
 /**
+ * Returns code. A diff has an element for each line, whose class is its kind.
  * @param {readonly Node[]} inner
  * @param {string | undefined} language
  */
@@ -86,7 +89,10 @@ function codeOf(inner, language) {
   )
 }
 
-/** @param {string} line */
+/**
+ * Returns the kind of a line of a diff: `file`, `place`, `added`, `removed` or `same`.
+ * @param {string} line
+ */
 function kindOf(line) {
   if (/^(?:\+\+\+|---|Index:|===)/.test(line)) return 'file'
   if (line.startsWith('@@')) return 'place'

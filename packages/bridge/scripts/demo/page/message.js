@@ -10,7 +10,7 @@ const marks = { pending: '○', running: '◐', done: '✓', failed: '✗' }
 const inWords = { pending: 'waiting', running: 'running', done: 'done', failed: 'failed' }
 
 /**
- * A message as its platform shows it.
+ * Returns a message as its platform shows it. `press` is called for a press of its buttons, and a choice of its selects.
  * @param {MessageView} message
  * @param {Press} press
  */
@@ -50,12 +50,18 @@ export function messageElement(message, press) {
     ]),
   ])
 
-  /** @param {readonly ControlView[]} row */
+  /**
+   * Returns a row of controls.
+   * @param {readonly ControlView[]} row
+   */
   function rowElement(row) {
     return make('div', { class: 'row' }, row.map(controlElement))
   }
 
-  /** @param {ControlView} control */
+  /**
+   * Returns a select for a control with options, otherwise a button.
+   * @param {ControlView} control
+   */
   function controlElement({ label, style, options }) {
     if (options.length > 0) return selectElement(label, options)
     const button = make('button', { type: 'button', 'data-style': style, 'data-label': label }, [label])
@@ -64,6 +70,7 @@ export function messageElement(message, press) {
   }
 
   /**
+   * Returns a select that shows its label until an option is chosen.
    * @param {string} label
    * @param {readonly string[]} options
    */
@@ -78,7 +85,10 @@ export function messageElement(message, press) {
   }
 }
 
-/** @param {import('../view.ts').TaskView} task */
+/**
+ * Returns a task with the mark of its status. Without details, only its title.
+ * @param {import('../view.ts').TaskView} task
+ */
 function taskElement({ title, status, details }) {
   return make('li', { 'data-status': status }, [
     make('span', { class: 'mark', role: 'img', 'aria-label': inWords[status] }, [marks[status]]),
@@ -87,7 +97,10 @@ function taskElement({ title, status, details }) {
   ])
 }
 
-/** @param {number} bytes */
+/**
+ * Returns a size in bytes, or from 1,000 on in kB.
+ * @param {number} bytes
+ */
 function sizeOf(bytes) {
   return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
 }

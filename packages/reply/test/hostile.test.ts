@@ -58,7 +58,7 @@ describe('an event that cannot be tracked', () => {
 
   test('is reported without its content and skipped, and the others continue', () => {
     const errors: ReplyError[] = []
-    const engine = createEngine({ onError: (error) => errors.push(error), keepSettled: 10 })
+    const engine = createEngine((error) => errors.push(error), 10)
     engine.apply([...begin, broken, text('m1', 'Hello'), message('m2', { sessionID: other })])
     expect(errors).toMatchObject([{ type: 'malformed' }])
     expect(errors[0]?.message).toBe('An event "part" of session ses_root could not be applied and was skipped.')

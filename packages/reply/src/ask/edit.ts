@@ -92,8 +92,8 @@ function isFullyShown(edit: unknown, path: string): boolean {
 function showsWholeEdit(server: string, edit: InputEdit): boolean {
   if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit
-  if (before === undefined) return coversText(server, '+', after, { isWhole: true })
-  return coversText(server, '-', before, { isWhole: false }) && coversText(server, '+', after, { isWhole: false })
+  if (before === undefined) return coversText(server, '+', after, true)
+  return coversText(server, '-', before, false) && coversText(server, '+', after, false)
 }
 
 /**
@@ -157,7 +157,7 @@ function linesOf(text: string): readonly string[] {
  * Whether every line of a text is among the lines that a unified diff adds (or removes) and its context lines. A text
  * that is not whole may begin and end in mid-line. True for an empty text.
  */
-function coversText(diff: string, sign: '+' | '-', text: string, { isWhole }: { isWhole: boolean }): boolean {
+function coversText(diff: string, sign: '+' | '-', text: string, isWhole: boolean): boolean {
   const pool = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
   const lines = linesOf(text)
   const whole = new Set(pool)

@@ -54,14 +54,14 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
     onConnection: reportingErrors('onConnection', options.onConnection, onError),
   }
   const { clock, keepSettled } = settings
-  const engine = createEngine({ onError, keepSettled })
+  const engine = createEngine(onError, keepSettled)
   const info = createServerInfo(source)
   const reader = createSessionReader({ engine, source, info, clock, onError })
   const drive: Drive = { engine, source, info, reader, clock, onError }
   const readiness = createReadiness(clock, source.name, settings.connectTimeoutMs, source.isLocal)
   const { isLive } = readiness
   const sessions = createSessions(drive, directory)
-  const watching = createWatching(drive, { isLive, directory, keepSettled })
+  const watching = createWatching(drive, directory, keepSettled, isLive)
   const stallTimer = createStallTimer(clock, settings.stalledAfterMs, (sessionID, stalled) => {
     engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
     // The end of the reply may have been lost even though the stream is up.

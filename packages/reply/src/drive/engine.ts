@@ -50,13 +50,12 @@ export interface Engine {
  * Creates an engine without sessions, which keeps all open replies and the newest `keepSettled` settled ones. Errors of
  * observers, and events that can't be applied, go to `onError`.
  */
-export function createEngine(options: { readonly onError: OnError; readonly keepSettled: number }): Engine {
-  const { onError } = options
-  const replies = createReplies({ onError, keepSettled: options.keepSettled })
+export function createEngine(onError: OnError, keepSettled: number): Engine {
+  const replies = createReplies(onError, keepSettled)
   const stepListeners: ((step: TrackedStep) => void)[] = []
   const sessionListeners: ((sessionID: string) => void)[] = []
   const appliedListeners: (() => void)[] = []
-  let state = emptyTrack({ keepSettled: options.keepSettled })
+  let state = emptyTrack({ keepSettled })
   let newestAt: number | undefined
   let pending: ReplyEvent[] = []
   let isApplying = false

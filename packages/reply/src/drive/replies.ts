@@ -53,13 +53,13 @@ interface Entry {
 }
 
 /** Creates an empty list of replies. It keeps all open ones and the newest `keepSettled` settled ones. */
-export function createReplies(options: { readonly onError: OnError; readonly keepSettled: number }): Replies {
+export function createReplies(onError: OnError, keepSettled: number): Replies {
   const entries = new Map<string, Entry>()
   const newestOf = new Map<string, Entry>()
   const open = new Set<Entry>()
   const settled: string[] = []
   const listeners = new Set<(live: LiveReply, reply: Reply) => void>()
-  const allReplies = createDispatcher({ onError: options.onError })
+  const allReplies = createDispatcher({ onError })
   return {
     on: allReplies.on,
     apply,
@@ -101,7 +101,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
   /** Adds a reply as its session's newest, and as open. Its state is empty until the step is stored. */
   function openEntry(key: string, { reply, run }: TrackedStep): Entry {
     const { sessionID } = reply
-    const dispatcher = createDispatcher({ onError: options.onError })
+    const dispatcher = createDispatcher({ onError })
     const followers = new Set<(step: Reduction) => void>()
     const live: LiveReply = {
       sessionID,
@@ -126,7 +126,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
    */
   function observe(entry: Entry, observers: readonly ReplyObserver[]): () => void {
     const missed = diff(emptyReply(entry.reply.sessionID), entry.reply)
-    const catchUp = createDispatcher({ onError: options.onError })
+    const catchUp = createDispatcher({ onError })
     for (const observer of observers) catchUp.observe(observer)
     catchUp.dispatch({ reply: entry.reply, changes: missed })
     let stops: readonly (() => void)[] = []
@@ -147,7 +147,7 @@ export function createReplies(options: { readonly onError: OnError; readonly kee
    */
   function keepSettledEntry(key: string): void {
     settled.push(key)
-    if (settled.length <= options.keepSettled) return
+    if (settled.length <= keepSettled) return
     const oldest = settled.shift() ?? key
     const entry = entries.get(oldest)
     entries.delete(oldest)

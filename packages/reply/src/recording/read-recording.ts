@@ -18,15 +18,15 @@ export interface RecordingReader {
  * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame). Without
  * such comments, uses the latest time in the server's messages and tool calls so far.
  */
-export function createRecordingReader(options: { readonly onError?: OnError | undefined }): RecordingReader {
-  const decoder = createAnyDecoder({ onError: options.onError })
+export function createRecordingReader(onError?: OnError): RecordingReader {
+  const decoder = createAnyDecoder({ onError })
   const utf8 = createUtf8Reader()
   let recordedAt: number | undefined
   let clock = 0
   let isLines: boolean | undefined
   let isBegun = false
   const reader = createFrameReader({
-    onError: options.onError,
+    onError,
     decoder: { decode: (data) => decodeFrame(data, recordedAt ?? clock) },
     onComment: (comment) => {
       const match = /^at (\d+)$/.exec(comment)

@@ -45,7 +45,7 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   /** Whose step came last. */
   let latest: OpenedReply | undefined
 
-  const reader = createRecordingReader({ onError })
+  const reader = createRecordingReader(onError)
   const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
   const pieces = isWhole ? [recording] : recording
   if (Symbol.iterator in pieces) {

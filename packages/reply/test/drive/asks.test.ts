@@ -17,7 +17,7 @@ interface StageOptions {
 }
 
 function stage({ post = () => {}, lookUp = () => {} }: StageOptions = {}) {
-  const engine = createEngine({ onError: () => {}, keepSettled: 10 })
+  const engine = createEngine(() => {}, 10)
   const sent: string[] = []
   const send = async ({ requestID }: { readonly requestID: string }, reply: unknown) => {
     sent.push(`${requestID} ${reply}`)

@@ -14,7 +14,7 @@ const runIn = (directory: string, sessionID: string): readonly ReplyEvent[] => [
 
 function stage() {
   let isLive = true
-  const engine = createEngine({ onError: () => {}, keepSettled: 10 })
+  const engine = createEngine(() => {}, 10)
   const directories = createOpenDirectories(
     engine,
     () => '/home',

@@ -4,7 +4,7 @@ import { emptyTrack, type ReplyError, track } from '../../src/index.ts'
 import { busy, message, root, session, text, user } from '../make.ts'
 
 test('an observer added during a step receives that step once', () => {
-  const replies = createReplies({ onError: () => {}, keepSettled: 10 })
+  const replies = createReplies(() => {}, 10)
   const told: string[] = []
   let state = emptyTrack()
   for (const event of [session(), user('u1'), busy(), message('m1'), text('m1', 'Once.')]) {
@@ -25,7 +25,7 @@ test('an observer added during a step receives that step once', () => {
 
 test('a listener hears its type of change in every reply, until it is removed, and one that fails stops no other', () => {
   const errors: ReplyError[] = []
-  const replies = createReplies({ onError: (error) => errors.push(error), keepSettled: 10 })
+  const replies = createReplies((error) => errors.push(error), 10)
   const heard: string[] = []
   let state = emptyTrack()
   const apply = (sessionID: string): void => {

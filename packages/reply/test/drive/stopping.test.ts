@@ -17,7 +17,7 @@ const parents = new Map([
 ])
 
 function stage() {
-  const engine = createEngine({ onError: () => {}, keepSettled: 10 })
+  const engine = createEngine(() => {}, 10)
   const sent: string[] = []
   const stopping = createStopping(async ({ sessionID }) => parents.get(sessionID))
   const answer = async (ask: Pick<Ask, 'requestID'>, _: unknown, signal?: AbortSignal) => {

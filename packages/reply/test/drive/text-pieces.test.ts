@@ -51,7 +51,7 @@ const played = recorded
 
 describe('the pieces of each reply', () => {
   test.each(played)('of $name make its text', ({ read }) => {
-    const reader = createRecordingReader({})
+    const reader = createRecordingReader()
     const runs = new Map<string, { readonly pieceOf: (reply: Reply) => string; pieces: string; reply: Reply }>()
     let state = emptyTrack()
     for (const event of [...reader.push(read().bytes), ...reader.end()]) {

@@ -21,7 +21,7 @@ function stage(read: () => unknown, isLive = () => true) {
   const reads: string[] = []
   const errors: ReplyError[] = []
   const onError = (error: ReplyError) => errors.push(error)
-  const engine = createEngine({ onError, keepSettled: 10 })
+  const engine = createEngine(onError, 10)
   const message = async ({ sessionID }: SessionRef, messageID: string) => {
     reads.push(`${clock.now() - startedAt} ${sessionID} ${messageID}`)
     return toReadMessages([read()], onError)[0]

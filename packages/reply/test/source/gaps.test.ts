@@ -62,7 +62,7 @@ test('a watch that begins while missed events are read observes a run at work', 
 test('what is being read when the connection breaks is part of the next gap', async () => {
   let release = (): void => {}
   const clock = createHandClock()
-  const engine = createEngine({ onError: () => {}, keepSettled: 1 })
+  const engine = createEngine(() => {}, 1)
   const readEvents = async () => {
     await new Promise<void>((resolve) => {
       release = resolve

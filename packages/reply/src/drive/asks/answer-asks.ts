@@ -17,13 +17,6 @@ export interface Asks {
 
 type Post = (signal: AbortSignal) => Promise<unknown>
 
-interface AnswerToSend {
-  readonly how: AskClosedEvent['how']
-  /** Throws if the ask changed since the answer was given. Called right before the post, which may come much later. */
-  readonly requireUnchanged: () => unknown
-  readonly post: Post
-}
-
 /** The answer to a permission that is also sent to an equal one. */
 interface SharedAnswer {
   readonly reply: PermissionReply
@@ -58,7 +51,7 @@ export function createAsks(
       check()
       const answers = checkAnswers(ask, rawAnswer)
       const post: Post = (signal) => source.answer(ask, answers, signal)
-      return await sendAndClose(ask, { how: { type: 'answered', answers }, requireUnchanged: check, post })
+      return await sendAndClose(ask, { type: 'answered', answers }, check, post)
     }
     if (rawAnswer !== 'once' && rawAnswer !== 'always') {
       throw new ReplyError(
@@ -77,7 +70,7 @@ export function createAsks(
     if (ask.type === 'permission') return await answerPermission(ask, 'reject', message)
     requirePending(ask)
     const post: Post = (signal) => source.reject(ask, undefined, signal)
-    await sendAndClose(ask, { how: { type: 'rejected' }, requireUnchanged: () => requirePending(ask), post })
+    await sendAndClose(ask, { type: 'rejected' }, () => requirePending(ask), post)
   }
 
   /**
@@ -104,14 +97,14 @@ export function createAsks(
     const known = check()
     const meant = reply === 'reject' ? known : ask
     const equal = pendingEqualTo(meant).map(({ requestID }) => requestID)
-    await sendAndClose(ask, { how, requireUnchanged: check, post: (signal) => postToSource(ask, signal) })
+    await sendAndClose(ask, how, check, (signal) => postToSource(ask, signal))
     // Looks them up again, because an ask that has changed in the meantime would run something else.
     const others = pendingEqualTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {
       const stillSame = (): void => requireEqual(other, meant)
       const post: Post = (signal) => postToSource(other, signal)
       // The first answer may have settled the others as well, as `always` and a rejection do.
-      const sent = sendAndClose(other, { how, requireUnchanged: stillSame, post }).catch(rethrowUnlessResolved)
+      const sent = sendAndClose(other, how, stillSame, post).catch(rethrowUnlessResolved)
       sharedAnswers.set(other.requestID, { reply, sent })
       await sent
     })
@@ -145,11 +138,16 @@ export function createAsks(
   }
 
   /**
-   * Calls `requireUnchanged`, posts the answer and closes the ask here. Rejects with `already-resolved` if another
-   * answer to it is being sent, its run is being stopped, or the server doesn't know it any more. Rejects with any
-   * other error of the check or the post.
+   * Calls `requireUnchanged`, which throws if the ask has changed since the answer was given, right before it posts the
+   * answer. Then closes the ask here. Rejects with `already-resolved` if another answer to it is being sent, its run is
+   * being stopped, or the server doesn't know it any more. Rejects with any other error of the check or the post.
    */
-  async function sendAndClose(ask: Ask, { how, requireUnchanged: check, post }: AnswerToSend): Promise<void> {
+  async function sendAndClose(
+    ask: Ask,
+    how: AskClosedEvent['how'],
+    requireUnchanged: () => unknown,
+    post: Post,
+  ): Promise<void> {
     if (inFlight.has(ask.requestID)) throw alreadyResolvedError(ask)
     inFlight.add(ask.requestID)
     const permit = stopping.permit(toAskToAnswer(ask))
@@ -157,7 +155,7 @@ export function createAsks(
       await permit.findAncestors()
       // The run is being stopped, so the answer must not be sent any more.
       if (permit.signal.aborted) throw alreadyResolvedError(ask)
-      check()
+      requireUnchanged()
       await post(permit.signal)
       const { sessionID, requestID } = ask
       engine.apply([{ type: 'ask-closed', sessionID, requestID, how, at: clock.now() }])

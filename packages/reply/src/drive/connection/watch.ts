@@ -78,22 +78,22 @@ interface Watch {
   isAttached: boolean
 }
 
-/** Creates an empty list of watches. They read over REST what the stream doesn't show of their targets. */
+/**
+ * Creates an empty list of watches. They read over REST what the stream doesn't show of their targets. `home` is the
+ * directory that the client was given, and `keepSettled` how many settled replies are kept for late events. `isLive`
+ * tells whether the stream is up and missed events have been read.
+ */
 export function createWatching(
   drive: Drive,
-  options: {
-    readonly directory?: string | undefined
-    /** How many settled replies are kept for late events. */
-    readonly keepSettled: number
-    /** Whether the stream is up and missed events have been read. */
-    readonly isLive: () => boolean
-  },
+  home: string | undefined,
+  keepSettled: number,
+  isLive: () => boolean,
 ): Watching {
   const { engine, source, info, reader, onError } = drive
   const baseline = createBaseline(drive)
   const watches = new Set<Watch>()
-  let ownDirectory = options.directory
-  const openDirectories = createOpenDirectories(engine, () => ownDirectory, options.isLive)
+  let ownDirectory = home
+  const openDirectories = createOpenDirectories(engine, () => ownDirectory, isLive)
   reader.onRead(reportSubAgent)
   return { watch, spellDirectories, readBaseline, readNewWatches, listReads }
 
@@ -141,7 +141,7 @@ export function createWatching(
     watches.add(watched)
     for (const live of engine.replies.open()) observeIfTarget(live, live.reply())
     const stopOpened = engine.replies.onOpened(observeIfTarget)
-    if (options.isLive()) void readRunning(watched)
+    if (isLive()) void readRunning(watched)
     return () => {
       watches.delete(watched)
       stopOpened()
@@ -162,7 +162,7 @@ export function createWatching(
       stops.push({ live, stop: live.observe(observersOf(observe, reply, onError)) })
       if (stops.length < sweepAt) return
       const settled = stops.filter((other) => other.live.reply().phase === 'settled')
-      const gone = new Set(settled.slice(0, Math.max(0, settled.length - options.keepSettled)))
+      const gone = new Set(settled.slice(0, Math.max(0, settled.length - keepSettled)))
       stops = stops.filter((other) => !gone.has(other))
       sweepAt = stops.length + sweepEvery
     }
@@ -173,8 +173,7 @@ export function createWatching(
    * for it. Rejects if the server doesn't answer.
    */
   async function spellDirectories(): Promise<void> {
-    const { directory } = options
-    if (directory !== undefined) ownDirectory = await source.spelled(directory)
+    if (home !== undefined) ownDirectory = await source.spelled(home)
     await Promise.all([...watches].map(spellDirectoryOf))
   }
 

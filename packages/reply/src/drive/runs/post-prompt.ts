@@ -89,9 +89,11 @@ async function mayBeStored({ server, request, place, messageID, over }: PromptPo
  * up.
  */
 export async function prepareWithRetries(
-  options: Pick<PromptPost, 'server' | 'over' | 'isPointless'> & { readonly input: SessionInput },
+  server: RunServer,
+  input: SessionInput,
+  over: AbortSignal,
+  isPointless: () => boolean,
 ): Promise<PreparedPlace | undefined> {
-  const { server, input, over, isPointless } = options
   const { clock, sessions, readiness } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {

@@ -51,7 +51,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       requireDelivery(request.delivery, server.info.current())
       // Don't create a session for a prompt that is no longer wanted.
       if (run.isStopped()) return endAsAborted(sessionID)
-      let place = await prepareWithRetries({ server, input, over: run.over, isPointless })
+      let place = await prepareWithRetries(server, input, run.over, isPointless)
       if (!place) return endAsAborted(sessionID)
       sessionID = place.sessionID
       // The previous run may have ended together with the connection.
@@ -64,7 +64,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
         else await callOnPosting(place)
         if (isPointless()) return endAsAborted(sessionID)
         if (running && !isAnnounced)
-          place = await prepareWithRetries({ server, input: { ...input, sessionID }, over: run.over, isPointless })
+          place = await prepareWithRetries(server, { ...input, sessionID }, run.over, isPointless)
         if (!place) return endAsAborted(sessionID)
         isAnnounced ||= !running
       }
@@ -186,7 +186,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /**
    * Posts a note and ends its stream as noted once the server has the message, even while a run continues. In an idle
    * session, the note opens the next reply, which settles then. If the post fails, that reply fails and the call
-   * rejects.
+   * rejects. On a server that doesn't show notes, no reply is opened or looked for.
    */
   async function postNote(place: PreparedPlace): Promise<void> {
     const { sessionID } = place

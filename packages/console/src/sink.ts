@@ -158,7 +158,10 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     timer = { at, cancel: clock.after(at - clock.now(), paintAndReschedule) }
   }
 
-  /** Paints the newest reply, unless the stream is behind, and schedules the next repaint while it runs. */
+  /**
+   * Paints the newest reply, unless the stream is behind. In a terminal, schedules the next repaint. In a log, only if a
+   * note of a delay becomes due.
+   */
   function paintAndReschedule(): void {
     timer = undefined
     if (newest === undefined || stopped) return

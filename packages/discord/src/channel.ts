@@ -144,8 +144,7 @@ const header = { signature: 'x-signature-ed25519', timestamp: 'x-signature-times
 const keyHead = Buffer.from('302a300506032b6570032100', 'hex')
 
 /**
- * Returns a refusal for all but POST, and for requests without a usable and recent signature. Undefined if the body may be
- * read.
+ * Returns 405 for all but POST, and 401 for requests without a usable and recent signature. Undefined if the body may be read.
  */
 function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefined {
   if (head.method.toUpperCase() !== 'POST') return { status: 405 }

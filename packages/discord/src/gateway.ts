@@ -108,7 +108,9 @@ export function createGateway(
         stopTimer = clock.after(logInMs, () => giveUp(reason))
       }
 
-      /** Destroys the client and reconnects, unless `start` rejects with the error. */
+      /**
+       * Destroys the client and reconnects, unless the token was refused at the first log-in. Does nothing the second time.
+       */
       function giveUp(error: DiscordError): void {
         if (isOver) return
         isOver = true

@@ -148,7 +148,7 @@ export function isMalformed(packet: unknown): boolean {
   return !(data.t === 'MESSAGE_CREATE' ? message : interaction).safeParse(data.d).success
 }
 
-/** Reads an interaction. Returns undefined if the value isn't one. */
+/** Reads an interaction. A check by Discord of the address gives `ping`. Undefined for other values. */
 export function toInteraction(value: unknown, filter: InboundFilter): Interaction | undefined {
   const { data } = ping.safeParse(value)
   if (data) return { type: 'ping' }

@@ -209,8 +209,9 @@ const lookUps = 4
 const lookUpMs = 500
 
 /**
- * Uploads a file and returns its message, or the file's id if the message is not found. Slack's external upload takes three
- * steps: get a URL, send the bytes, share the file. The client's `files.uploadV2` does all three.
+ * Uploads a file and returns its message, or the file's id if the message is not found in `lookUps` tries. Throws
+ * `ambiguous` if the response names no file. Slack's external upload takes three steps: get a URL, send the bytes, share
+ * the file. The client's `files.uploadV2` does all three.
  */
 async function upload(
   { name, text, caption }: Attachment,
@@ -350,8 +351,8 @@ function formBlock(form: Form): SlackFields {
 }
 
 /**
- * Returns the labels of a single question if they can be the options' values: few, unique and short enough. Undefined
- * otherwise.
+ * Returns the labels of a single question with one choice and no text of one's own, if they can be the options' values: few,
+ * unique and short enough. Undefined otherwise.
  */
 function selectLabels({ questions }: Form): readonly string[] | undefined {
   const [question, ...more] = questions

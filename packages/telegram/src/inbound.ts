@@ -208,7 +208,9 @@ const fileKinds = {
   video: ['video.mp4', 'video/mp4'],
 } as const
 
-/** Returns the files of a message. Of a photo, only the largest size. */
+/**
+ * Returns the files of a message, with the kind's usual name and type where it has none. Of a photo, only the largest size.
+ */
 function filesIn(raw: Message): readonly InboundFile[] {
   const { photo, document, voice, audio, video } = raw
   // Sizes are listed from the smallest. https://core.telegram.org/bots/api#photosize

@@ -47,7 +47,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   let lookup: Promise<string | undefined> | undefined
   return { read: (value) => toUpdate(value, botIdOf(api)), receive: receiveUpdate, settled }
 
-  /** Passes an update on. Resolves with false if the host did not take it. */
+  /** Passes an update on, or redirects calls if a group has moved. Resolves with false if the host did not take it. */
   async function receiveUpdate({ id, received }: Update): Promise<boolean> {
     if (received?.type === 'moved') return await redirectChat(received)
     return (await receive(String(id), () => received && toInbound(received))) !== 'not-taken'

@@ -276,7 +276,8 @@ function unrecognizedMarks(pieces: readonly LinePiece[]): ReadonlySet<number> {
 
 /**
  * Whether WhatsApp recognizes the marks at these two positions as a pair: there is text between them without white space at
- * its ends, without a block of code, and without a link at its end, and no letter directly outside.
+ * its ends, without the same mark at its start, without a block of code, and without a link at its end, and no letter
+ * directly outside.
  */
 function isRecognized(pieces: readonly LinePiece[], from: number, to: number): boolean {
   const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'text' || type === 'verbatim')

@@ -36,9 +36,9 @@ export function footerLines(reply: Reply, options: FooterView): readonly Line[] 
 }
 
 /**
- * Returns one row: the activity, the elapsed time, the step, and how full the context is.
+ * Returns one row: the label, the activity, the elapsed time, the step, how full the context is, and the hint.
  *
- * If it doesn't fit, the context is dropped first, then the step. Then the activity is cut.
+ * If it doesn't fit, the hint is dropped first, then the context, then the step. Then the activity is cut.
  */
 function statusLine(
   reply: Reply,

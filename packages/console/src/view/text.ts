@@ -15,7 +15,8 @@ interface TextView {
  * Returns the part of a text that is not on the screen yet, cut at its Markdown blocks. All but the last block of an open
  * text are final.
  *
- * If the text no longer begins with the shown text, a note is added and the whole text follows.
+ * If the text no longer begins with the shown text, a note is added and the whole text follows, but an open text waits for
+ * its final version. An abandoned text gets only a note that takes back what was shown.
  */
 export function textBlocks(part: TextPart | ReasoningPart, options: TextView): readonly Block[] {
   const { shown } = options
@@ -92,9 +93,10 @@ const FENCE = /^ {0,3}(?:`{3,}|~{3,})[^\n]*\n/
 const TABLE_HEAD = /^ {0,3}\|[^\n]*\n {0,3}(?=[^\n-]*-)[|: \t-]+\r?\n/
 
 /**
- * Returns the end of a long growing block. Only its last rows fit on a screen, and laying out all of it gets slower with
- * each word. A fence keeps its first line and a table its head, so that the end is still read as code or as rows. Column
- * widths and numbers of nested items may differ from those in the whole block, which is shown once it is complete.
+ * Returns the end of a long growing block, and a short one as it is. Only its last rows fit on a screen, and laying out all
+ * of it gets slower with each word. A fence keeps its first line and a table its head, so that the end is still read as
+ * code or as rows. Column widths and numbers of nested items may differ from those in the whole block, which is shown once
+ * it is complete.
  */
 export function endOfBlock(source: string, width: number): string {
   const units = rowsOfEnd * width

@@ -85,7 +85,8 @@ export function isRetriedWithMoreText(operation: Operation, { type }: PortError)
 
 /**
  * Drops the intent of a post that surely failed and can be tried again, marks it as failed if a retry can't help, and
- * keeps it if the result is unknown. After `too-long` and `unparsable` the next try is easier.
+ * keeps it if the result is unknown. After `too-long` and `unparsable` the next try is easier. An unknown result counts as
+ * doubtful if a retry could duplicate the post, and leaves an entry in doubt after the last try.
  */
 function withFailedPost(ledger: Ledger, operation: Post, { error, at, isIdempotent, canLookUp }: FailedCall): Ledger {
   const { slot } = operation

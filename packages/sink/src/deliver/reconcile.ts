@@ -164,7 +164,10 @@ function isPreviewable(slot: Slot): boolean {
   return slot.isGrowing || slot.card.type === 'status'
 }
 
-/** Returns the post of a slot. If the last message is the status, the first text takes it over by an edit instead. */
+/**
+ * Returns the post of a slot. If the last message is the status, an answer's text takes it over by an edit instead, unless
+ * the post should notify and the status can be removed, or the text opens a stream.
+ */
 function postOrTakeOver(ledger: Ledger, slot: Slot, facts: ReconcileFacts): Post | Edit {
   const priority = postPriority(slot, facts)
   const isLoud = isLoudIn(slot, facts)

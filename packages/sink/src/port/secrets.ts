@@ -80,8 +80,8 @@ interface Span {
 }
 
 /**
- * Returns the runs of the text that also occur in the secret. Each contains a whole block of half the shortest run, so
- * only blocks are searched for.
+ * Returns the runs of the text that also occur in the secret, of at least `shortestPart` characters or of the whole of a
+ * shorter secret. Each contains a whole block of half the shortest run, so only blocks are searched for.
  */
 function commonRuns(secret: string, text: string): readonly Span[] {
   const least = Math.min(shortestPart, secret.length)

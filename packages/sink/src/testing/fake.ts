@@ -211,7 +211,10 @@ export function createFake(options: FakeOptions): Fake {
     }
   }
 
-  /** Returns the error of a fault. `fixed` also closes all streams, and `rate-limited` pauses the chat. */
+  /**
+   * Returns the error of a fault, which is `ambiguous` for `done`, `deleted` and `undelivered`. `fixed` also closes all
+   * streams, and `rate-limited` pauses the chat.
+   */
   function injectFault({ type, retryAfterMs = 2000 }: FakeFault): PortError {
     const limited = type === 'rate-limited'
     if (type === 'fixed')

@@ -30,7 +30,7 @@ export interface AskView {
 
 /**
  * Returns the cards of all asks that the ledger knows. Questions of one ask are shown one after another. So are permissions
- * in a chat without buttons.
+ * in a chat without buttons. While one waits for its input or its turn, the asks after it wait too, except posted ones.
  */
 export function askCards(reply: Reply, options: ViewOptions): AskView {
   const { shown, buttons, isBlocked = false } = options

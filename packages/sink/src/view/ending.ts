@@ -5,7 +5,10 @@ import { contextKey, doneKey, endingKey } from '../ledger/keys.ts'
 import { clip, italic, literal, smallPrint } from './format.ts'
 import type { ViewOptions } from './view.ts'
 
-/** Returns cards that say how the reply ended. Empty until it has settled, and if the answer already shows it. */
+/**
+ * Returns the cards of a settled reply: how it ended if the chat doesn't show that yet, a note about a full context, and
+ * without an ending that it is done. Empty until it has settled.
+ */
 export function endingCards(reply: Reply, options: ViewOptions): readonly Card[] {
   if (reply.outcome === undefined) return []
   const ending = endingCard(reply, options)

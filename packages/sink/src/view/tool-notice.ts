@@ -120,7 +120,7 @@ function isWorthNotice({ state }: ToolPart, { mode, policy, rings = false }: Vie
   return state.status !== 'completed' || mode === 'live' || policy.verbosity === 'verbose' || !rings
 }
 
-/** Whether the stream of the text shows the call as a task. */
+/** Whether the stream of the text shows the call as a task, or will. False with `verbose`, because a notice has the output. */
 function isInStream(part: ToolPart, { phase }: Reply, { isStreaming, shown, policy }: ViewOptions): boolean {
   if (!isStreaming || policy.verbosity === 'verbose') return false
   return phase !== 'settled' || shown.reported.has(taskKey(taskStatusOf(part)))

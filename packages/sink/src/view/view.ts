@@ -177,8 +177,8 @@ function positionOf({ before }: Break, ids: readonly string[]): number {
 }
 
 /**
- * Returns the note of a finished compaction. It stays in the chat, because the agent only has a summary of everything
- * above it.
+ * Returns the note of a finished compaction. Undefined for others. It stays in the chat, because the agent only has a summary
+ * of everything above it.
  */
 function compactionCard({ compaction }: Reply, { texts, small }: ViewOptions): Card | undefined {
   if (compaction?.state !== 'done') return undefined

@@ -106,7 +106,7 @@ const paths = {
   health: '/healthz, /readyz and /metrics',
 } as const
 
-/** Returns the addresses to serve, with what each serves. Empty without `--listen`. */
+/** Returns the addresses to serve, with what each serves. `listen` serves only webhooks if there is a `listenHealth`. */
 function addressesOf({ listen, listenHealth, allowHost: allowedHosts }: BridgeCommandOptions) {
   const main = listen && ({ ...listen, allowedHosts, serves: listenHealth ? 'webhooks' : 'all' } as const)
   const health = listenHealth && ({ ...listenHealth, allowedHosts, serves: 'health' } as const)

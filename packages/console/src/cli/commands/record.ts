@@ -21,7 +21,8 @@ export interface RecordCommandOptions extends ServerOptions, OutputOptions {
 
 /**
  * Records what a server sends to a file, secrets redacted, until Control-C, and then resolves with 0. `-` writes to standard
- * output. Rejects with `usage` for a file that exists or can't be opened, and with `unwritable` if writing fails later.
+ * output. Rejects with `usage` for a file that exists or can't be opened and for `-` with `json` or `changes`, and with
+ * `unwritable` if writing fails later.
  */
 export async function record(file: string, options: RecordCommandOptions, io: ProcessIO): Promise<number> {
   const toStdout = file === '-'

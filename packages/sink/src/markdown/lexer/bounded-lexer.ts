@@ -116,7 +116,10 @@ function limitContainers(
     return isPlain ? undefined : (readSimpleList(src, lexer) ?? readOutermost(src, readList))
   }
 
-  /** Reads an outermost list or quote. Falls back to plain text if it is or would be read too often. */
+  /**
+   * Reads an outermost list or quote. Undefined for other text. Makes the text plain and returns undefined if it is or
+   * would be read too often, or is nested too deeply for the stack.
+   */
   function readOutermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!markedLine.test(src)) return undefined
     if (src.length <= unseen) {

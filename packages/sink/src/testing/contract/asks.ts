@@ -12,6 +12,7 @@ import { type Demand, must, type Stage, textsOn, until } from './stage.ts'
 const answerers = ['ada']
 
 const esc = String.fromCharCode(27)
+/** Returns that many lines, each followed by its number, from 0. */
 const lines = (count: number, line: string): string =>
   Array.from({ length: count }, (_, at) => `${line} ${at}`).join('\n')
 

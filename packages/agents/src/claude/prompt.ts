@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type PromptFile, ReplyError } from '@reply/core'
 import type { InputPart, SourcePrompt } from '@reply/core/source'
+import { pictureType } from '../picture-type.ts'
 import { refuseLostFields, unsupportedPrompt } from '../prompt-text.ts'
 
 /** A content block of the Messages API, as Claude Code passes it on to the model. */
@@ -57,7 +58,8 @@ async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
   }
   const bytes = await bytesOf(file)
   const title = filename === undefined ? {} : { title: filename }
-  const known = signatures.find(({ pattern }) => pattern.test(bytes.toString('latin1', 0, 16)))?.type
+  // Chats report types that are not checked, and Claude Code drops a picture that is not of its type.
+  const known = pictureType(bytes) ?? (bytes.toString('latin1', 0, 5) === '%PDF-' ? 'application/pdf' : undefined)
   const source = { type: 'base64', media_type: known ?? '', data: bytes.toString('base64') } as const
   if (known === 'application/pdf') return { type: 'document', ...title, source }
   if (known !== undefined) return { type: 'image', source }
@@ -67,18 +69,6 @@ async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
   const what = filename === undefined ? `a file of the type ${mime}` : `the file ${filename} of the type ${mime}`
   throw unsupportedPrompt(name, what, 'Send text, a PDF, or a picture in PNG, JPEG, GIF or WebP.')
 }
-
-/**
- * The types that the model takes, by how their content begins. Chats report types that are not checked, and Claude Code
- * drops a picture that is not of its type.
- */
-const signatures: readonly { readonly type: string; readonly pattern: RegExp }[] = [
-  { type: 'image/png', pattern: /^\x89PNG\r\n/ },
-  { type: 'image/jpeg', pattern: /^\xff\xd8\xff/ },
-  { type: 'image/gif', pattern: /^GIF8[79]a/ },
-  { type: 'image/webp', pattern: /^RIFF.{4}WEBP/s },
-  { type: 'application/pdf', pattern: /^%PDF-/ },
-]
 
 /** The content of a `data:` or `file:` URL. Rejects with `invalid` if it can't be read. */
 async function bytesOf({ url, filename }: PromptFile): Promise<Buffer> {

@@ -2,7 +2,7 @@ import type { LocalHistory, LocalRun } from '@reply/core/source'
 import { type CodexItem, decodeItem, isRunningItem } from './decode/item.ts'
 import { type CodexEvent, endingOf, eventOf } from './decode/notification.ts'
 import type { CodexTurn } from './decode/thread.ts'
-import type { RunWriter } from './run-writer.ts'
+import type { CodexOutput } from './run-writer.ts'
 
 interface TurnIDs {
   readonly threadID: string
@@ -16,7 +16,7 @@ interface TurnIDs {
 export async function addTurns(
   threadID: string,
   history: LocalHistory,
-  writer: RunWriter,
+  write: (run: LocalRun, event: CodexOutput) => Promise<void>,
   turnsOf: (threadID: string) => Promise<readonly CodexTurn[]>,
 ): Promise<{ readonly turnID: string; readonly run: LocalRun } | undefined> {
   let open: { readonly turnID: string; readonly run: LocalRun } | undefined
@@ -53,7 +53,7 @@ export async function addTurns(
       const { agentIDs, title, text } = event.task
       for (const agentID of agentIDs) await addAgent(run, agentID, title, text)
     }
-    writer.write(run, event, undefined)
+    await write(run, event)
   }
 
   /** Adds a sub-agent with all its turns. */

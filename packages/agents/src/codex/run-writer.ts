@@ -74,7 +74,9 @@ export function createRunWriter(now: () => number): RunWriter {
         // Links a sub-agent's call to its session.
         const [sessionId] = task?.agentIDs ?? []
         const link = tool === 'task' && sessionId !== undefined && { metadata: { sessionId, background: true } }
-        return run.write({ type: 'tool', callID, tool, state: { ...state, ...link }, raw })
+        run.write({ type: 'tool', callID, tool, state: { ...state, ...link }, raw })
+        for (const file of event.files ?? []) run.write({ type: 'file', ...file })
+        return
       }
       case 'output': {
         const known = running.get(event.callID)

@@ -14,7 +14,8 @@ import { createRpc } from '../process/json-rpc.ts'
 import { openJsonSocket, withoutSecrets } from '../process/json-socket.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { toAsk } from './ask.ts'
-import { type CodexNotice, decodeCodex } from './decode/notification.ts'
+import { pictureOfFile } from './decode/content.ts'
+import { type CodexEvent, type CodexNotice, decodeCodex } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import {
   type CodexTurn,
@@ -28,7 +29,7 @@ import {
 } from './decode/thread.ts'
 import { addTurns, eventsOf, promptIDOf } from './history.ts'
 import { promptItems } from './prompt.ts'
-import { createRunWriter } from './run-writer.ts'
+import { type CodexOutput, createRunWriter } from './run-writer.ts'
 import { createTurns } from './turns.ts'
 
 /** The options of `codex`. */
@@ -86,8 +87,8 @@ export function codex(options: CodexOptions = {}): Source {
   const interrupted = new Set<string>()
   /** Turns that are shown as runs without a prompt, although the history has them too. */
   const shown = new Set<string>()
-  /** Threads of other clients that are about to be followed, with what came of them since then. */
-  const following = new Map<string, unknown[]>()
+  /** Threads that are read, or whose picture is, with what came of them since then. */
+  const heldMessages = new Map<string, unknown[]>()
   let program: Pick<JsonProgram, 'send' | 'close'> | undefined
   let isClosed = false
   /** Identifies the process in ask ids, because each process numbers its requests from 0. */
@@ -131,9 +132,10 @@ export function codex(options: CodexOptions = {}): Source {
       await interrupt(run)
     },
     read: async ({ sessionID }, history) => {
-      const open = await addTurns(sessionID, history, writer, async (threadId) =>
-        (await listTurns(threadId, mostRead)).filter(({ id }) => !shown.has(id)).toReversed(),
-      )
+      const turnsOf = async (threadId: string) =>
+        (await listTurns(threadId, mostRead)).filter(({ id }) => !shown.has(id)).toReversed()
+      const write = async (run: LocalRun, event: CodexOutput) => writer.write(run, await withPicture(event), undefined)
+      const open = await addTurns(sessionID, history, write, turnsOf)
       if (open) turns.adopt(sessionID, open.turnID, open.run)
     },
     sessions: listSessions,
@@ -249,7 +251,7 @@ export function codex(options: CodexOptions = {}): Source {
     turns.clear()
     interrupted.clear()
     shown.clear()
-    following.clear()
+    heldMessages.clear()
     processID = randomUUID()
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
@@ -300,7 +302,7 @@ export function codex(options: CodexOptions = {}): Source {
   /** Follows the threads that other clients have opened. Turns that are going on become the current runs. */
   async function followLoaded(): Promise<void> {
     for (const threadID of idsIn(await rpc.request('thread/loaded/list', {}))) {
-      following.set(threadID, [])
+      heldMessages.set(threadID, [])
       try {
         const found = await readThread(threadID)
         // The events of a sub-agent come with those of its parent.
@@ -319,8 +321,8 @@ export function codex(options: CodexOptions = {}): Source {
 
   /** Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. */
   async function follow(threadID: string): Promise<void> {
-    if (url === undefined || threads.has(threadID) || following.has(threadID)) return
-    following.set(threadID, [])
+    if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
+    heldMessages.set(threadID, [])
     try {
       const found = await readThread(threadID)
       if (found.parentID !== undefined) return
@@ -329,7 +331,8 @@ export function codex(options: CodexOptions = {}): Source {
       for (const { id } of going) shown.add(id)
       threads.add(threadID)
       agent.update(found)
-      for (const turn of going) for (const event of eventsOf(threadID, turn)) turns.write(event, turn)
+      for (const turn of going)
+        for (const event of eventsOf(threadID, turn)) turns.write(await withPicture(event), turn)
     } catch (error) {
       onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
     } finally {
@@ -337,10 +340,36 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /** Shows a call with the picture that Codex has. Holds the rest of the thread until it is read. */
+  async function writeWithPicture(event: CodexEvent, value: unknown): Promise<void> {
+    heldMessages.set(event.threadID, [])
+    const whole = await withPicture(event)
+    turns.write(whole, value)
+    release(event.threadID)
+  }
+
+  /** Adds the picture that Codex has to its call. Reports it if that can't be read. Returns other events as they are. */
+  async function withPicture<Event extends CodexEvent>(event: Event): Promise<Event> {
+    if (event.type !== 'call' || event.picturePath === undefined) return event
+    try {
+      const file = pictureOfFile(await rpc.request('fs/readFile', { path: event.picturePath }))
+      return file ? { ...event, files: [file] } : event
+    } catch (cause) {
+      const error = cause instanceof ReplyError ? cause : undefined
+      const problem = `${name} can't read the picture ${event.picturePath}, so it is not shown`
+      onError(
+        new ReplyError(error?.type ?? 'malformed', `${problem}: ${error?.message ?? 'the response is malformed.'}`, {
+          cause,
+        }),
+      )
+      return event
+    }
+  }
+
   /** Handles what came of a thread while it was read. */
   function release(threadID: string): void {
-    const lines = following.get(threadID) ?? []
-    following.delete(threadID)
+    const lines = heldMessages.get(threadID) ?? []
+    heldMessages.delete(threadID)
     for (const line of lines) onLine(line)
   }
 
@@ -363,7 +392,7 @@ export function codex(options: CodexOptions = {}): Source {
   function onLine(value: unknown): void {
     const message = decodeRpc(value)
     if (message?.type === 'response') return rpc.take(message)
-    const held = following.get(threadIDOf(message?.params) ?? '')
+    const held = heldMessages.get(threadIDOf(message?.params) ?? '')
     if (held) return void held.push(value)
     if (message?.type === 'notification') onNotice(decodeCodex(message.method, message.params), value)
     if (message?.type !== 'request') return
@@ -385,8 +414,11 @@ export function codex(options: CodexOptions = {}): Source {
     switch (notice?.type) {
       case undefined:
         return
-      case 'event':
-        return turns.write(notice.event, value)
+      case 'event': {
+        const { event } = notice
+        if (event.type === 'call' && event.picturePath !== undefined) return void writeWithPicture(event, value)
+        return turns.write(event, value)
+      }
       case 'ask-gone':
         return turns.closeAsk(notice.threadID, askID(notice.requestID))
       case 'goal':

@@ -169,6 +169,13 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
   rights: { args: rights, play: async (stage) => await prompted(stage, 'rights', 'once') },
   'rights-always': { args: rights, play: async (stage) => await prompted(stage, 'rights', 'always') },
   'rights-rejected': { args: rights, play: async (stage) => await prompted(stage, 'rights', 'reject') },
+  /** The model looks at a picture of the project. */
+  view: {
+    play: async (stage) => {
+      writeFileSync(join(stage.directory, 'dot.png'), Buffer.from(dot, 'base64'))
+      return await prompted(stage, 'view', 'once')
+    },
+  },
   /** Two pictures in a prompt, by their content and by their path. */
   pictures: {
     play: async (stage) => {

@@ -1,5 +1,7 @@
+import type { PromptFile } from '@reply/core'
 import type { ToolState } from '@reply/core/source'
 import * as z from 'zod'
+import { filesOfItems, mcpFiles, mcpText, pictureIn, textOfItems } from './content.ts'
 
 /** The state of a call. */
 export interface CodexCall {
@@ -11,6 +13,10 @@ export interface CodexCall {
   readonly task?: Task | undefined
   /** Set if the call is of an MCP server's tool. */
   readonly mcp?: McpCall | undefined
+  /** What it returned besides its output. Default: none. */
+  readonly files?: readonly PromptFile[] | undefined
+  /** Where Codex has the picture that it looked at or made. Absent if there is none, or if `files` has it. */
+  readonly picturePath?: string | undefined
 }
 
 /** A call of an MCP server's tool. */
@@ -80,8 +86,30 @@ const call = z.union([
     server: z.string(),
     tool: z.string(),
     status: z.string(),
-    arguments: z.unknown(),
+    arguments: z.unknown().optional(),
+    result: z.object({ content: z.unknown().optional(), structuredContent: z.unknown().optional() }).nullish(),
     error: failure.nullish(),
+  }),
+  // A tool of a client of the listener.
+  z.object({
+    type: z.literal('dynamicToolCall'),
+    id: z.string(),
+    namespace: z.string().nullish(),
+    tool: z.string(),
+    status: z.string(),
+    arguments: z.unknown().optional(),
+    contentItems: z.unknown().optional(),
+  }),
+  z.object({ type: z.literal('imageView'), id: z.string(), path: z.string() }),
+  z.object({
+    type: z.literal('imageGeneration'),
+    id: z.string(),
+    status: z.string(),
+    revisedPrompt: z.string().nullish(),
+    failure: z.object({ type: z.string() }).nullish(),
+    /** The picture in base64. */
+    result: z.string().nullish(),
+    savedPath: z.string().nullish(),
   }),
   agentCall,
   agentActivity,
@@ -167,8 +195,16 @@ function callOf(one: Call, isDone: boolean, { startedAt, endedAt }: ItemTimes): 
     : error === undefined
       ? { status: 'completed', output: outputOf(one), input, startedAt, endedAt }
       : { status: 'error', error, input, startedAt, endedAt }
-  const mcp = one.type === 'mcpToolCall' ? mcpCallOf(one) : undefined
-  return { callID: one.id, tool: toolOf(one), state, task: isAgentItem(one) ? taskIn(one) : undefined, mcp }
+  const files = isDone ? filesOf(one) : []
+  return {
+    callID: one.id,
+    tool: toolOf(one),
+    state,
+    task: isAgentItem(one) ? taskIn(one) : undefined,
+    mcp: one.type === 'mcpToolCall' ? mcpCallOf(one) : undefined,
+    files,
+    picturePath: isDone && error === undefined && files.length === 0 ? picturePathOf(one) : undefined,
+  }
 }
 
 const isAgentItem = (one: Call) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
@@ -179,30 +215,73 @@ function mcpCallOf(one: Extract<Call, { readonly type: 'mcpToolCall' }>): McpCal
 
 /** The tool's name in replies. */
 function toolOf(one: Call): string {
-  if (one.type === 'commandExecution') return 'bash'
-  if (one.type === 'fileChange') return 'apply_patch'
-  if (isAgentItem(one)) return agentTool(one)
-  return one.type === 'webSearch' ? 'websearch' : `${one.server}_${one.tool}`
+  switch (one.type) {
+    case 'commandExecution':
+      return 'bash'
+    case 'fileChange':
+      return 'apply_patch'
+    case 'webSearch':
+      return 'websearch'
+    case 'imageView':
+      return 'view_image'
+    case 'imageGeneration':
+      return 'image_generation'
+    case 'mcpToolCall':
+      return `${one.server}_${one.tool}`
+    case 'dynamicToolCall':
+      return one.namespace ? `${one.namespace}_${one.tool}` : one.tool
+    default:
+      return agentTool(one)
+  }
 }
 
 function inputOf(one: Call): Readonly<Record<string, unknown>> {
-  if (one.type === 'commandExecution')
-    return { command: one.command, ...(one.cwd !== undefined && { workdir: one.cwd }) }
-  if (one.type === 'fileChange') return { changes: one.changes }
-  if (isAgentItem(one)) return agentInput(one)
-  return one.type === 'webSearch' ? { query: one.query } : { arguments: one.arguments }
+  switch (one.type) {
+    case 'commandExecution':
+      return { command: one.command, ...(one.cwd !== undefined && { workdir: one.cwd }) }
+    case 'fileChange':
+      return { changes: one.changes }
+    case 'webSearch':
+      return { query: one.query }
+    case 'imageView':
+      return { path: one.path }
+    case 'imageGeneration':
+      return one.revisedPrompt ? { prompt: one.revisedPrompt } : {}
+    case 'mcpToolCall':
+    case 'dynamicToolCall':
+      return { arguments: one.arguments }
+    default:
+      return agentInput(one)
+  }
 }
 
 function outputOf(one: Call): string {
   if (one.type === 'collabAgentToolCall') return agentOutput(one)
+  if (one.type === 'mcpToolCall') return mcpText(one.result?.content, one.result?.structuredContent)
+  if (one.type === 'dynamicToolCall') return textOfItems(one.contentItems)
   return one.type === 'commandExecution' ? (one.aggregatedOutput ?? '') : ''
 }
 
+/** The pictures and other files that a call returned. */
+function filesOf(one: Call): readonly PromptFile[] {
+  if (one.type === 'mcpToolCall') return mcpFiles(one.result?.content)
+  if (one.type === 'dynamicToolCall') return filesOfItems(one.contentItems)
+  const picture = one.type === 'imageGeneration' && one.result ? pictureIn(one.result) : undefined
+  return picture ? [picture] : []
+}
+
+function picturePathOf(one: Call): string | undefined {
+  if (one.type === 'imageView') return one.path
+  return one.type === 'imageGeneration' ? (one.savedPath ?? undefined) : undefined
+}
+
+/** Why a call failed. Undefined if it did not. A command that ended with a code has an output instead. */
 function errorOf(one: Call, status: string): string | undefined {
   if (status === 'declined') return 'The call was rejected.'
   if (one.type === 'mcpToolCall' && one.error) return one.error.message
+  if (one.type === 'imageGeneration' && one.failure) return `No picture was made: ${one.failure.type}.`
   if (one.type === 'commandExecution' && typeof one.exitCode === 'number') return undefined
-  return status === 'failed' ? 'The call failed.' : undefined
+  return status === 'failed' ? outputOf(one) || 'The call failed.' : undefined
 }
 
 /** The task that a call gave to sub-agents. Undefined for other calls. */

@@ -111,6 +111,7 @@ test.each([
   { history: ['yes', 'yes', 'a'], before: 1, answer: 'unknown' },
   // The agent dropped its beginning.
   { history: ['yes', 'a'], before: 2, answer: 'unknown' },
+  { history: ['a'], before: 1, answer: 'unknown' },
   // Two prompts without an answer in between, repeated as one.
   { history: ['yesyes'], before: 1, answer: 'unknown' },
   // Not counted.
@@ -120,6 +121,30 @@ test.each([
   const { client, posted } = await stage(prompts(...history))
   const resumed = await client.resume(posted('yes', { sameTextBefore: before }))
   expect(resumed.type === 'found' ? textOf(await resumed.stream.result) : resumed.type).toBe(answer)
+  await client.close()
+})
+
+test('a session that had messages and shows none can not tell whether it has the prompt', async () => {
+  const { client, posted } = await stage(() => {})
+  expect((await client.resume(posted('Go.', { after: 'msg_before' }))).type).toBe('unknown')
+  expect((await client.resume(posted('Go.'))).type).toBe('absent')
+  await client.close()
+})
+
+test('simultaneous calls look a session up once, and the next one does so again after an error', async () => {
+  const looked: string[] = []
+  const { agent, client } = await stage(answered, {
+    find: async ({ sessionID }) => {
+      looked.push(sessionID)
+      await new Promise((resolve) => setImmediate(resolve))
+      if (looked.length === 1) throw new ReplyError('unreachable', 'The agent did not answer.')
+      return place
+    },
+  })
+  const both = [agent.source.session(place), agent.source.children(place)]
+  expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  await Promise.all([agent.source.session(place), agent.source.children(place), agent.source.session(place)])
+  expect(looked).toHaveLength(2)
   await client.close()
 })
 

@@ -79,7 +79,8 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   if (messageID !== undefined && hasMessage(read, messageID)) return { sessionID, messageID, read }
   const prompts = promptsIn(read.messages)
   const newest = prompts.at(-1)
-  if (!newest) return undefined
+  // A session that had messages and shows none can't be trusted.
+  if (!newest) return posted.after === undefined ? undefined : 'unclear'
   if (posted.text === undefined) return 'unclear'
   const text = posted.text.trim()
   const added = await countAdded(server, posted, text)
@@ -92,7 +93,7 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   // Some agents repeat two prompts without an answer in between as one.
   if (newest.text.endsWith(text) && !isOlder) return 'unclear'
   if (added === 0) return undefined
-  return hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
+  return added !== undefined || hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
 }
 
 /** Counts how many more prompts with the text the session has than before the post. Undefined if either is unknown. */

@@ -44,6 +44,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const listedOnce = new Set<string>()
   /** What sessions hold. Empty unless the agent can read them. A session without a log was not read yet. */
   const logs = new Map<string, SessionLog>()
+  /** Sessions that are being looked up with the agent. */
+  const finds = new Map<string, Promise<SessionInfo>>()
   /** Sessions that are being read. */
   const reads = new Map<string, Promise<void>>()
   /** Runs that the agent began by itself. A prompt that is on its way when one ends is part of the same reply. */
@@ -152,13 +154,21 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
 
   /**
-   * Returns a session. An unknown one is looked up with the agent and stored. Rejects with `gone` if the agent doesn't
-   * know it either.
+   * Returns a session. An unknown one is looked up with the agent and stored. Simultaneous calls share one look-up. Rejects
+   * with `gone` if the agent doesn't know it either.
    */
   async function findSession(place: SessionRef): Promise<SessionInfo> {
     throwIfClosed()
     const stored = sessions.get(place.sessionID)
     if (stored) return stored
+    // Two at once would confuse an agent that repeats the session's content while it opens it.
+    const finding = finds.get(place.sessionID) ?? findAndStore(place).finally(() => finds.delete(place.sessionID))
+    finds.set(place.sessionID, finding)
+    return await finding
+  }
+
+  /** Looks a session up with the agent and stores it. Rejects with `gone` if the agent doesn't know it. */
+  async function findAndStore(place: SessionRef): Promise<SessionInfo> {
     await startOnce()
     const found = await options.find?.(place)
     if (!found) throw new ReplyError('gone', `${name} has no session ${place.sessionID}. Start a new one.`)

@@ -20,7 +20,7 @@ export interface TreeView {
 
 /**
  * Returns the blocks of a tool call. A call is one row. A sub-agent is its title, its own calls below, and its end. Asks of
- * the call come before it.
+ * the call come before it. Empty for an abandoned call, and without the row if the asks or the checklist show the same.
  */
 export function toolBlocks(part: ToolPart, reply: Reply, options: TreeView): readonly Block[] {
   if (part.status === 'abandoned') return []

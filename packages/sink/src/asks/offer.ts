@@ -27,8 +27,9 @@ export interface OfferFacts {
 /**
  * Returns which answers a permission offers in this chat now, for buttons and text alike. Pure.
  *
- * Allowing requires that the call's input is known and that every message of the ask, files included, is confirmed on
- * the screen. `always` also requires patterns that it would cover, and the message that names them with its buttons.
+ * Allowing requires that people may allow it here, that the call's input is known (unless `allowUnseen`), and that every
+ * message of the ask, files included, is confirmed on the screen. `always` also requires patterns that it would cover, and
+ * the message that names them with its buttons.
  */
 export function offerOf(ask: PermissionAsk, { ledger, policy, texts, mayAllow, isPress = false }: OfferFacts): Offer {
   if (!mayAllow) return rejectOnlyOffer(texts.notAllowedHere)

@@ -6,8 +6,9 @@ import { askSlots } from './ask-slots.ts'
 import { type LayoutOptions, type Slot, slotOf, smallLine, withFooter } from './slot.ts'
 
 /**
- * Lays out cards as messages: renders, measures and splits them. A status goes below a text that grows at the end, and is
- * left out if that text is streamed. Otherwise it is a message of its own at the end, unless it is `isOnlyBelow`. Pure.
+ * Lays out cards as messages: renders, measures and splits them. A status goes below a text that grows at the end, if it can
+ * be edited, and is left out if that text is streamed. Otherwise it is a message of its own at the end, unless it is
+ * `isOnlyBelow`. Pure.
  */
 export function layout(cards: readonly Card[], options: LayoutOptions): readonly Slot[] {
   const status = cards.find((card) => card.type === 'status')

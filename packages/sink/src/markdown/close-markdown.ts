@@ -28,7 +28,8 @@ const mostRoundsOfLong = 3
  * and hides marks whose meaning is not yet known.
  *
  * Changes only the last construct, and is idempotent. A construct opened more than 4,000 UTF-16 units before the end of
- * its block, or inside more than 16 others, stays open. Never throws.
+ * its block, or inside more than 16 others, stays open. Returns a text unchanged that is not closed after several rounds.
+ * Never throws.
  */
 export function closeMarkdown(source: string): string {
   let closed = source

@@ -136,8 +136,8 @@ export function whatsappChannel(options: WhatsAppChannelOptions): WhatsAppChanne
   }
 
   /**
-   * Checks the signature, and passes the events on. Resolves with 401 for a wrong signature, 400 for an unreadable body, and
-   * 503 if Meta must redeliver an event.
+   * Checks the signature, and passes the events on. Answers a GET with its challenge. Resolves with 401 for a wrong signature,
+   * 400 for an unreadable body, and 503 if Meta must redeliver an event.
    */
   async function answerRequest(request: WebhookRequest): Promise<WebhookAnswer> {
     // Meta verifies the URL with this GET when the webhook is set up. `refuse` has checked the token.

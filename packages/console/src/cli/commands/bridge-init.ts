@@ -55,8 +55,8 @@ function terminalQuestions({ stdin: input, stdout: output }: ProcessIO): Questio
   return { text: askText, secret: askSecret, choose, say: sayBetween }
 
   /**
-   * Asks for a text until `check` accepts it. An empty answer means `initial`. Rejects with `Cancelled` on Control-C, and
-   * with the signal's reason if it aborts.
+   * Asks for a text until `check` accepts it. An empty answer means `initial`. Asks again after a line that was said
+   * meanwhile. Rejects with `Cancelled` on Control-C, and with the signal's reason if it aborts.
    */
   async function askText(message: string, options: TextOptions = {}): Promise<string> {
     const { initial, check, signal } = options

@@ -35,7 +35,7 @@ export async function replay(files: readonly string[], options: ReplayCommandOpt
     return EXIT.done
   }
 
-  /** Shows one recording to its end. Throws if it isn't one. */
+  /** Shows one recording to its end, with a note if it has no replies. Rejects with `unreadable` if it isn't a recording. */
   async function replayFile(file: string): Promise<void> {
     const clock = recordedClock(io.clock, options.speed)
     const output = createOutput(io, options, { prompt: true, clock, more: { file } })

@@ -442,7 +442,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   function endMessage(how: number | string | undefined, last: string): string {
-    if (url !== undefined) return `The connection to ${name} has ended. The turns there go on without it.`
+    if (url !== undefined)
+      return `The connection to ${name} has ended, so the rest of this is not shown. It goes on there if Codex still runs.`
     const ended = `${name} ended with ${typeof how === 'number' ? `code ${how}` : how}`
     return last === '' ? `${ended}. Run it by hand to see why.` : `${ended}: ${last}`
   }

@@ -10,17 +10,23 @@ export const listenerToken = 'listener-token-1234567890'
 /** A running `codex app-server` that listens. */
 export interface Listener extends ScriptedStage {
   readonly url: string
+  /** Ends it at once, in the middle of its turns. Its model, home and folder stay. */
+  kill(): Promise<void>
 }
 
-/** Starts a listener with a scripted model. `port` 0 is any free one. */
-export async function startListener(version: string): Promise<Listener> {
-  const stage = await startScripted(codexScripts, codexFiles)
+/**
+ * Starts a listener with a scripted model at a free port. After the kill of another one, starts it again at its port, with its
+ * model, home and folder.
+ */
+export async function startListener(version: string, killed?: Listener): Promise<Listener> {
+  const stage = killed ?? (await startScripted(codexScripts, codexFiles))
   const tokenFile = join(stage.home, 'token')
   writeFileSync(tokenFile, listenerToken)
   const child = await startProcess({
     command: await agentBinary('codex', version),
     args: [
-      ...['app-server', '--listen', 'ws://127.0.0.1:0', '--ws-auth', 'capability-token', '--ws-token-file', tokenFile],
+      ...['app-server', '--listen', killed?.url ?? 'ws://127.0.0.1:0'],
+      ...['--ws-auth', 'capability-token', '--ws-token-file', tokenFile],
       ...['-c', 'approval_policy="on-request"', '-c', 'sandbox_mode="read-only"'],
     ],
     cwd: stage.directory,
@@ -40,6 +46,10 @@ export async function startListener(version: string): Promise<Listener> {
   return {
     ...stage,
     url,
+    kill: async () => {
+      process.kill(-child.pid, 'SIGKILL')
+      await child.ended
+    },
     close: async () => {
       await child.close()
       await stage.close()

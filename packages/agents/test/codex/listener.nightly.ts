@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Client, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { connectSource } from '@reply/core/source'
+import { afterEach, expect, test } from 'vitest'
+import { codex } from '../../src/codex.ts'
+import { collectReplies } from '../collect-replies.ts'
+import { playDesk } from './desk-scene.ts'
+import { type Listener, listenerToken, startListener } from './listener.ts'
+
+const version = '0.169.0'
+
+let listener: Listener | undefined
+const clients: Client[] = []
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+  await listener?.close()
+  listener = undefined
+})
+
+/** A client of the listener: the chat, or the desk at which a person begins runs. */
+async function connected(url: string, token = listenerToken): Promise<Client> {
+  const client = connectSource(codex({ url, token }))
+  clients.push(client)
+  await client.ready
+  return client
+}
+
+test("shows a run that begins at the desk, answers its approval, and stops the desk's next one", async () => {
+  listener = await startListener(version)
+  const { url, directory, model } = listener
+  const chat = await connected(url)
+  const replies = await playDesk(chat, directory, { desk: await connected(url), model })
+  expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt])).toEqual([
+    ['I run it.\n\nIt is made.', 'completed', undefined],
+    [expect.stringMatching(/^(I begin\.)?$/), 'aborted', undefined],
+  ])
+  expect(replies[0]?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
+  expect(replies[0] && toolsOf(replies[0])).toMatchObject([{ state: { status: 'completed', output: 'made\n' } }])
+  expect(existsSync(join(directory, 'made.txt'))).toBe(true)
+})
+
+test('an approval that the chat rejects is rejected at the desk, too', async () => {
+  listener = await startListener(version)
+  const { url, directory } = listener
+  const [chat, desk] = [await connected(url), await connected(url)]
+  const { settled } = collectReplies(chat, directory, { permissionAsked: ({ ask }) => void chat.reject(ask) })
+  const atDesk = await desk.prompt({ text: '[scenario:permission] Go.' }).result
+  const [reply] = await settled((replies) => replies.length === 1)
+  expect([atDesk.outcome, reply?.outcome, reply?.asks[0]?.status]).toEqual(['completed', 'completed', 'rejected'])
+  expect(toolsOf(atDesk)).toMatchObject([{ state: { status: 'error', error: 'The call was rejected.' } }])
+  expect(existsSync(join(directory, 'made.txt'))).toBe(false)
+})
+
+test('a listener that is killed in mid-turn leaves a reply that failed, and serves the session after a restart', async () => {
+  listener = await startListener(version)
+  const { url, directory, model } = listener
+  const [chat, desk] = [await connected(url), await connected(url)]
+  const { begun, settled } = collectReplies(chat, directory)
+  const first = await desk.prompt({ text: '[scenario:plain] Go.' }).result
+  const { sessionID } = first
+  const cut = desk.prompt({ text: '[scenario:slow] Go.', sessionID })
+  await model.held('slow')
+  await begun(2)
+  await listener.kill()
+  const shown: readonly Reply[] = [await cut.result, ...(await settled((replies) => replies.length === 2)).slice(1)]
+  for (const { outcome, error } of shown) {
+    expect(outcome).toBe('failed')
+    expect(error?.message).toBe(
+      `The connection to ${url} has ended, so the rest of this is not shown. It goes on there if Codex still runs.`,
+    )
+  }
+  listener = await startListener(version, listener)
+  const next = await chat.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
+  expect([next.outcome, textOf(next)]).toEqual(['completed', 'The second answer.'])
+})
+
+test('a client with another token is refused', async () => {
+  listener = await startListener(version)
+  const error = await connected(listener.url, 'another-token').catch((reason: unknown) => reason)
+  expect(error instanceof ReplyError && error.type).toBe('unauthorized')
+})

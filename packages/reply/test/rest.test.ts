@@ -9,7 +9,7 @@ import {
   toReadStatuses,
   toReadTodos,
   toReadVersion,
-} from '../src/source/opencode1/decode/rest.ts'
+} from '../src/source/opencode1/decode/rest-responses.ts'
 import { recorded } from './recorded.ts'
 import { wireEvents, wireParts } from './wire.ts'
 

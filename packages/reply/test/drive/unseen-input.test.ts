@@ -4,7 +4,7 @@ import { readUnseenInputs, unseenMs } from '../../src/drive/asks/unseen-input.ts
 import { createEngine } from '../../src/drive/engine.ts'
 import { type PermissionAsk, type Reply, ReplyError } from '../../src/index.ts'
 import type { SessionRef } from '../../src/session-ref.ts'
-import { toReadMessages } from '../../src/source/opencode1/decode/rest.ts'
+import { toReadMessages } from '../../src/source/opencode1/decode/rest-responses.ts'
 import { closed, delegated, permission, root, running, tool } from '../make.ts'
 
 const asked = permission('p1', root, { callID: 'call', messageID: 'm1' })

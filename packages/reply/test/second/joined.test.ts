@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MessageHead } from '../../src/event.ts'
-import { addPromptTimes } from '../../src/source/opencode2/decode/rest.ts'
+import { addPromptTimes } from '../../src/source/opencode2/decode/rest-responses.ts'
 import { runStarts } from '../../src/track/run-boundaries.ts'
 
 const head = { summary: false, raw: undefined }

@@ -3,9 +3,9 @@ import type { DeltaEvent, ReplyEvent } from '../../event.ts'
 import { describeType, excerptOf } from '../../text/excerpt.ts'
 import { setDirectory } from '../decode/directory.ts'
 import { createRepeatCheck } from '../decode/repeat-check.ts'
+import { describeFirstIssue, frameReaders } from './decode/event-builders.ts'
 import { type Frame, frameOf, typeOfPlainFrame } from './decode/frame.ts'
 import { createGrowingTexts } from './decode/growing-text.ts'
-import { describeFirstIssue, frameReaders } from './decode/read.ts'
 import { createRepeatedDeltas } from './decode/repeated-delta.ts'
 
 /** The options of `createDecoder`. */

@@ -7,7 +7,7 @@ import {
   unguardedError,
 } from '../guard-rules.ts'
 import type { Guarded, GuardTarget } from '../port.ts'
-import { toReadAgentRules, toReadCommandStarts, toReadRules, toReadVersion } from './decode/rest.ts'
+import { toReadAgentRules, toReadCommandStarts, toReadRules, toReadVersion } from './decode/rest-responses.ts'
 import type { Rest } from './rest.ts'
 import { obeysSessionRules } from './version.ts'
 

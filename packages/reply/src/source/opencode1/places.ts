@@ -3,7 +3,13 @@ import type { SessionRef } from '../../session-ref.ts'
 import { noDirectoryError } from '../http/server-errors.ts'
 import type { SessionInfo } from '../port.ts'
 import { resolveDots } from '../resolve-dots.ts'
-import { toReadDirectory, toReadSession, toReadSessions, toReadVersion, toReadWorktrees } from './decode/rest.ts'
+import {
+  toReadDirectory,
+  toReadSession,
+  toReadSessions,
+  toReadVersion,
+  toReadWorktrees,
+} from './decode/rest-responses.ts'
 import type { Rest } from './rest.ts'
 import { isBeforeOneTwo, refusesMissingDirectory } from './version.ts'
 

@@ -10,7 +10,7 @@ import {
   toReadSessions,
   toReadStatuses,
   toReadTodos,
-} from './decode/rest.ts'
+} from './decode/rest-responses.ts'
 import type { Places } from './places.ts'
 import type { Rest } from './rest.ts'
 

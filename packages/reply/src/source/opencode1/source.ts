@@ -24,7 +24,7 @@ import {
   toReadRules,
   toReadSession,
   toReadSessions,
-} from './decode/rest.ts'
+} from './decode/rest-responses.ts'
 import { createSessionGuard } from './guard.ts'
 import { createPlaces } from './places.ts'
 import { readAsks, readNewestTime, readWorking, startReading } from './reading.ts'

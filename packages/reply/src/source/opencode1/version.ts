@@ -1,5 +1,5 @@
 import type { Capabilities } from '../port.ts'
-import { toReadVersion } from './decode/rest.ts'
+import { toReadVersion } from './decode/rest-responses.ts'
 
 /**
  * Returns the capabilities of a server, by its response to `GET /global/health`. An unknown version counts as an old

@@ -1,7 +1,7 @@
 import { asksBeforeActing, unguardedError } from '../guard-rules.ts'
 import type { Guarded, GuardTarget } from '../port.ts'
 import { toReadAgentRules } from './decode/choices.ts'
-import { listIn } from './decode/rest.ts'
+import { listIn } from './decode/rest-responses.ts'
 import type { Rest } from './rest.ts'
 
 /** The config that makes OpenCode 2 ask in all sessions, including those of sub-agents. */

@@ -1,6 +1,6 @@
 import { isGone, ReplyError } from '../../error.ts'
 import { type InboxRead, toReadInbox } from './decode/inbox.ts'
-import { listIn } from './decode/rest.ts'
+import { listIn } from './decode/rest-responses.ts'
 import type { Rest } from './rest.ts'
 
 /** Reads and withdraws the inputs that a session has not taken yet. */

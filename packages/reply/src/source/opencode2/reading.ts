@@ -19,7 +19,7 @@ import {
   toReadQuestions,
   toReadSession,
   toReadSessions,
-} from './decode/rest.ts'
+} from './decode/rest-responses.ts'
 import type { Inbox } from './inbox.ts'
 import type { Rest } from './rest.ts'
 

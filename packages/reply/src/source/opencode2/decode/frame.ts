@@ -1,6 +1,9 @@
+import type { ReplyEvent } from '../../../event.ts'
 import { type Fields, isFields } from '../../../fields.ts'
 import { isAt } from '../../decode/json-text.ts'
-import { type FrameKind, kindOf } from './kinds.ts'
+import { type FrameKind, kindOf } from './frame-kind.ts'
+import type { Memory } from './memory.ts'
+import type { EventData, EventType } from './schema.ts'
 
 /** One frame of the event stream: `{ id, created, type, data, location?, durable? }`. */
 export interface Frame {
@@ -19,6 +22,20 @@ export interface Frame {
   readonly directory: string | undefined
   /** The number of a stored event in its session. Absent from events that aren't stored, such as deltas. */
   readonly seq: number | undefined
+}
+
+/** The frame that a builder reads, and the memory of earlier ones. */
+export interface ReceivedFrame {
+  /** When it was received, in ms since the epoch. */
+  readonly at: number
+  readonly raw: unknown
+  readonly frame: Frame
+  readonly memory: Memory
+}
+
+/** One builder per type of event. It gets data that fits the type's schema. */
+export type EventBuilders<T extends EventType = EventType> = {
+  readonly [K in T]: (data: EventData<K>, received: ReceivedFrame) => readonly ReplyEvent[]
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isFields } from '../../../fields.ts'
 import { inEnglish } from '../../decode/check.ts'
-import { renameInputFields } from './canonical.ts'
+import { renameInputFields } from './preview-names.ts'
 import { inboxSchema, type WirePrompt } from './schema.ts'
 
 /** An input that a session has not taken yet. */

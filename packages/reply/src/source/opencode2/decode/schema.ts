@@ -234,3 +234,8 @@ export const eventSchemas = {
   'form.replied': z.looseObject({ id, sessionID: id, answer: record }),
   'form.cancelled': z.looseObject({ id, sessionID: id }),
 } as const
+
+/** The type of an event that concerns a reply. */
+export type EventType = keyof typeof eventSchemas
+/** The data of one type of event. */
+export type EventData<T extends EventType> = z.infer<(typeof eventSchemas)[T]>

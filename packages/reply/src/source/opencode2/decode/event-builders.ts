@@ -1,9 +1,9 @@
-import type * as z from 'zod/mini'
 import type { MessageHead, ReplyEvent } from '../../../event.ts'
 import type { CompactionPart } from '../../../part.ts'
 import type { SummaryStep } from '../../../reply.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import { toAnswers, toPermission, toQuestion } from './ask.ts'
+import type { EventBuilders, ReceivedFrame } from './frame.ts'
 import { removeMessagesFrom, type SessionMemory, type Spent, storeAcceptedAt, storeMessageID } from './memory.ts'
 import {
   isAborted,
@@ -16,17 +16,19 @@ import {
   toSyntheticText,
   toTokens,
 } from './part.ts'
-import { partReaders } from './read-part.ts'
-import type { Readers, ReceivedFrame } from './reader.ts'
-import type { eventSchemas } from './schema.ts'
+import { partEventBuilders } from './part-event-builders.ts'
+import type { EventData } from './schema.ts'
 import { toSessionInfo } from './session.ts'
 
-/** One reader per type, for data that fits its schema. */
-export const eventBuilders: Readers = {
-  'session.created': (data, context) => storeNewSession(data.sessionID, data, context),
+/**
+ * The builder of each event that concerns a reply. All other types are ignored. A new event needs its schema in
+ * `eventSchemas` and a builder here.
+ */
+export const eventBuilders: EventBuilders = {
+  'session.created': (data, received) => storeNewSession(data.sessionID, data, received),
   // A fork is a root, however it names its origin.
-  'session.forked': (data, context) => storeNewSession(data.sessionID, {}, context),
-  'session.renamed': ({ sessionID, title }, context) => updateSession(sessionID, { title }, context),
+  'session.forked': (data, received) => storeNewSession(data.sessionID, {}, received),
+  'session.renamed': ({ sessionID, title }, received) => updateSession(sessionID, { title }, received),
   'session.deleted': ({ sessionID }, { at, raw, memory }) => {
     memory.forget(sessionID)
     return [{ type: 'session-removed', at, raw, sessionID }]
@@ -38,8 +40,8 @@ export const eventBuilders: Readers = {
     storeAcceptedAt(session, inboxID, frame.created)
     return []
   },
-  'session.inbox.delivered': ({ sessionID, inboxID }, context) => {
-    const { at, raw, frame, memory } = context
+  'session.inbox.delivered': ({ sessionID, inboxID }, received) => {
+    const { at, raw, frame, memory } = received
     const session = memory.of(sessionID)
     // An input that was accepted before this client listened counts as a prompt, which most are. A read gets its text.
     const item = session.inbox.get(inboxID) ?? { type: 'user' }
@@ -51,14 +53,14 @@ export const eventBuilders: Readers = {
     // An input that waited behind a run and did not join it gets the time of its delivery, as over REST.
     const isFirst = session.execution === 'empty'
     const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
-    const stopped = session.isStopped ? endRun(session, context, { isSure: true }) : []
+    const stopped = session.isStopped ? endRun(session, received, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
     const message = toHead(inboxID, 'user', { createdAt, raw: frame.wire })
     // The end was missed because the session was first read between the two runs.
     const events: ReplyEvent[] = [...stopped, { type: 'message', at, raw, sessionID, message }]
     for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
     // After the prompt, which may be the first sign that the previous run was lost.
-    return [...events, ...beginRun(session, context)]
+    return [...events, ...beginRun(session, received)]
   },
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
     memory.of(sessionID).inbox.delete(inboxID)
@@ -71,16 +73,16 @@ export const eventBuilders: Readers = {
     session.execution = 'empty'
     return []
   },
-  'session.execution.succeeded': ({ sessionID }, context) => endRun(context.memory.of(sessionID), context),
-  'session.execution.failed': ({ sessionID, error }, context) => {
-    const { at, raw, frame, memory } = context
+  'session.execution.succeeded': ({ sessionID }, received) => endRun(received.memory.of(sessionID), received),
+  'session.execution.failed': ({ sessionID, error }, received) => {
+    const { at, raw, frame, memory } = received
     const failed = { type: 'error', at, raw, sessionID, happenedAt: frame.created, error: toFailure(error) } as const
-    return [failed, ...endRun(memory.of(sessionID), context, { isSure: true })]
+    return [failed, ...endRun(memory.of(sessionID), received, { isSure: true })]
   },
-  'session.execution.interrupted': ({ sessionID, reason }, context) => interruptRun(sessionID, reason, context),
-  'session.step.started': (data, context) => {
+  'session.execution.interrupted': ({ sessionID, reason }, received) => interruptRun(sessionID, reason, received),
+  'session.step.started': (data, received) => {
     const { sessionID, assistantMessageID: id, agent, started } = data
-    const { at, raw, frame, memory } = context
+    const { at, raw, frame, memory } = received
     const session = memory.of(sessionID)
     session.isRejected = false
     storeMessageID(session, id)
@@ -90,18 +92,18 @@ export const eventBuilders: Readers = {
     session.steps.set(id, { agent, createdAt, parentID })
     const model = toModel(data.model)
     const message = toHead(id, 'assistant', { agent, model, createdAt, parentID, raw: frame.wire })
-    return [...beginRun(session, context), { type: 'message', at, raw, sessionID, message }]
+    return [...beginRun(session, received), { type: 'message', at, raw, sessionID, message }]
   },
-  'session.step.ended': (data, context) => endStep(data, undefined, context),
-  'session.step.failed': (data, context) => {
-    const session = context.memory.of(data.sessionID)
+  'session.step.ended': (data, received) => endStep(data, undefined, received),
+  'session.step.failed': (data, received) => {
+    const session = received.memory.of(data.sessionID)
     session.isStopped = session.isRejected && isAborted(data.error)
     // A rejection interrupts the step, which is the normal end of its run and not an error.
-    if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, undefined, context)
+    if (session.isStopped) return endStep({ ...data, finish: 'tool-calls' }, undefined, received)
     // The event has no finish, but the stored step has this one.
-    return endStep({ finish: 'error', ...data }, toFailure(data.error), context)
+    return endStep({ finish: 'error', ...data }, toFailure(data.error), received)
   },
-  ...partReaders,
+  ...partEventBuilders,
   // Version 2 counts attempts, from the second on, while a reply counts retries.
   'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
     { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: sentenceOf(error?.message ?? ''), nextAt },
@@ -127,13 +129,19 @@ export const eventBuilders: Readers = {
     const part = newestCompaction(memory.of(sessionID))
     return part ? [{ type: 'part-removed', at, raw, sessionID, messageID: part.messageID, partID: part.id }] : []
   },
-  'session.revert.staged': ({ sessionID, revert }, context) =>
-    updateSession(sessionID, { revertedTo: revert.messageID }, context),
-  'session.revert.cleared': ({ sessionID }, context) => updateSession(sessionID, { revertedTo: undefined }, context),
-  'session.revert.committed': ({ sessionID, to }, context) => [
-    ...updateSession(sessionID, { revertedTo: undefined }, context),
-    ...removeMessagesFrom(context.memory.of(sessionID), to).map(
-      (messageID): ReplyEvent => ({ type: 'message-removed', at: context.at, raw: context.raw, sessionID, messageID }),
+  'session.revert.staged': ({ sessionID, revert }, received) =>
+    updateSession(sessionID, { revertedTo: revert.messageID }, received),
+  'session.revert.cleared': ({ sessionID }, received) => updateSession(sessionID, { revertedTo: undefined }, received),
+  'session.revert.committed': ({ sessionID, to }, received) => [
+    ...updateSession(sessionID, { revertedTo: undefined }, received),
+    ...removeMessagesFrom(received.memory.of(sessionID), to).map(
+      (messageID): ReplyEvent => ({
+        type: 'message-removed',
+        at: received.at,
+        raw: received.raw,
+        sessionID,
+        messageID,
+      }),
     ),
   ],
   'permission.asked': (data, { at, raw, frame }) => [
@@ -229,8 +237,8 @@ function endRun(
  * resumed run would show. A rejection and a canceled form interrupt their run as a "shutdown" too, which is a normal
  * end.
  */
-function interruptRun(sessionID: string, reason: string, context: ReceivedFrame): readonly ReplyEvent[] {
-  const { at, raw, frame, memory } = context
+function interruptRun(sessionID: string, reason: string, received: ReceivedFrame): readonly ReplyEvent[] {
+  const { at, raw, frame, memory } = received
   const session = memory.of(sessionID)
   const isStopped = reason === 'shutdown' && session.isRejected
   const isLost = reason === 'shutdown' && !session.isRejected
@@ -238,13 +246,13 @@ function interruptRun(sessionID: string, reason: string, context: ReceivedFrame)
   return [
     ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
     ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
-    ...endRun(session, context),
+    ...endRun(session, received),
   ]
 }
 
 /** Returns the events of a step that has ended: its usage, if known, and its completed message. */
 function endStep(
-  data: z.infer<(typeof eventSchemas)['session.step.ended']>,
+  data: EventData<'session.step.ended'>,
   error: MessageHead['error'],
   { at, raw, frame, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
@@ -277,10 +285,7 @@ function newestCompaction({ promptID: messageID, compactions }: SessionMemory): 
 /**
  * Stores the session's new total, and during a compaction the difference to the previous total as the cost of its call.
  */
-function storeSpent(
-  session: SessionMemory,
-  { cost, tokens }: z.infer<(typeof eventSchemas)['session.usage.updated']>,
-): void {
+function storeSpent(session: SessionMemory, { cost, tokens }: EventData<'session.usage.updated'>): void {
   const spent = { cost, tokens: toTokens(tokens) }
   if (session.summary && session.spent) session.summary.call = subtractSpent(spent, session.spent)
   session.spent = spent

@@ -1,12 +1,11 @@
-import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import type { ToolState } from '../../../part.ts'
+import type { EventBuilders, ReceivedFrame } from './frame.ts'
 import type { Call } from './memory.ts'
 import { isAborted, isDeclined, type TextFields, toMetadata, toOutputText, toTextPart, toToolPart } from './part.ts'
-import type { Readers, ReceivedFrame } from './reader.ts'
-import type { eventSchemas } from './schema.ts'
+import type { EventData } from './schema.ts'
 
-type PartType =
+type PartEventType =
   | 'session.text.started'
   | 'session.text.ended'
   | 'session.reasoning.started'
@@ -18,53 +17,54 @@ type PartType =
   | 'session.tool.failed'
 
 /** Texts, thoughts and tool calls. Several may be open at once, and they may end late. */
-export const partReaders: Readers<PartType> = {
-  'session.text.started': (data, context) => textPartEvent('text', data, { text: '', status: 'open' }, context),
-  'session.text.ended': (data, context) => textPartEvent('text', data, { text: data.text, status: 'sealed' }, context),
-  'session.reasoning.started': (data, context) =>
-    textPartEvent('reasoning', data, { text: '', status: 'open' }, context),
-  'session.reasoning.ended': (data, context) =>
-    textPartEvent('reasoning', data, { text: data.text, status: 'sealed' }, context),
-  'session.tool.input.started': (data, context) =>
-    toolPartEvent(data, newCall(data.name), { status: 'pending' }, context),
-  'session.tool.called': (data, context) => {
-    const { tool, metadata } = storedCall(data, context)
-    const startedAt = context.frame.created
+export const partEventBuilders: EventBuilders<PartEventType> = {
+  'session.text.started': (data, received) => textPartEvent('text', data, { text: '', status: 'open' }, received),
+  'session.text.ended': (data, received) =>
+    textPartEvent('text', data, { text: data.text, status: 'sealed' }, received),
+  'session.reasoning.started': (data, received) =>
+    textPartEvent('reasoning', data, { text: '', status: 'open' }, received),
+  'session.reasoning.ended': (data, received) =>
+    textPartEvent('reasoning', data, { text: data.text, status: 'sealed' }, received),
+  'session.tool.input.started': (data, received) =>
+    toolPartEvent(data, newCall(data.name), { status: 'pending' }, received),
+  'session.tool.called': (data, received) => {
+    const { tool, metadata } = storedCall(data, received)
+    const startedAt = received.frame.created
     const called = { tool, input: data.input, isCalled: true, metadata, startedAt }
-    return toolPartEvent(data, called, { status: 'running' }, context)
+    return toolPartEvent(data, called, { status: 'running' }, received)
   },
-  'session.tool.progress': (data, context) => {
-    const { tool, input, isCalled, startedAt } = storedCall(data, context)
+  'session.tool.progress': (data, received) => {
+    const { tool, input, isCalled, startedAt } = storedCall(data, received)
     const call = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
     // A running call has its input, which a permission shows. If its beginning was missed, its input is unknown.
-    return toolPartEvent(data, call, { status: isCalled ? 'running' : 'pending' }, context)
+    return toolPartEvent(data, call, { status: isCalled ? 'running' : 'pending' }, received)
   },
-  'session.tool.success': (data, context) => {
+  'session.tool.success': (data, received) => {
     const output = toOutputText(data.content)
     const metadata = toMetadata(data.metadata)
-    const endedAt = context.frame.created
-    return toolPartEvent(data, storedCall(data, context), { status: 'completed', output, metadata, endedAt }, context)
+    const endedAt = received.frame.created
+    return toolPartEvent(data, storedCall(data, received), { status: 'completed', output, metadata, endedAt }, received)
   },
-  'session.tool.failed': (data, context) => {
+  'session.tool.failed': (data, received) => {
     const { error } = data
-    const session = context.memory.of(data.sessionID)
+    const session = received.memory.of(data.sessionID)
     if (isDeclined(error)) session.isRejected = true
     const interruptedBy = isAborted(error) && !session.isRejected
     const state: MoreState = {
       status: 'error',
       error: error?.message ?? '',
       metadata: toMetadata(data.metadata),
-      endedAt: context.frame.created,
+      endedAt: received.frame.created,
       interrupted: interruptedBy ? true : undefined,
     }
-    return toolPartEvent(data, storedCall(data, context), state, context)
+    return toolPartEvent(data, storedCall(data, received), state, received)
   },
 }
 
 /** Returns the event of a text's or a thought's part. */
 function textPartEvent(
   kind: 'text' | 'reasoning',
-  { sessionID, assistantMessageID: messageID, ordinal }: z.infer<(typeof eventSchemas)['session.text.started']>,
+  { sessionID, assistantMessageID: messageID, ordinal }: EventData<'session.text.started'>,
   { text, status }: Pick<TextFields, 'text' | 'status'>,
   { at, raw, frame }: ReceivedFrame,
 ): readonly ReplyEvent[] {

@@ -9,9 +9,9 @@ import { toPart } from './part.ts'
 import { eventSchemas } from './schema.ts'
 
 type Schemas = typeof eventSchemas
-type WireType = keyof Schemas
-type Readers = {
-  readonly [T in WireType]: (
+type EventType = keyof Schemas
+type EventBuilders = {
+  readonly [T in EventType]: (
     properties: z.infer<Schemas[T]>,
     at: number,
     raw: object,
@@ -40,7 +40,11 @@ function prefixPath(key: string, error: $ZodError): $ZodError {
   return new $ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
 }
 
-const eventBuilders: Readers = {
+/**
+ * The builder of each event that concerns a reply. All other types are ignored. A new event needs its schema in
+ * `eventSchemas` and a builder here.
+ */
+const eventBuilders: EventBuilders = {
   'session.created': toSessionEvent,
   'session.updated': toSessionEvent,
   'session.deleted': ({ info }, at, raw) => ({ type: 'session-removed', at, raw, sessionID: info.id }),
@@ -147,17 +151,17 @@ function toSessionEvent({ info }: z.infer<Schemas['session.created']>, at: numbe
 
 /** Indexed by frame type. */
 export const frameReaders: ReadonlyMap<string, FrameReader> = new Map(
-  (Object.keys(eventSchemas) as WireType[]).map((type) => [type, frameReaderOf(type)]),
+  (Object.keys(eventSchemas) as EventType[]).map((type) => [type, frameReaderOf(type)]),
 )
 
 /** Returns the reader of one type of frame. It returns the validation error if the properties don't fit the schema. */
-function frameReaderOf<T extends WireType>(type: T): FrameReader {
+function frameReaderOf<T extends EventType>(type: T): FrameReader {
   const schema = eventSchemas[type]
   const isValid = checkOf(schema)
-  const read = eventBuilders[type]
+  const build = eventBuilders[type]
   return (frame, { at, directory }) => {
-    if (isValid(frame.properties)) return read(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
+    if (isValid(frame.properties)) return build(frame.properties as z.infer<Schemas[T]>, at, frame, directory)
     const parsed = schema.safeParse(frame.properties, inEnglish)
-    return parsed.success ? read(parsed.data as z.infer<Schemas[T]>, at, frame, directory) : parsed.error
+    return parsed.success ? build(parsed.data as z.infer<Schemas[T]>, at, frame, directory) : parsed.error
   }
 }

@@ -2,12 +2,12 @@ import type * as z from 'zod/mini'
 import type { ReplyEvent } from '../../../event.ts'
 import type { Fields } from '../../../fields.ts'
 import { checkOf, inEnglish } from '../../decode/check.ts'
-import { previewNames } from './canonical.ts'
-import { eventBuilders } from './read.ts'
-import type { ReceivedFrame, WireType } from './reader.ts'
-import { eventSchemas } from './schema.ts'
+import { eventBuilders } from './event-builders.ts'
+import type { ReceivedFrame } from './frame.ts'
+import { previewNames } from './preview-names.ts'
+import { type EventData, type EventType, eventSchemas } from './schema.ts'
 
-type FrameReader = (context: ReceivedFrame) => readonly ReplyEvent[] | z.core.$ZodError
+type FrameReader = (received: ReceivedFrame) => readonly ReplyEvent[] | z.core.$ZodError
 
 /** A known type of frame. */
 export interface FrameKind {
@@ -25,16 +25,16 @@ export function kindOf(type: string): FrameKind | undefined {
 }
 
 /** Returns the reader of one type of frame. It returns the validation error if the data doesn't fit the schema. */
-function frameReaderOf<T extends WireType>(type: T): FrameReader {
+function frameReaderOf<T extends EventType>(type: T): FrameReader {
   const schema = eventSchemas[type]
-  const read = eventBuilders[type]
+  const build = eventBuilders[type]
   // Data that fits needs no parsing, which would copy it.
   const isValid = checkOf(schema)
-  return (context) => {
-    const { data } = context.frame
-    if (isValid(data)) return read(data as z.infer<(typeof eventSchemas)[T]>, context)
+  return (received) => {
+    const { data } = received.frame
+    if (isValid(data)) return build(data as EventData<T>, received)
     const parsed = schema.safeParse(data, inEnglish)
-    return parsed.success ? read(parsed.data as z.infer<(typeof eventSchemas)[T]>, context) : parsed.error
+    return parsed.success ? build(parsed.data as EventData<T>, received) : parsed.error
   }
 }
 
@@ -42,6 +42,6 @@ function frameReaderOf<T extends WireType>(type: T): FrameReader {
 const plainTypes = ['session.text.delta', 'session.reasoning.delta', 'server.connected']
 
 const kinds = new Map<string, FrameKind>(plainTypes.map((type) => [type, { type, dataOf: undefined, read: undefined }]))
-for (const type of Object.keys(eventSchemas) as WireType[])
+for (const type of Object.keys(eventSchemas) as EventType[])
   kinds.set(type, { type, dataOf: undefined, read: frameReaderOf(type) })
 for (const [name, { type, dataOf }] of previewNames) kinds.set(name, { type, dataOf, read: kinds.get(type)?.read })

@@ -5,7 +5,6 @@ import type { Part, ToolState } from '../../../part.ts'
 import { inEnglish } from '../../decode/check.ts'
 import type { MessageRead, SessionInfo } from '../../port.ts'
 import { type AskOrigin, toPermission, toQuestion } from './ask.ts'
-import { renameFormFields, renamePermissionFields } from './canonical.ts'
 import {
   isAborted,
   isDeclined,
@@ -22,6 +21,7 @@ import {
   toTokens,
   toToolPart,
 } from './part.ts'
+import { renameFormFields, renamePermissionFields } from './preview-names.ts'
 import {
   formSchema,
   messageSchema,

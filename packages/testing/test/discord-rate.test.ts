@@ -59,6 +59,13 @@ describe('a fault', () => {
     expect((await call('POST', messages, { content: 'a' })).status).toBe(200)
   })
 
+  test('hits the call for the bot itself if it names that call', async () => {
+    const { discord, call } = await start({ faults: [{ type: 'status', status: 500, call: 'me' }] })
+    expect((await call('GET', '/users/@me')).status).toBe(500)
+    expect((await call('GET', '/users/@me')).body).toMatchObject({ id: '700000000000000001', bot: true })
+    expect(discord.count('me')).toBe(2)
+  })
+
   test('applies to the calls that it matches, the given number of times', async () => {
     const { discord, call, post } = await start()
     discord.inject({ type: 'status', status: 500, call: 'edit', nth: 2, times: 2 })

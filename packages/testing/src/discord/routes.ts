@@ -69,6 +69,7 @@ const routes: readonly Route[] = [
     run: followUp,
     path: exactly('/webhooks/\\d{17,19}/(?<last>[^/]+)'),
   },
+  // https://discord.com/developers/docs/resources/user#get-current-user
   { name: 'me', method: 'GET', path: exactly('/users/@me'), run: ({ state }) => botObject(state.me) },
 ]
 

@@ -106,8 +106,6 @@ export function createRest(
 
   /** Returns what answers a call about the application, which is not logged. Undefined for any other call. */
   function applicationRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
-    // https://discord.com/developers/docs/resources/user#get-current-user
-    if (method === 'GET' && path === '/users/@me') return async () => done({ ...state.me, bot: true })
     // https://discord.com/developers/docs/resources/application#get-current-application
     if (method === 'GET' && path === '/applications/@me') return async () => done({ id: state.me.id })
     if (method !== 'PUT' || path !== `/applications/${state.me.id}/commands`) return undefined

@@ -32,6 +32,7 @@ async function record(
   const replies = await act(stage, () => void lines.splice(0))
   const { directory, home, root, modelPort } = stage
   await stage.close()
+  /** Replaces what differs from machine to machine. */
   const clean = (text: string): string =>
     redact(text, { directory, home, root, serverPort: 4096, modelPort })
       // Claude Code names folders after the user's id and the project's path.

@@ -19,6 +19,7 @@ for (const version of process.argv.length > 2 ? process.argv.slice(2) : codexVer
   proxy.on('connection', async (client) => {
     const server = new WebSocket(listener.url, { headers: { authorization: `Bearer ${token}` } })
     const early: string[] = []
+    /** Records a frame of the client, and sends it to Codex. */
     const pass = (text: string): void => {
       lines.push(`{"from":"us","line":${text}}`)
       server.send(text)

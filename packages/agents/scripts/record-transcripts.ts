@@ -15,6 +15,7 @@ for (const version of ['2.1.197', '2.1.332']) {
   const env = { ...claudeEnv(stage), CLAUDE_CODE_MAX_RETRIES: '1' }
   const client = connectSource(claude({ command, cwd: directory, env }))
   const { sessionID } = await client.prompt({ text: '[scenario:plain] Begin.' }).result
+  /** Sends a scenario's prompt to the session, and allows its permissions. */
   const prompt = (scenario: string) =>
     client.prompt(
       { text: `[scenario:${scenario}] Go.`, sessionID },

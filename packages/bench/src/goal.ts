@@ -45,6 +45,7 @@ export function boundText(bound: Bound): string {
   return 'atMost' in bound ? `≤ ${bound.atMost}` : `≥ ${bound.atLeast}`
 }
 
+/** The row of a goal in `--json`, with whether the figure is within its bound. */
 export function jsonRow({ id, unit, bound }: Goal, value: number): JsonRow {
   return { id, value, unit, goal: boundText(bound), holds: meetsBound(value, bound) }
 }

@@ -113,6 +113,7 @@ function tableLine(cells: readonly string[], widths: readonly number[]): string 
   return `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
 }
 
+/** "yes" if a figure is within its goal's bound, else a bold "no". */
 function verdict({ bound }: Goal, value: number): string {
   return meetsBound(value, bound) ? 'yes' : '**no**'
 }

@@ -23,11 +23,13 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
   let streams = 0
   return { fetch: respond, send, cut }
 
+  /** Queues chunks, and wakes the stream. */
   function send(chunks: Iterable<Uint8Array>): void {
     queued.push(chunks)
     wake()
   }
 
+  /** Ends the stream after the chunk that it sends. The next one gets what is queued. */
   function cut(): void {
     streams += 1
     wake()

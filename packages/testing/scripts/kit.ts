@@ -82,6 +82,10 @@ export const createKit = ({ opencode, model, tape, others, scenario }: Recorded)
       : `${opencode.url}${path}${path.includes('?') ? '&' : '?'}${query}`
   }
 
+  /**
+   * Calls the server and records the call, whatever its status. Resolves with the JSON response, or undefined without
+   * a body. Rejects if the body isn't JSON.
+   */
   const send: Kit['send'] = async (method, path, body) => {
     const headers = { ...wire.headers, 'content-type': 'application/json' }
     const init = { method, headers }
@@ -97,6 +101,10 @@ export const createKit = ({ opencode, model, tape, others, scenario }: Recorded)
       )
     }
   }
+  /**
+   * Resolves with the JSON response to a GET, which isn't recorded. Tries once more if the connection fails. Rejects
+   * for a status other than 2xx.
+   */
   const read: Kit['read'] = async (path) => {
     const init = { headers: wire.headers }
     // The first request on a kept-alive socket fails once after a restart.

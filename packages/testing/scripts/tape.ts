@@ -73,6 +73,10 @@ export const startTape = async (url: string, headers: Readonly<Record<string, st
     // A crash leaves half a frame. The next connection must not continue it.
     if (rest !== '') text += '\n\n'
   }
+  /**
+   * Resolves with the first frame that fits, which may have come before. Rejects with the last frames after
+   * `timeoutMs`.
+   */
   const seen: Tape['seen'] = (what, fits, timeoutMs = 60_000) =>
     new Promise((resolve, reject) => {
       /** Resolves if a frame fits. */
@@ -96,6 +100,7 @@ export const startTape = async (url: string, headers: Readonly<Record<string, st
       watchers.add(look)
       look()
     })
+  /** Disconnects, connects again, and resolves at `server.connected`. Rejects if the server refuses. */
   const reconnect = async (): Promise<void> => {
     await disconnect()
     const before = frames.length

@@ -19,6 +19,7 @@ export const startWatch = async (server: { url: string; directory: string; passw
     {
       observe: (first) => {
         const index = replies.push(first) - 1
+        /** Keeps the newest state of the reply. */
         const keep = ({ reply }: { readonly reply: Reply }): void => {
           replies[index] = reply
         }
@@ -29,7 +30,10 @@ export const startWatch = async (server: { url: string; directory: string; passw
   await opencode.ready
   return { stop }
 
-  /** Looks every 100 ms. */
+  /**
+   * Waits until all replies have settled, for at most `patienceMs`, looking every 100 ms. Then closes the client, and
+   * resolves with the comparable replies.
+   */
   async function stop(patienceMs: number): Promise<readonly unknown[]> {
     const until = Date.now() + patienceMs
     while (Date.now() < until && replies.some(({ phase }) => phase !== 'settled')) {

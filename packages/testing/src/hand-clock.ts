@@ -42,13 +42,17 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
     },
   }
 
+  /** Sets a timer that runs when `advance` reaches its time. Returns a function that cancels it. */
   function after(delayMs: number, run: () => void): () => void {
     const timer = { at: time + delayMs, run }
     timers.add(timer)
     return () => timers.delete(timer)
   }
 
-  /** The time of a timer is the present one while it runs. */
+  /**
+   * Lets time pass: runs due timers in order, also those that they set, each at its own time. Awaits `rest` before
+   * the first and after each. Rejects, and stops there, if a timer throws.
+   */
   async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
     const end = time + durationMs
     await rest?.()

@@ -98,10 +98,12 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
   const { readyMs = 60_000 } = options
   const health = second ? '/api/health' : '/global/health'
   const flags = service ? ['--service'] : []
+  /** Starts the server on a port. Rejects as `startServer` does. */
   const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard, health, flags })
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let port = options.port ?? 0
   let stopped = false
+  /** Stops the server, and removes everything. Does nothing the second time. */
   const stop = async (): Promise<void> => {
     if (stopped) return
     stopped = true

@@ -91,7 +91,7 @@ export const startServer = async (options: ServerCommand): Promise<RunningServer
   })
   guard.watch(child.pid)
   let output = ''
-  /** Keeps the last 64 KB. */
+  /** Adds output, and keeps the last 64 KB. */
   const keepOutput = (chunk: Buffer): void => {
     output = `${output}${chunk.toString('utf8')}`.slice(-65_536)
   }
@@ -108,10 +108,12 @@ export const startServer = async (options: ServerCommand): Promise<RunningServer
     failure = error
   })
 
+  /** Kills the server and its children. Resolves when it has ended. */
   const kill = async (): Promise<void> => {
     signalGroup(child, 'SIGKILL')
     if (isRunning(child) && child.pid !== undefined) await closed
   }
+  /** Asks the server to stop, and kills it with its children after two seconds. Does nothing if it has ended. */
   const end = async (): Promise<void> => {
     if (isRunning(child)) signalGroup(child, 'SIGTERM')
     await Promise.race([closed, sleep(2000, undefined, { ref: false })])

@@ -78,7 +78,10 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
   const { user, system } = process.cpuUsage(before)
   return { play: playLoad, close: closeAll, written, startMs: (user + system) / 1000 }
 
-  /** The fakes play one load at a time. */
+  /**
+   * Plays one load, and resolves with its figures. Rejects if the fakes end, start again, or report that chats got
+   * stuck.
+   */
   async function playLoad(load: Load): Promise<Done> {
     fakes.send(load)
     const message = await nextMessage()
@@ -86,6 +89,7 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
     throw new Error(message.type === 'stuck' ? message.why : 'The fakes started again.')
   }
 
+  /** Stops the bridge and the fakes, and removes the state. */
   async function closeAll(): Promise<void> {
     await bridge.stop()
     fakes.kill()

@@ -105,9 +105,11 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
 /** Grows all texts at once. Then waits until each is shown whole, for at most `patienceMs`. */
 async function growTexts(chats: readonly WatchedChat[], clock: HandClock, rest: () => Promise<void>): Promise<void> {
   const startedAt = clock.now()
+  /** Records what is new on each screen. */
   const recordAllSeen = (): void => {
     for (const chat of chats) chat.recordSeen(clock.now())
   }
+  /** Waits until no call is in flight, and then records what is new on each screen. */
   const restAndRecord = async (): Promise<void> => {
     await rest()
     recordAllSeen()
@@ -142,6 +144,7 @@ function replyAt(chat: number, count: number, startedAt: number, now: number): R
   return { ...reply, phase: 'settled', outcome: 'completed', finish: 'stop', settledAt: now }
 }
 
+/** The mean of the numbers. NaN without any. */
 function mean(numbers: readonly number[]): number {
   return numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 }

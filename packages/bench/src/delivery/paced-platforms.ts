@@ -54,6 +54,7 @@ function createTracker(): Tracker {
   let inFlight = 0
   return { track: trackCall, rest }
 
+  /** Counts a call as in flight until it has settled. Resolves or rejects as it does. */
   async function trackCall<T>(called: Promise<T>): Promise<T> {
     inFlight += 1
     try {
@@ -63,6 +64,7 @@ function createTracker(): Tracker {
     }
   }
 
+  /** Resolves when no call has been in flight for three turns of the event loop. */
   async function rest(): Promise<void> {
     for (let calm = 0; calm < 3; calm = inFlight > 0 ? 0 : calm + 1)
       await new Promise<void>((resolve) => setImmediate(resolve))

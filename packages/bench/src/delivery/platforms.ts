@@ -44,6 +44,7 @@ export interface OpenedChat {
   close(): Promise<void>
 }
 
+/** A platform that starts a fake for each chat. */
 export interface Platform {
   readonly name: string
   open(): Promise<OpenedChat>

@@ -19,6 +19,7 @@ const pieceUnits = 24
  */
 export async function recordedTimeline(scenario: string): Promise<Timeline> {
   const all: Reply[] = []
+  /** Adds the reply, unless it is the last one that was added. */
   const keepIfNew = ({ reply }: { readonly reply: Reply }): void => {
     if (all.at(-1) !== reply) all.push(reply)
   }

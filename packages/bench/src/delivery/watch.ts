@@ -39,6 +39,7 @@ export async function watchDelivery(
   const seenAt = sentences.map((): number | undefined => undefined)
   let wholeAt: number | undefined
   let lookTimer: ReturnType<typeof setTimeout> | undefined
+  /** Reads the screen, and notes when each sentence and the whole answer are first there. */
   const look = (): void => {
     lookTimer = undefined
     const now = performance.now() - start
@@ -140,6 +141,7 @@ function compareLetters(seen: string, final: string): { missing: number; doubled
   return { missing, doubled }
 }
 
+/** How often a piece occurs in a text, without overlaps. */
 function countIn(text: string, piece: string): number {
   return text.split(piece).length - 1
 }

@@ -41,10 +41,12 @@ export function recordedShapes(): readonly ShapedValue[] {
   }
 }
 
+/** The fields of an object. Empty for anything else. */
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return isFields(value) ? value : {}
 }
 
+/** Whether a value is an object or a list. */
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }

@@ -40,6 +40,7 @@ export function generateSecondTurn(deltas: number): readonly string[] {
     addFrame('session.usage.updated', { data: { sessionID, cost: 0, tokens } })
   }
 
+  /** Adds the start, `size` deltas and the end of a text. */
   function addText(step: object, size: number): void {
     const part = { ...step, ordinal: 0 }
     const pieces = Array.from({ length: size }, (_, index) => pieceOf(index))
@@ -48,6 +49,7 @@ export function generateSecondTurn(deltas: number): readonly string[] {
     addStored('session.text.ended', { ...part, text: pieces.join('') })
   }
 
+  /** Adds a tool call from its input to its success. */
   function addTool(step: object): void {
     const call = { ...step, callID: newID('call') }
     const input = { command: 'npm test', description: 'Runs the tests' }
@@ -79,6 +81,7 @@ export function generateSecondTurn(deltas: number): readonly string[] {
     frames.push(JSON.stringify({ id: newID('evt'), created, type, ...more }))
   }
 
+  /** Returns a new id, greater than all before. */
   function newID(prefix: string): string {
     count += 1
     return idOf(prefix, count, '')

@@ -117,6 +117,7 @@ export function generateTurn(options: TurnShape): Turn {
     return pieces
   }
 
+  /** Adds a call that is pending, running and completed. */
   function addTool(messageID: string): void {
     const call = { id: newID('prt'), type: 'tool', tool: 'bash', callID: newID('call') }
     const input = { command: 'npm test', description: 'Runs the tests' }
@@ -132,6 +133,7 @@ export function generateTurn(options: TurnShape): Turn {
     addPart(messageID, { ...call, state: { ...state, time: { start: at, end: at + 40 } } })
   }
 
+  /** Adds an update of a message's part. */
   function addPart(messageID: string, part: object): void {
     addEvent('message.part.updated', { part: { ...part, messageID, sessionID }, time: at })
   }
@@ -142,6 +144,7 @@ export function generateTurn(options: TurnShape): Turn {
     events.push({ type, properties: { sessionID, ...properties } })
   }
 
+  /** Returns a new id, greater than all before, and different from those of another seed. */
   function newID(prefix: string): string {
     count += 1
     return idOf(prefix, count, seed)

@@ -42,7 +42,10 @@ export function createEndpoint(clock: TestClock): Endpoint {
     },
   }
 
-  /** Sends a forged PING and a right one. */
+  /**
+   * Sends interactions to this URL from now on. Rejects with a `TestingError`, and keeps the former URL, unless it
+   * answers a PING and refuses a forged one. Rejects with fetch's error if the connection fails.
+   */
   async function setUrl(url: string): Promise<void> {
     const ping = JSON.stringify({ id: '1', application_id: '1', type: 1, version: 1, token: 'ping' })
     const forged = await postSigned(url, ping, { 'x-signature-ed25519': '0'.repeat(128) })
@@ -58,7 +61,11 @@ export function createEndpoint(clock: TestClock): Endpoint {
    * Resolves with the status and the parsed answer, undefined if it is empty. `otherHeaders` win over the signature.
    * Rejects if the connection fails or the answer isn't JSON.
    */
-  async function postSigned(url: string, body: string, otherHeaders: Readonly<Record<string, string>> = {}) {
+  async function postSigned(
+    url: string,
+    body: string,
+    otherHeaders: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly status: number; readonly answer: Fields | undefined }> {
     const headers = {
       'content-type': 'application/json',
       ...signatureHeadersOf(body, clock.now(), privateKey),
@@ -70,7 +77,7 @@ export function createEndpoint(clock: TestClock): Endpoint {
   }
 }
 
-/** The time is in whole seconds. */
+/** The headers with which Discord signs a body at a time, in whole seconds. */
 function signatureHeadersOf(body: string, atMs: number, key: KeyObject): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(atMs / 1000))
   const signature = sign(null, Buffer.from(timestamp + body), key).toString('hex')

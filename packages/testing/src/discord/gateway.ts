@@ -154,7 +154,10 @@ export function createGateway(
     return session
   }
 
-  /** The content of a message for a session without the content intent becomes empty. */
+  /**
+   * Sends a message to the sessions with the matching intent, and an interaction to all. The content is empty for a
+   * session without the content intent, unless the message is direct or mentions the bot.
+   */
   function dispatch(type: 'MESSAGE_CREATE' | 'INTERACTION_CREATE', event: Fields, isDirect: boolean): void {
     for (const session of sessions.values()) {
       const { intents } = session
@@ -173,6 +176,7 @@ export function createGateway(
     if (mood !== 'silent') socket?.send(text)
   }
 
+  /** Sends a frame. Does nothing while the mood is `silent`. */
   function sendUnlessSilent(socket: Socket, payload: Fields): void {
     if (mood !== 'silent') socket.send(JSON.stringify(payload))
   }

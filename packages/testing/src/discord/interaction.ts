@@ -63,7 +63,10 @@ export function createInteractions(clock: TestClock): Interactions {
     close: timers.close,
   }
 
-  /** The interaction changes in place with each answer. */
+  /**
+   * Opens an interaction that changes in place with each answer, and keeps it under its token. It fails after 3 s
+   * without a first answer.
+   */
   function begin(id: string, token: string): OpenInteraction {
     const openedAt = clock.now()
     let status: DiscordInteraction['status'] = 'waiting'
@@ -94,7 +97,10 @@ export function createInteractions(clock: TestClock): Interactions {
     openInteractions.set(token, opened)
     return opened
 
-    /** Keeps waiting if the answer is refused. */
+    /**
+     * Takes the first answer: shows its text, opens its dialog, or defers. Throws a `Refusal` for a second one, after
+     * 3 s or a failure, and for a wrong one. The interaction then keeps its status.
+     */
     function answer(body: Fields): void {
       if (status === 'failed' || clock.now() - openedAt > limits.firstMs) throw refusals.unknownInteraction()
       if (status !== 'waiting') throw refusals.acknowledged()
@@ -105,7 +111,10 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus(body.type === 5 || body.type === 6 ? 'deferred' : 'answered')
     }
 
-    /** An interaction that was deferred is then answered. */
+    /**
+     * Shows the text of a further answer, after which a deferred interaction is answered. Throws a `Refusal` before
+     * the first answer, after a failure or 15 min, and for an empty text.
+     */
     function followUp(body: Fields): void {
       if (status === 'waiting' || status === 'failed' || clock.now() - openedAt > limits.tokenMs)
         throw refusals.unknownWebhook()
@@ -113,7 +122,7 @@ export function createInteractions(clock: TestClock): Interactions {
       setStatus('answered')
     }
 
-    /** Also replaces an earlier answer's status. */
+    /** Fails the interaction with this reason, whatever its status. */
     function fail(why: string): void {
       reason = why
       setStatus('failed')
@@ -126,7 +135,7 @@ export function createInteractions(clock: TestClock): Interactions {
       texts.push(content)
     }
 
-    /** Cancels the time limit, and checks the conditions that something waits for. */
+    /** Sets the status, cancels the time limit, and checks the conditions that something waits for. */
     function setStatus(next: DiscordInteraction['status']): void {
       status = next
       stop()

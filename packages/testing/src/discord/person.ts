@@ -65,7 +65,7 @@ export interface DiscordPeople {
 
 const defaultPerson: DiscordUser = { id: '800000000000000001' }
 
-/** Throws a `TestingError` if the fake doesn't have the channel. */
+/** Returns the channel. Throws a `TestingError` if the fake doesn't have it. */
 export function existingChannel(state: DiscordState, channelId: string): Channel {
   return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
@@ -204,7 +204,7 @@ function inSubcommand(names: readonly string[], options: readonly Fields[]): rea
   )
 }
 
-/** Throws a `TestingError` if the channel has no such message. */
+/** Returns the message. Throws a `TestingError` if the channel has none with this id. */
 function shownPostIn({ id, posts }: Channel, messageId: string): Post {
   return shownPost('discord', `Channel ${id}`, posts, messageId)
 }

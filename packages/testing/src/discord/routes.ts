@@ -196,7 +196,7 @@ function validContent(fields: Fields): string {
   return content
 }
 
-/** Undefined if absent. Throws a `Refusal` if it is too long. */
+/** Returns the nonce as text. Undefined if absent. Throws a `Refusal` if it is too long. */
 function validNonce({ nonce }: Fields): string | undefined {
   if (nonce === undefined) return undefined
   const text = String(nonce)
@@ -317,7 +317,7 @@ function validEmbed(source: Fields, path: string): DiscordEmbed {
   return { title, description, fields, source }
 }
 
-/** The characters of all its texts. */
+/** The characters of an embed's texts, those of its footer and author included. */
 function embedLength({ title, description, fields, source }: DiscordEmbed): number {
   const texts = [title, description, fieldsOf(source.footer).text, fieldsOf(source.author).name]
   const length = texts.reduce<number>((sum, text) => sum + String(text ?? '').length, 0)

@@ -77,7 +77,7 @@ export function channelIn(state: DiscordState, id: string): Channel {
   return channel
 }
 
-/** Throws a `Refusal` if the channel has no such message. */
+/** Returns a message of a channel. Throws a `Refusal` if there is none. */
 export function postIn(channel: Channel, id: string): Post {
   const post = channel.posts.get(id)
   if (!post) throw refusals.unknownMessage()

@@ -106,7 +106,10 @@ export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }
 
-  /** Begins a new window if the last one has ended. */
+  /**
+   * Takes one call from the window, unless it is empty or frozen, and returns the window after it. Begins a new one
+   * if the last has ended.
+   */
   function take(name: string, { count, perMs }: Allowance): WindowState {
     const now = clock.now()
     const latest = windows.get(name) ?? freshWindow
@@ -119,7 +122,7 @@ export function createWindowBudget(clock: TestClock): WindowBudget {
     return { name, limit: count, remaining, resetAfterMs: frozenMs || window.until - now, isEmpty }
   }
 
-  /** Until then, `take` returns an empty window. */
+  /** Makes `take` return an empty window for this long from now. */
   function freeze(name: string, forMs: number): void {
     windows.set(name, { ...(windows.get(name) ?? freshWindow), frozenUntil: clock.now() + forMs })
   }

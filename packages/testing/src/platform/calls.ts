@@ -55,7 +55,10 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
   const timers = createTimers(clock)
   return { calls, inject: plan.add, answer, close: timers.close }
 
-  /** Logs the call before it is done, so that a test sees calls that wait. */
+  /**
+   * Logs a call before it is done, so that a test sees calls that wait. Then does and answers it as the interface
+   * says, or as the first fault that is due demands. Resolves when no more will be sent.
+   */
   async function answer<Answer extends HttpAnswer>(
     response: ServerResponse,
     call: Call,
@@ -80,6 +83,7 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
       return result
     }
 
+    /** Does the call. Resolves with its answer, or with the platform's refusal if it throws. */
     async function runOrRefuse(): Promise<Answer> {
       try {
         return await run(fault)

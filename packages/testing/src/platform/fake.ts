@@ -116,6 +116,7 @@ export function createPlaces<Id, Options extends { readonly id: Id }, Place>(
   accepts: (id: Id) => boolean = () => true,
 ): { readonly all: ReadonlyMap<Id, Place>; get(id: Id): Place | undefined; add(options: Options): Place } {
   const all = new Map<Id, Place>()
+  /** Creates the place, in place of one with the same id. */
   const add = (options: Options | { readonly id: Id }): Place => {
     const place = create(options)
     all.set(options.id, place)

@@ -22,6 +22,7 @@ export function createTimers(clock: TestClock): Timers {
     },
   }
 
+  /** Runs once, later, unless it is cancelled or the fake closes. Returns a function that cancels it. */
   function after(delayMs: number, run: () => void): () => void {
     const cancel = clock.after(delayMs, () => {
       stops.delete(stop)

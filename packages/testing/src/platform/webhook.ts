@@ -62,7 +62,10 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
   let abort = new AbortController()
   return { sendNext, stop }
 
-  /** Aborts the request without a failed attempt, so that nothing is reported or dropped. */
+  /**
+   * Aborts the request and cancels the retry, without a failed attempt, so that nothing is reported or dropped.
+   * Forgets the attempts.
+   */
   function stop(): void {
     stopWaiting?.()
     stopWaiting = undefined
@@ -72,7 +75,7 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
     attempts = 0
   }
 
-  /** Does nothing while an event is sent or waits for its retry. */
+  /** Sends the oldest event. Does nothing while an event is sent or waits for its retry, and without an event. */
   function sendNext(): void {
     if (isSending || stopWaiting) return
     const event = oldest()
@@ -91,8 +94,8 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
   }
 
   /**
-   * Drops an event that was accepted or had its last attempt, and sends the next. Schedules a retry of any other.
-   * Undefined if the event was accepted.
+   * Drops an event that was accepted or had its last attempt, and sends the next. Reports a failure, and schedules a
+   * retry of any other. `failure` is undefined if the event was accepted.
    */
   function finishAttempt(failure: string | undefined): void {
     isSending = false

@@ -69,7 +69,10 @@ export function createFaultyStream(
   let hasEnded = false
   return { receive, end, inject, cut, stall, resume, discard }
 
-  /** A later drop or delay replaces the one before, for the same type of event. */
+  /**
+   * Adds a fault, and applies it at once if its place is reached. A later drop or delay replaces the one before, for
+   * the same type of event.
+   */
   function inject(fault: StreamFault): void {
     switch (fault.type) {
       case 'cut':
@@ -94,6 +97,7 @@ export function createFaultyStream(
     }
   }
 
+  /** Passes on the frames that are complete with these bytes, and keeps the rest. */
   function receive(chunk: Uint8Array): void {
     const all = Buffer.concat([partialFrame, chunk])
     let start = 0
@@ -105,6 +109,7 @@ export function createFaultyStream(
     partialFrame = all.subarray(start)
   }
 
+  /** Ends the output behind the frames that are delayed or held back, and an incomplete one. */
   function end(how: 'break' | 'end'): void {
     const partial = partialFrame
     afterDelay(() => writeAndEnd(partial, how))
@@ -156,7 +161,7 @@ export function createFaultyStream(
     if (isTwice) write(frame)
   }
 
-  /** Whether a frame of this type is dropped. Uses up one of its times. */
+  /** Whether a frame of this type is dropped. Uses up one of its times if so. */
   function takeDrop(type: string): boolean {
     const left = dropsLeft.get(type) ?? 0
     dropsLeft.set(type, left - 1)
@@ -188,10 +193,12 @@ export function createFaultyStream(
     }
   }
 
+  /** Holds everything back from now on. */
   function stall(): void {
     isStalled = true
   }
 
+  /** Writes what was held back, in order, until a fault stalls it again. */
   function resume(): void {
     isStalled = false
     const waiting = heldBack
@@ -200,6 +207,7 @@ export function createFaultyStream(
     for (const run of waiting) run()
   }
 
+  /** Ends the output now. What is held back never arrives. Does nothing if it has ended. */
   function cut(how: 'break' | 'end'): void {
     if (hasEnded) return
     discard()

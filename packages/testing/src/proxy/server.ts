@@ -120,7 +120,7 @@ export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
     close: stopListening,
   }
 
-  /** Rejects if another program has taken the port. */
+  /** Listens on the port. Rejects if another program has taken it. */
   function listen(): Promise<void> {
     return new Promise((resolve, reject) => {
       server.once('error', reject)

@@ -44,6 +44,7 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
     isPassing: (next) => fold.isBeginning() || (fold.isEnding() && !beginsAnother(next, fold)),
   }
 
+  /** Answers a GET as of the frames that were applied. Not found for routes that a client doesn't need. */
   function get(pathname: string): Response {
     const [, first, id = '', rest, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
@@ -105,6 +106,7 @@ export function createSecondAnswers(version: string): RestAnswers {
     isPassing: () => false,
   }
 
+  /** Answers a GET as of the frames that were applied. Not found for routes that a client doesn't need. */
   function get({ pathname, searchParams }: URL): Response {
     if (pathname === '/api/health') return json({ healthy: true, version, pid: 1 })
     if (pathname === '/api/location') return json({ directory: searchParams.get('location[directory]') })

@@ -60,7 +60,10 @@ export function createFold(): Fold {
     isEnding: () => [...messages].some(([id, stored]) => !statuses.has(id) && [...stored.values()].some(isUnfinished)),
   }
 
-  /** An idle session also forgets its asks. A deleted one keeps its messages, which `messages` then hides. */
+  /**
+   * Applies the next frame. A restart forgets statuses and asks, and an idle session its asks. Ignores types that
+   * REST doesn't show.
+   */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const pending of [statuses, questions, permissions]) pending.clear()

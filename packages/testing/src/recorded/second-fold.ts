@@ -48,7 +48,10 @@ export function createSecondFold(): SecondFold {
     pending: (sessionID) => pendingOf(inbox, sessionID),
   }
 
-  /** Every event of a session also sets when it was updated. The end of a run forgets its permissions, not its forms. */
+  /**
+   * Applies the next frame. A restart forgets running sessions and asks, and the end of a run its permissions. Every
+   * event of a session sets when it was updated. Ignores types that REST doesn't show.
+   */
   function applyFrame(frame: Frame): void {
     if (isRestart(frame)) {
       for (const passing of [active, permissions, forms]) passing.clear()

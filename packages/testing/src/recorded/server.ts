@@ -114,7 +114,10 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
     },
   }
 
-  /** Restarts count as events, and so do events that have no listener. Fewer than `count` are left at the end. */
+  /**
+   * Sends the next events to all listeners, and breaks all streams where the recorded server restarted. Returns how
+   * many events were sent, restarts included, which is fewer than `count` at the end.
+   */
   function publish(count = 1): number {
     let sent = 0
     let text = ''
@@ -191,6 +194,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   function openStream(signal: AbortSignal | undefined): Response {
     streams += 1
     let own: Controller | undefined
+    /** Removes the stream's listener. */
     const stopListening = (): void => {
       if (!own) return
       listeners.delete(own)

@@ -228,6 +228,7 @@ export function requireUnique(ids: readonly string[]): void {
   for (const id of ids) limitLength(id, limits.id)
 }
 
+/** The refusal of blocks that Slack doesn't accept, with this detail. */
 function invalidBlocks(what: string): Refusal {
   return new Refusal('invalid_blocks', `[ERROR] ${what}`)
 }

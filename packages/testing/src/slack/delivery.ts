@@ -63,7 +63,10 @@ export function createDelivery(clock: TestClock): EventDelivery {
     },
   }
 
-  /** Tries an event again at once, after a minute and after five, as long as it is not acknowledged. */
+  /**
+   * Resolves with whether it was finally acknowledged. An event is tried again at once, after a minute and after
+   * five, or once more if `repeatNext` was called. False, without a try, if no app is connected.
+   */
   async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
     if (!receiver?.isConnected()) return false
     if (await attemptOnce(type, body, 0)) {
@@ -136,7 +139,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     close: connections.close,
   }
 
-  /** Greets an app that connected, and reads its acknowledgements. */
+  /** Greets an app that connected, and reads its acknowledgements until it disconnects. */
   function acceptApp(socket: Socket): void {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -203,7 +206,7 @@ function encodeBody(type: Attempt['type'], body: Attempt['body']): string {
 export function createRequestReceiver(url: string, signingSecret: string, clock: TestClock): Receiver {
   return { deliver, isConnected: () => true }
 
-  /** Resolves with false for another status than 200, and if the connection fails. */
+  /** Posts once, signed. Resolves with false for another status than 200, and if the connection fails. */
   async function deliver({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const text = encodeBody(type, body)
     const headers = {

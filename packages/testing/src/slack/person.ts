@@ -54,12 +54,12 @@ export interface SlackPeople {
 
 const defaultPerson: SlackPerson = { id: 'U1', name: 'Ada' }
 
-/** Throws a `TestingError` if the fake doesn't have the channel. */
+/** Returns the channel. Throws a `TestingError` if the fake doesn't have it. */
 export function existingChannel(state: SlackState, id: string): Channel {
   return shownPlace('slack', 'channel', id, state.channel(id))
 }
 
-/** Throws a `TestingError` if the channel has no such message. */
+/** Returns the message. Throws a `TestingError` if the channel has none with this `ts`. */
 function shownPostIn({ id, posts }: Channel, ts: string): Post {
   return shownPost('slack', `Channel ${id}`, posts, ts)
 }
@@ -98,7 +98,10 @@ export function createPeople(state: SlackState): SlackPeople {
     },
   }
 
-  /** Sends one event, and a second one if the bot is mentioned in a channel. */
+  /**
+   * Adds a person's message, and sends its event, and a second one if the bot is mentioned in a channel. Returns its
+   * `ts`. Throws a `TestingError` for an unknown channel or thread.
+   */
   function say(id: string, written: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
     const channel = existingChannel(state, id)
@@ -119,7 +122,7 @@ export function createPeople(state: SlackState): SlackPeople {
     return post.ts
   }
 
-  /** Resolves with whether the app acknowledged it, after all retries. */
+  /** Sends an event. Resolves with whether the app acknowledged it, after all retries. */
   function deliverEvent(event: Fields): Promise<boolean> {
     return state.delivery.send('events_api', eventBody(state, event))
   }
@@ -144,7 +147,11 @@ export function createPeople(state: SlackState): SlackPeople {
     return trigger
   }
 
-  /** The dialog stays open if an answer is missing or not allowed. */
+  /**
+   * Submits the person's open dialog, which closes it. Resolves with whether the app acknowledged it in time. Rejects
+   * with a `TestingError` if none is open. The dialog stays open if an answer is missing or not allowed, which
+   * rejects too.
+   */
   async function submit(
     answers: readonly (string | readonly string[])[],
     { from = defaultPerson }: SlackFrom = {},
@@ -165,7 +172,10 @@ export function createPeople(state: SlackState): SlackPeople {
     }
   }
 
-  /** Ends the thread's live streams, then sends the event. */
+  /**
+   * Ends the thread's live streams, and sends the event. Resolves with whether the app finally acknowledged it.
+   * Rejects with a `TestingError` if no agent is working there.
+   */
   async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
     const channel = existingChannel(state, id)
     if (channel.sessions.get(threadTs) !== 'processing')

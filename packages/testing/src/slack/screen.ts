@@ -39,6 +39,7 @@ export function screenOf({ posts }: Channel, threadTs: string | undefined, now: 
   return shown.map((post) => messageShown(post, now))
 }
 
+/** A message as a person sees it now. */
 function messageShown({ shown, stream, file, from, ...post }: Post, now: number): SlackMessage {
   return {
     ts: post.ts,

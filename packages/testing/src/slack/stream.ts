@@ -112,6 +112,7 @@ function streamBytes({ text, tasks, plan }: Stream): number {
   return byteLength(text) + byteLength(plan) + parts.reduce((sum, one) => sum + one, 0)
 }
 
+/** The UTF-8 bytes of a text. */
 function byteLength(text: string): number {
   return Buffer.byteLength(text, 'utf8')
 }

@@ -38,7 +38,10 @@ export function parseMarkdown(source: string): Formatted {
   if (left) throw unparsable(`Can't find end of ${left.name} entity at byte offset ${byteOffset(source, left.at)}`)
   return { text, entities }
 
-  /** Reads one element. Like the functions below, it returns where the next one begins. Throws a `Refusal`. */
+  /**
+   * Reads one element, and returns where the next one begins. Throws a `Refusal` for a mark that isn't escaped, or a
+   * link without an end.
+   */
   function readElement(start: number): number {
     const char = source[start] ?? ''
     const next = source[start + 1]
@@ -58,13 +61,16 @@ export function parseMarkdown(source: string): Formatted {
     throw unparsable(`Character '${char}' is reserved and must be escaped with the preceding '\\'`)
   }
 
-  /** Adds a character that is displayed. `next` is returned. */
+  /** Adds a character that is displayed, and returns `next`. */
   function addChar(char: string, next: number): number {
     text += char
     return next
   }
 
-  /** Opens an entity. The mark of a code block includes its language and the line break behind it. */
+  /**
+   * Opens an entity, and returns where its content begins. The mark of a code block includes its language and the
+   * line break behind it.
+   */
   function openMark([mark, type, name]: readonly [string, string, string], start: number): number {
     const opened = { mark, type, name, offset: text.length, at: start }
     const language = type === 'pre' ? /^```([\w+#-]*)\n/.exec(source.slice(start, start + 80)) : undefined
@@ -72,7 +78,7 @@ export function parseMarkdown(source: string): Formatted {
     return start + (language?.[0].length ?? mark.length)
   }
 
-  /** Closes the entity that was opened last, and adds it unless it is empty. */
+  /** Closes the entity that was opened last, and adds it unless it is empty. Returns where the next element begins. */
   function closeMark({ type, offset, mark, language }: Open, start: number): number {
     open.pop()
     const length = text.length - offset
@@ -81,8 +87,8 @@ export function parseMarkdown(source: string): Formatted {
   }
 
   /**
-   * Closes the link, and adds it unless it has no text or no address. Throws a `Refusal` for an address without an
-   * end.
+   * Closes the link, and adds it unless it has no text or no address. Returns where the next element begins. Throws a
+   * `Refusal` for an address without an end.
    */
   function closeLink({ offset }: Open, start: number): number {
     open.pop()
@@ -99,7 +105,7 @@ export function parseMarkdown(source: string): Formatted {
     return start === 0 || source[start - 1] === '\n'
   }
 
-  /** Begins a quote, or continues the one of the line before. */
+  /** Begins a quote, or continues the one of the line before. Returns where its text begins. */
   function startQuote(start: number): number {
     quoteFrom ??= text.length
     return start + 1

@@ -323,7 +323,7 @@ function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
   }
 }
 
-/** Undefined if the call names none. */
+/** Returns the update types that a call asks for. Undefined if it names none. */
 function allowedUpdates(payload: Fields): readonly string[] | undefined {
   return listIn(payload, 'allowed_updates')?.map(String)
 }

@@ -61,12 +61,12 @@ export interface TelegramPeople {
   block(chatId: number, isBlocked?: boolean): void
 }
 
-/** Throws a `TestingError` if the fake doesn't have the chat. */
+/** Returns the chat. Throws a `TestingError` if the fake doesn't have it. */
 export function existingChat(state: TelegramState, chatId: number): Chat {
   return shownPlace('telegram', 'chat', chatId, state.chat(chatId))
 }
 
-/** Throws a `TestingError` if the chat has no such message. */
+/** Returns the message. Throws a `TestingError` if the chat has none with this id. */
 function shownPostIn({ id, posts }: Chat, messageId: number): Post {
   return shownPost('telegram', `Chat ${id}`, posts, messageId)
 }

@@ -73,6 +73,7 @@ export function createPresses(clock: TestClock): Presses {
       },
       settled,
     }
+    /** Ends the waiting with this status, and resolves `settled`. */
     const settleAs = (how: 'answered' | 'expired'): void => {
       stop()
       waiting.delete(id)

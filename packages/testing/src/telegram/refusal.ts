@@ -20,8 +20,10 @@ export class Refusal extends Error {
   }
 }
 
+/** The refusal of a call that Telegram doesn't accept, with a 400. */
 export const badRequest = (what: string): Refusal => new Refusal(400, `Bad Request: ${what}`)
 
+/** The refusal of a call over the budget, with a 429. */
 export const tooMany = (retryAfterS: number): Refusal =>
   new Refusal(429, `Too Many Requests: retry after ${retryAfterS}`, { retryAfterS })
 

@@ -60,6 +60,7 @@ export function liveDrafts(chat: Chat, now: number): readonly Draft[] {
   return [...chat.drafts.values()].filter(({ until }) => until > now)
 }
 
+/** A message as a person sees it. Other bots and people count as `user`. */
 function messageShown(post: Post): TelegramMessage {
   const { content, document, photo } = post
   return {
@@ -79,6 +80,7 @@ function messageShown(post: Post): TelegramMessage {
   }
 }
 
+/** A draft as a person sees it: a silent message of the bot, under its `draft_id`. */
 function draftShown({ draftId, content, threadId }: Draft): TelegramMessage {
   return {
     ...content,

@@ -84,7 +84,7 @@ export function createUpdates(clock: TestClock): Updates {
     close: () => waiter?.finish(),
   }
 
-  /** Wakes the poll that waits, then calls `notify`. */
+  /** Adds an update, and wakes the poll that waits and the webhook. Does nothing if the bot didn't ask for its type. */
   function push(type: string, what: unknown): void {
     const isWanted = allowed.length === 0 ? !onlyIfAllowed.has(type) : allowed.includes(type)
     if (!isWanted) return
@@ -94,7 +94,10 @@ export function createUpdates(clock: TestClock): Updates {
     notify()
   }
 
-  /** At most one poll waits, because a newer one rejects it. */
+  /**
+   * Confirms updates, sets the allowed types, and resolves with the next updates, at once or when they come, or empty
+   * on timeout. An older poll that waits rejects with a 409.
+   */
   function poll(
     { offset, limit = limits.updates, timeoutS, allowed: types }: Poll,
     gone: AbortSignal,
@@ -107,6 +110,7 @@ export function createUpdates(clock: TestClock): Updates {
     if (pending.length > 0 || timeoutS <= 0) return Promise.resolve(pending.slice(0, count))
     return new Promise((resolve, reject) => {
       const stop = clock.after(timeoutS * 1000, () => mine.finish())
+      /** Cancels the timeout, and lets another poll wait. */
       const stopWaiting = (): void => {
         stop()
         if (waiter === mine) waiter = undefined

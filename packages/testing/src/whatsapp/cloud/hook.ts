@@ -57,11 +57,15 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
   })
   return { calls, sign, setUrl, notify, reportStatus, close }
 
+  /** Returns the signature header of a body: `sha256=…` with the app's secret. */
   function sign(body: string | Uint8Array): string {
     return `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`
   }
 
-  /** Rejects with a `TestingError` if the challenge isn't returned, and with fetch's error if the connection fails. */
+  /**
+   * Sets the webhook and sends it what waits. Requests the challenge first. Rejects, and keeps the former URL, with a
+   * `TestingError` if it isn't returned, and with fetch's error if the connection fails.
+   */
   async function setUrl(to: string, verifyToken: string): Promise<void> {
     const challenge = String(1_158_201_444)
     const query = new URLSearchParams({
@@ -76,7 +80,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     queue.sendNext()
   }
 
-  /** Queues an event in Meta's envelope, and sends it if none waits. */
+  /** Queues an event in Meta's envelope, and sends the oldest unless one is being sent. */
   function notify(value: Fields): void {
     const metadata = { display_phone_number: '15550001111', phone_number_id: phoneNumberId }
     const change = { field: 'messages', value: { messaging_product: 'whatsapp', metadata, ...value } }
@@ -84,7 +88,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     queue.sendNext()
   }
 
-  /** Queues the status, with the error if it has a code. */
+  /** Queues the status of a message, with Meta's title of the error if it has a code. */
   function reportStatus({ id, person, status, code, data }: CloudStatus): void {
     const title = code === undefined ? '' : (titles[code] ?? 'Error')
     const errors =
@@ -95,6 +99,7 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
     notify({ statuses: [{ id, status, timestamp, recipient_id: person, ...posted, ...errors }] })
   }
 
+  /** Breaks the request that is being sent, and forgets the URL. */
   function close(): void {
     url = ''
     queue.stop()

@@ -52,7 +52,10 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     },
   }
 
-  /** Sends the choice as a message that replies to this one. The buttons stay. */
+  /**
+   * Sends the choice of a button or row as a message that replies to this one, and returns its `wamid`. The buttons
+   * stay. Throws a `TestingError` for an unknown message or button.
+   */
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
     const { content } = shownPostIn(person, messageId)
     const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
@@ -97,7 +100,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     return id
   }
 
-  /** Throws a `TestingError` if the chat has no such message. */
+  /** Returns the message. Throws a `TestingError` if the chat has no such message. */
   function shownPostIn(person: string, messageId: string): CloudPost {
     return shownPost('whatsapp', `The chat of ${person}`, state.chat(person).posts, messageId)
   }

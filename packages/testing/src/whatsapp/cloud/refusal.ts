@@ -17,6 +17,7 @@ export class CloudRefusal extends Error {
   }
 }
 
+/** The refusal of a field that the Cloud API doesn't accept, with these details. */
 export const invalidParameter = (details: string): CloudRefusal =>
   new CloudRefusal(131009, '(#131009) Parameter value is not valid', { details })
 

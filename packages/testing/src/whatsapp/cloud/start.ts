@@ -116,6 +116,7 @@ export async function startWhatsApp(options: WhatsAppOptions): Promise<FakeWhats
   }
 }
 
+/** A message as a person sees it. An empty reaction counts as none. */
 function messageShown({ id, from, content, replyTo, file, reaction }: CloudPost): WhatsAppMessage {
   const { kind, source, buttons, fileName } = content
   const document = file && { name: fileName ?? file.name, bytes: file.bytes }

@@ -169,7 +169,10 @@ export function createState(
     return { success: true }
   }
 
-  /** Throws a `CloudRefusal` for an unknown type, and for an absent, empty or too large file. */
+  /**
+   * Stores a file, and returns its media id. Throws a `CloudRefusal` for an unknown type, and for an absent, empty or
+   * too large file.
+   */
   function uploadMedia(type: string, file: NamedFile | undefined): unknown {
     if (!documentTypes.has(type) && !imageTypes.has(type))
       throw new CloudRefusal(131053, '(#131053) Media upload error', { details: `${type} is not taken` })

@@ -70,6 +70,7 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
   let messages = 0
   return { chat, makeMessage, applyMessage, addPost, changed, mentioned, lateEdits }
 
+  /** Returns the chat with this person or group, which begins empty. */
   function chat(jid: string): SocketChat {
     const existing = chats.get(jid)
     if (existing) return existing
@@ -78,6 +79,10 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     return fresh
   }
 
+  /**
+   * Adds a message, in place of one with the same id, and notifies observers. The account's own notifies, and ends its
+   * typing indicator there.
+   */
   function addPost(jid: string, post: Omit<SocketPost, 'at' | 'editedTimes'>): SocketPost {
     const place = chat(jid)
     const added = { ...post, at: clock.now(), editedTimes: 0 }
@@ -90,7 +95,10 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     return added
   }
 
-  /** Uses the id in the options, else a new one. */
+  /**
+   * Returns the message that `sendMessage` makes of its arguments, without sending it. Uses the id in the options,
+   * else a new one. Its time is the computer's.
+   */
   function makeMessage(jid: string, content: Fields, options: Fields): Fields {
     const id = typeof options.messageId === 'string' ? options.messageId : nextMessageId()
     return {
@@ -102,6 +110,10 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     }
   }
 
+  /**
+   * Deletes, reacts, edits or posts, by the content's fields. Posts nothing if a message with its id exists. Throws for the
+   * server's refusals.
+   */
   function applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void {
     const id = String(fieldsOf(made.key).id)
     if (content.delete !== undefined) removeMessage(jid, fieldsOf(content.delete))
@@ -172,6 +184,7 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     changed(jid)
   }
 
+  /** Returns a new id, as long as Baileys' own. */
   function nextMessageId(): string {
     messages += 1
     return `3EB0${createHash('sha256').update(String(messages)).digest('hex').toUpperCase().slice(0, 18)}`

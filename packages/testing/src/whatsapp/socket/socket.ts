@@ -148,11 +148,12 @@ export function createSocket(link: SocketLink): SocketHandle {
     close,
   }
 
+  /** Calls the event's listeners. */
   function emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void {
     for (const listener of [...listeners[event]]) listener(payload)
   }
 
-  /** Every later call rejects. */
+  /** Breaks the connection and emits that, so that every later call rejects. Does nothing if it is closed. */
   function close(): void {
     if (!isOpen) return
     isOpen = false
@@ -215,6 +216,7 @@ export function createSocket(link: SocketLink): SocketHandle {
     const fault = plan.next({ kind })
     const tried: BaileysCall = { at: now(), kind, jid, socket: number, ok: false, ...(fault && { fault: fault.type }) }
     const index = calls.push(tried) - 1
+    /** Does the call, and logs that. */
     const done = (): void => {
       run()
       calls[index] = { ...tried, ok: true }

@@ -122,7 +122,10 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     },
   }
 
-  /** Closes the former socket. The new one emits that it opened, and the messages that were missed, once you listen. */
+  /**
+   * Connects another socket, and closes the former. It emits that it opened, and the messages that were missed, in
+   * the next microtask.
+   */
   function connect(): FakeSocket {
     current?.close()
     sockets += 1
@@ -146,7 +149,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
     return handle.socket
   }
 
-  /** Adds the message, and the open socket emits it. Without one, it waits for the next. */
+  /** Adds the message, and the open socket emits it. Without one, it waits for the next. Returns its id. */
   function say(jid: string, text: string, options: BaileysSay = {}): string {
     const {
       from = '111111111111111@lid',
@@ -212,6 +215,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   }
 }
 
+/** A message as a person sees it. An empty reaction counts as none. */
 function messageShown({
   id,
   from,

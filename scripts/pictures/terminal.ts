@@ -107,7 +107,7 @@ function runsOf({ buffer, cols }: Terminal, index: number): readonly Run[] {
   return runs
 }
 
-/** The CSS of a cell's colour and style. Empty for a plain one. */
+/** The CSS of a cell: its colour, weight, opacity, slant and lines. Empty for a plain one. */
 function styleOf(cell: IBufferCell): string {
   const colour = cell.isFgPalette()
     ? colours[cell.getFgColor()]

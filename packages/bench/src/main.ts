@@ -138,7 +138,10 @@ function writeFigures(table: string): void {
   writeFileSync(page, `${text.slice(0, start)}${measured}${text.slice(stop)}`)
 }
 
-/** The machine's kind, without its name, and its load over 15 minutes. The bench itself is a load of about 1. */
+/**
+ * The machine's kind, without its name, the versions of Node and V8, and its load over 15 minutes, as text. The bench
+ * itself is a load of about 1.
+ */
 function machine(): string {
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)

@@ -47,7 +47,7 @@ const hasAvx2 = (): boolean => {
 /** Whether this is Alpine Linux. */
 const isMusl = (): boolean => existsSync('/etc/alpine-release')
 
-/** The name of the program in its package. */
+/** The file name of the program in a version's package, which ends in `.exe` on Windows. */
 const executableOf = (version: string): string => {
   const name = isOpenCode2(version) ? 'opencode2' : 'opencode'
   return process.platform === 'win32' ? `${name}.exe` : name

@@ -27,7 +27,7 @@ interface Message {
 const directory = '/bench'
 const model = { providerID: 'bench', modelID: 'bench' }
 
-/** Serves the routes of version 1.18 that a connection uses, until the process ends. Other GETs answer an empty list. */
+/** Serves the routes of version 1.18 that a connection uses, until the process ends. Resolves when it listens. */
 export async function startScripted(options: Script): Promise<ScriptedOpencode> {
   const sessions = new Map<string, Message[]>()
   const busy = new Set<string>()
@@ -72,7 +72,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     return { id, directory, projectID: 'bench', title: 'Bench', version: '1.18.33', time: { created: 1, updated: 1 } }
   }
 
-  /** Returns the response to a GET. Undefined for an unknown session. */
+  /** Returns the response to a GET: an empty list for an unknown path. Undefined for an unknown session. */
   function answerGet(pathname: string): unknown {
     const [, first, id = '', rest] = pathname.split('/')
     if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }

@@ -86,6 +86,7 @@ function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, af
   return { name: 'made', states, texts: states.map(({ atMs: at, reply }) => ({ atMs: at, text: textOf(reply) })) }
 }
 
+/** A reply under way, whose one message has these parts. */
 function workingReply(parts: readonly Part[]): Reply {
   const messages = [{ id: 'msg_2', parts, raw: undefined }]
   return { ...emptyReply('ses_1'), promptIDs: ['msg_1'], phase: 'working', messages }
@@ -99,6 +100,7 @@ function textPart(id: string, text: string, status: 'open' | 'sealed'): Part {
   return { ...placeOfPart(id), type: 'text', status, text }
 }
 
+/** The fields that place a part in the reply's one message. */
 function placeOfPart(id: string): { id: string; messageID: string; raw: undefined } {
   return { id, messageID: 'msg_2', raw: undefined }
 }

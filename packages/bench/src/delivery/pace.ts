@@ -74,7 +74,10 @@ interface WatchedChat {
   finalMs(): number
 }
 
-/** Follows when each piece arrived, and when it was on the screen. */
+/**
+ * Returns a watcher of a chat, which notes when each piece of text arrived, and when it was first on the screen. What
+ * never appears counts as infinitely late.
+ */
 function watchChat({ sink, screen }: PacedChat): WatchedChat {
   const arrivedAt: number[] = []
   const seenAt: number[] = []

@@ -21,7 +21,7 @@ export function eventsOfParts(count: number): readonly ReplyEvent[] {
   return [...startEvents(), ...Array.from({ length: count }, (_, index) => partEvents(index)).flat()]
 }
 
-/** The events of one part, whose type depends on its index. */
+/** The events of one part: the end of a step, a call, or a text, by the remainder of its index divided by 3. */
 function partEvents(index: number): readonly SessionScopedEvent[] {
   const place = { id: `prt_${String(index).padStart(8, '0')}`, messageID, raw: undefined }
   const eventOf = (part: Part): SessionScopedEvent => ({ type: 'part', at, sessionID, part })

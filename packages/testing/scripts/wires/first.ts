@@ -10,7 +10,7 @@ export const createFirstWire = ({ directory, send, read }: Calls): Wire => {
     if (Array.isArray(list)) return list
     throw new TestingError('scenario', `GET ${path} did not return a list.`)
   }
-  /** Resolves with the statuses by session. Idle sessions may have none. */
+  /** Resolves with the statuses by session. Empty if the server has none. */
   const statuses = async (): Promise<Record<string, unknown>> => fieldsAt(await read('/session/status'))
   /** Whether a session with this status is idle. It has none after its run. */
   const isIdle = (status: unknown): boolean => status === undefined || stringAt(status, 'type') === 'idle'

@@ -23,7 +23,7 @@ export interface Endpoint {
   deliver(interaction: Fields): Promise<Fields | undefined>
 }
 
-/** Signs with a new key pair. No URL is set at first. */
+/** Returns an endpoint without a URL, which signs with a new key pair. */
 export function createEndpoint(clock: TestClock): Endpoint {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const publicHex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex')

@@ -38,7 +38,10 @@ interface ToCalls extends FaultTimes {
 /** The calls that no fault applies to unless it names them. */
 const namedOnly: ReadonlySet<DiscordCallName> = new Set(['typing', 'me', 'channel', 'messages'])
 
-/** Whether a fault applies to a call. */
+/**
+ * Whether a fault applies to a call: it is in the fault's channel and of its kind, if the fault names them. Without a
+ * kind, a fault applies to all but those in `namedOnly`.
+ */
 export function matchesDiscord(
   fault: DiscordFault,
   { name, channelId }: Pick<DiscordCall, 'name' | 'channelId'>,

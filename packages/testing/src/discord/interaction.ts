@@ -53,7 +53,7 @@ export interface Interactions {
   close(): void
 }
 
-/** Holds every interaction by its token, also after its end. */
+/** Returns the interactions of a fake, none at first. Holds every interaction by its token, also after its end. */
 export function createInteractions(clock: TestClock): Interactions {
   const openInteractions = new Map<string, OpenInteraction>()
   const timers = createTimers(clock)

@@ -70,7 +70,10 @@ export function existingChannel(state: DiscordState, channelId: string): Channel
   return shownPlace('discord', 'channel', channelId, state.channel(channelId))
 }
 
-/** Interactions go to the endpoint if one is set, else over the gateway, as messages do. */
+/**
+ * Returns the actions of people. Interactions go to the endpoint if one is set, else over the gateway, as messages
+ * do.
+ */
 export function createPeople(state: DiscordState, gateway: Gateway, endpoint: Endpoint): DiscordPeople {
   /** Where each dialog was opened, and by which person. */
   const dialogs = new Map<
@@ -213,7 +216,7 @@ function shownPostIn({ id, posts }: Channel, messageId: string): Post {
 function buttonIn({ id, rows }: Post, wanted: string): Extract<DiscordComponent, { type: 'button' }> {
   const buttons = rows.flat().filter((each) => each.type === 'button')
   const named = buttons.map((button) => ({ ...button, otherNames: [button.customId] }))
-  return shownButton('discord', { messageId: id, wanted }, named)
+  return shownButton('discord', id, wanted, named)
 }
 
 /**

@@ -115,7 +115,10 @@ export function createRest(
     }
   }
 
-  /** Returns the response to a fault. A 429 also freezes the window that it is for. */
+  /**
+   * Returns the response to a fault: a 429, an error, or a page. A 429 also freezes the window that it is for: the
+   * global one, or the bucket's if the call has one.
+   */
   function answerTo(fault: AnswerFault<DiscordFault>, match: RouteMatch): Answer {
     switch (fault.type) {
       case 'rate-limited': {

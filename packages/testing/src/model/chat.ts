@@ -21,7 +21,10 @@ export const chat: Dialect = {
 const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
   role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
 
-/** Counts the answer's calls. Its finish reason is `tool_calls` if there are any, else `stop`. */
+/**
+ * Returns the voice of one answer, which counts its calls. Unless the script gives a finish reason, it is
+ * `tool_calls` if there are any, else `stop`.
+ */
 const createVoice = (): Voice => {
   let index = -1
   return {

@@ -61,7 +61,7 @@ const turnsOf = (content: Fields): readonly Turn[] => {
 const resultText = (response: unknown): string =>
   isFields(response) && typeof response.output === 'string' ? response.output : JSON.stringify(response ?? '')
 
-/** Its finish reason is `STOP`, also after calls. */
+/** Returns the voice of one answer. Unless the script gives a finish reason, it is `STOP`, also after calls. */
 const createVoice = (responseId: string, modelVersion: string): Voice => {
   const frame = (parts: readonly object[], rest: object = {}, more: object = {}): Frame => ({
     data: { candidates: [{ content: { role: 'model', parts }, index: 0, ...rest }], modelVersion, responseId, ...more },

@@ -50,7 +50,10 @@ const errorTypes: Readonly<Record<number, string>> = {
 /** Anthropic's name for an HTTP status. `api_error` for one without its own. */
 const errorType = (status: number): string => errorTypes[status] ?? 'api_error'
 
-/** Counts the answer's blocks. Its stop reason is `tool_use` if it calls a tool, else `end_turn`. */
+/**
+ * Returns the voice of one answer, which counts its blocks. Unless the script gives a stop reason, it is `tool_use`
+ * after a call, else `end_turn`.
+ */
 const createVoice = (id: string, model: string): Voice => {
   let index = -1
   let hasCalled = false

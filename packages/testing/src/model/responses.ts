@@ -38,7 +38,10 @@ const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly T
   return [{ role: item.role, text: contentText(item.content), calls: false }]
 }
 
-/** Collects the answer's items, for the response at its end. A reason ends it as incomplete. */
+/**
+ * Returns the voice of one answer, which collects its items for the response at its end. The response is incomplete
+ * if the script gives a reason, else completed.
+ */
 const createVoice = (id: string, model: string): Voice => {
   let sequence = 0
   const output: object[] = []

@@ -44,7 +44,7 @@ const framesOf = (piece: AnswerPiece, voice: Voice, options: Delivery): readonly
   return voice.tool({ id: options.nextCallID(), name: piece.tool, pieces })
 }
 
-/** A frame as a server-sent event. */
+/** A frame as a server-sent event: its name if it has one, and its data, as JSON unless it is a text. */
 const encodeFrame = ({ event, data }: Frame): string =>
   `${event === undefined ? '' : `event: ${event}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`
 

@@ -79,17 +79,15 @@ interface Labelled {
 }
 
 /**
- * The button that a person presses: the first one with this label, else the first one with this name. Throws a
- * `TestingError` that lists the labels.
+ * Returns the button of a message that a person presses: the first one with the wanted label, else the first one with it
+ * as another name. Throws a `TestingError` that lists the labels if there is none. `kind` names it there.
  */
 export function shownButton<Button extends Labelled>(
   platform: TestingFailure,
-  {
-    messageId,
-    wanted,
-    kind = 'button',
-  }: { readonly messageId: unknown; readonly wanted: string; readonly kind?: string },
+  messageId: unknown,
+  wanted: string,
   buttons: readonly Button[],
+  kind = 'button',
 ): Button {
   const found =
     buttons.find(({ label }) => label === wanted) ?? buttons.find(({ otherNames }) => otherNames?.includes(wanted))

@@ -52,7 +52,8 @@ interface WebhookQueue {
 }
 
 /**
- * Sends nothing before `sendNext` is called. A status other than 2xx is a failed attempt, as is a broken connection.
+ * Returns a queue that sends nothing before `sendNext` is called. A status other than 2xx is a failed attempt, as is
+ * a broken connection.
  */
 export function createWebhookQueue<Event>(options: WebhookEvents<Event>): WebhookQueue {
   const { clock, limits, oldest, post, drop, onFailure } = options

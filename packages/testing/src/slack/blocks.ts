@@ -57,7 +57,7 @@ export function validBlocks(blocks: readonly unknown[]): Shown {
   return { text: texts.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
 }
 
-/** The characters of all texts in a JSON value. */
+/** The UTF-16 units of all texts in a JSON value, also in lists and objects. 0 for anything else. */
 function countCharacters(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0

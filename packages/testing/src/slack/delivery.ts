@@ -42,7 +42,7 @@ export interface EventDelivery {
   close(): void
 }
 
-/** Has no receiver at first. */
+/** Returns a delivery without a receiver, which sends nothing until one is set. */
 export function createDelivery(clock: TestClock): EventDelivery {
   let receiver: Receiver | undefined
   let repeats = 0

@@ -23,7 +23,10 @@ interface ToCalls extends FaultTimes {
   readonly channel?: string
 }
 
-/** Whether a fault applies to a call. */
+/**
+ * Whether a fault applies to a call: it has the fault's channel and method, if the fault names them. Without a
+ * method, a fault applies to all but `apps.connections.open`.
+ */
 export function matchesSlack(fault: SlackFault, call: Pick<SlackCall, 'method' | 'channel'>): boolean {
   if (fault.channel !== undefined && fault.channel !== call.channel) return false
   return fault.method === undefined ? call.method !== 'apps.connections.open' : isMethod(fault.method, call.method)

@@ -64,17 +64,17 @@ function shownPostIn({ id, posts }: Channel, ts: string): Post {
   return shownPost('slack', `Channel ${id}`, posts, ts)
 }
 
-/** Without a `from`, the person U1 acts. */
+/** Returns the actions of people. Without a `from`, the person U1 acts. */
 export function createPeople(state: SlackState): SlackPeople {
   return {
     say,
     press: (id, ts, label, { from = defaultPerson } = {}) => {
       const buttons = controlsIn(id, ts).filter(({ type }) => type === 'button')
-      return useControl(id, ts, shownButton('slack', { messageId: ts, wanted: label }, buttons), from)
+      return useControl(id, ts, shownButton('slack', ts, label, buttons), from)
     },
     choose: (id, ts, option, { from = defaultPerson } = {}) => {
       const all = controlsIn(id, ts).flatMap((control) => control.options.map((each) => ({ ...each, control })))
-      const { control, value } = shownButton('slack', { messageId: ts, wanted: option, kind: 'option' }, all)
+      const { control, value } = shownButton('slack', ts, option, all, 'option')
       return useControl(id, ts, { ...control, value }, from)
     },
     command: async (id, name, text = '', { from = defaultPerson } = {}) => {

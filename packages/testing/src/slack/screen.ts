@@ -39,7 +39,7 @@ export function screenOf({ posts }: Channel, threadTs: string | undefined, now: 
   return shown.map((post) => messageShown(post, now))
 }
 
-/** A message as a person sees it now. */
+/** A message as a person sees it now. It is streaming as long as its stream lives. */
 function messageShown({ shown, stream, file, from, ...post }: Post, now: number): SlackMessage {
   return {
     ts: post.ts,

@@ -62,7 +62,10 @@ export function createWebApi(
     await answerMethod(method, request, response)
   }
 
-  /** Checks the token, and logs and answers a call. A call with a wrong token is not logged. */
+  /**
+   * Checks the token, and logs and answers a call within its budget. A call with a wrong token is refused without
+   * being logged. `apps.connections.open` needs the app's token, all others the bot's.
+   */
   async function answerMethod(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const read = await readPayload(request).catch((error: Error) => error)
     const payload = read instanceof Error ? {} : read
@@ -90,7 +93,7 @@ export function createWebApi(
     })
   }
 
-  /** Returns the response to a fault. A 429 also freezes the budget that it is for. */
+  /** Returns the response to a fault: a 429, an error, or a page. A 429 also freezes the budget that it is for. */
   function answerTo(fault: AnswerFault<SlackFault>, { method, channel }: SlackCall): Answer {
     switch (fault.type) {
       case 'rate-limited':

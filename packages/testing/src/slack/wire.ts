@@ -26,7 +26,7 @@ interface Action {
   readonly trigger: string
 }
 
-/** A pressed button or a picked option as sent to the app. */
+/** A pressed button, or the option of a select that has the control's value, as sent to the app. */
 export function actionBody({ team, bot }: SlackState, { channel, post, from, control, trigger }: Action): Fields {
   const { ts, threadTs, blocks, fallback } = post
   const { value } = control

@@ -24,7 +24,10 @@ interface ToCalls extends FaultTimes {
   readonly chatId?: number
 }
 
-/** Whether a fault applies to a call. */
+/**
+ * Whether a fault applies to a call: it has the fault's chat and method, if the fault names them. Without a method, a
+ * fault applies to all but `getUpdates`.
+ */
 export function matchesTelegram(fault: TelegramFault, call: Pick<TelegramCall, 'method' | 'chatId'>): boolean {
   if (fault.chatId !== undefined && fault.chatId !== call.chatId) return false
   return fault.method === undefined ? call.method !== 'getUpdates' : isMethod(fault.method, call.method)

@@ -66,7 +66,7 @@ export function parseHtml(source: string): Formatted {
 
   /**
    * Opens or closes an entity. Returns where the next element begins. Throws a `Refusal` for an unknown or unclosed
-   * tag.
+   * tag, for an end that closes another tag or none, and for a `span` that isn't a spoiler.
    */
   function readTag(start: number): number {
     tag.lastIndex = start

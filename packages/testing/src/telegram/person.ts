@@ -85,7 +85,7 @@ const clientEntities = (text: string): readonly TelegramEntity[] =>
 /** Fields that only a bot's message fills. */
 const noFindings = { rich: [], loads: [], names: [], commands: [] } as const
 
-/** Each action that the bot learns of becomes an update. */
+/** Returns the actions of people. Each action that the bot learns of becomes an update. */
 export function createPeople(state: TelegramState): TelegramPeople {
   return {
     say: (chatId, text, options = {}) => {
@@ -187,5 +187,5 @@ function actingPerson({ id, type, title }: Chat, { from }: TelegramFrom): Telegr
 function dataOf({ messageId, rows }: Post, wanted: string): string {
   const buttons = rows.flat().flatMap(({ text, data }) => (data === undefined ? [] : [{ label: text, data }]))
   const named = buttons.map((button) => ({ ...button, otherNames: [button.data] }))
-  return shownButton('telegram', { messageId, wanted }, named).data
+  return shownButton('telegram', messageId, wanted, named).data
 }

@@ -32,7 +32,7 @@ interface Waiting {
   readonly expire: () => void
 }
 
-/** Holds callback queries. Each can be answered once, within 15 s. */
+/** Returns the callback queries of a bot, none at first. Each can be answered once, within 15 s. */
 export function createPresses(clock: TestClock): Presses {
   const waiting = new Map<string, Waiting>()
   let opened = 0

@@ -47,7 +47,10 @@ const paragraphHolders: ReadonlySet<string> = new Set(['', 'li', 'blockquote', '
 /** White space is kept in these alone: measured by others, https://github.com/openclaw/openclaw/pull/95532 */
 const verbatimTags: ReadonlySet<string> = new Set(['pre', 'code', 'tg-math', 'tg-math-block'])
 
-/** Returns the content of a rich message, in order. */
+/**
+ * Returns the content of a rich message, in order. Only in Markdown do pictures with Telegram's own addresses become
+ * emoji and times.
+ */
 export function readRich(
   source: { readonly markdown: string } | { readonly html: string },
 ): readonly TelegramRichNode[] {
@@ -89,7 +92,7 @@ function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
 }
 
 /**
- * Reads text within a line that is between the same marks as this element. Formula elements have no content.
+ * Returns what reads text within a line, between the same marks, as an element. A `tg-math` has no content.
  * https://core.telegram.org/bots/api#rich-markdown-style
  */
 function betweenMarks(name: string, mark: string, tag: string): TokenizerAndRendererExtension {
@@ -238,8 +241,8 @@ function blockLines(node: TelegramRichElement): readonly string[] {
 }
 
 /**
- * Returns the lines of a list's item behind its bullet, its number or its check box. `number` is undefined in a list
- * with bullets, and the item's own `value` replaces it.
+ * Returns the lines of a list's item, indented behind the first. That has a bullet if `number` is undefined, else the
+ * item's own `value` or the number. A check box replaces the bullet, and follows the number.
  */
 function itemLines({ attributes, children }: TelegramRichElement, number: number | undefined): readonly string[] {
   const [first] = children
@@ -264,7 +267,7 @@ function elementsIn(nodes: readonly TelegramRichNode[], tag: string): readonly T
   })
 }
 
-/** The text of a part within a line, with its line breaks. */
+/** The text of a part within a line. A `br` is a line break. */
 function inlineText(node: TelegramRichNode): string {
   if (typeof node === 'string') return node
   return node.tag === 'br' ? '\n' : node.children.map(inlineText).join('')
@@ -285,7 +288,7 @@ export function loadedUrls(nodes: readonly TelegramRichNode[]): readonly string[
   )
 }
 
-/** The ids of the people that links and buttons lead to. */
+/** The ids of the people that links and buttons lead to, each time. None for other addresses. */
 export function mentionedIds(nodes: readonly TelegramRichNode[]): readonly number[] {
   return elementsOf(nodes).flatMap(({ tag, attributes: { href, url } }) => {
     const person = /^tg:\/\/user\?id=(\d+)$/i.exec(

@@ -87,7 +87,10 @@ export function createBotApi(state: TelegramState, token: string, log: CallLog<T
     })
   }
 
-  /** Returns the response to a fault. A 429 also freezes the budget that it is for. */
+  /**
+   * Returns the response to a fault: a 429, an error with its usual description by default, or a page. A 429 also
+   * freezes the budget that it is for.
+   */
   function answerTo(fault: AnswerFault<TelegramFault>, call: TelegramCall): Answer {
     switch (fault.type) {
       case 'rate-limited':

@@ -53,7 +53,7 @@ interface Waiter {
   readonly reject: (error: Refusal) => void
 }
 
-/** Without pending updates at first. */
+/** Returns the updates of a bot, none at first, which asked for the default types. */
 export function createUpdates(clock: TestClock): Updates {
   let pending: readonly TelegramUpdate[] = []
   let allowed: readonly string[] = []

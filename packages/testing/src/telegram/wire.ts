@@ -72,7 +72,10 @@ export function chatObject({ id, type, title, topics }: Chat): Fields {
   return { id, type, title, ...(topics.size > 0 ? { is_forum: true } : {}) }
 }
 
-/** A message as the Bot API returns it, with the message that it replies to if that one exists. */
+/**
+ * A message as the Bot API returns it, with the message that it replies to if that one exists. That one doesn't have
+ * its own.
+ */
 export function messageObject(post: Post, chat: Chat, me: Me): Fields {
   const { content, replyTo, threadId, editedAt } = post
   const replied = replyTo === undefined ? undefined : chat.posts.get(replyTo)
@@ -106,7 +109,7 @@ function captionFields({ content: { text, entities } }: Post): Fields {
   return text === '' ? {} : { caption: text, ...(entities.length === 0 ? {} : { caption_entities: entities }) }
 }
 
-/** The file of a message with its caption, else its text. */
+/** The fields of a message's content: its file, document or photo with the caption, else its text. */
 function contentFields(post: Post): Fields {
   const { document, photo, media, albumId } = post
   if (media)

@@ -114,12 +114,12 @@ function isInCode(line: string, at: number, end: number): boolean {
 
 const withoutJoiners = (text: string): string => text.replaceAll(joiner, '')
 
-/** Digits count as letters. */
+/** Whether a text ends in a letter or a digit. False if it is empty. */
 function endsInLetter(text: string): boolean {
   return letter.test([...text.slice(-2)].at(-1) ?? '')
 }
 
-/** Digits count as letters. */
+/** Whether a text begins with a letter or a digit. False if it is empty. */
 function beginsWithLetter(text: string): boolean {
   return letter.test([...text.slice(0, 2)][0] ?? '')
 }

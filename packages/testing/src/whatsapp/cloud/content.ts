@@ -154,7 +154,7 @@ function requireText(value: unknown, what: string, most: number): string {
   return value
 }
 
-/** Throws a `CloudRefusal` if two values are the same. */
+/** Throws a `CloudRefusal` that names them as `what` if two values are the same. */
 function requireDistinct(values: readonly string[], what: string): void {
   if (new Set(values).size < values.length) throw invalidParameter(`${what} is duplicated`)
 }

@@ -33,7 +33,10 @@ interface ToCalls extends FaultTimes {
   readonly to?: string
 }
 
-/** Whether a fault applies to a call. */
+/**
+ * Whether a fault applies to a call: it is to the fault's person and of its kind, if the fault names them. Without a
+ * kind, a fault applies to all but `typing` and `number`.
+ */
 export function matchesCloud(fault: CloudFault, { kind, to }: Pick<WhatsAppCall, 'kind' | 'to'>): boolean {
   if (fault.to !== undefined && fault.to !== to) return false
   return fault.kind === undefined ? kind !== 'typing' && kind !== 'number' : fault.kind === kind

@@ -43,7 +43,7 @@ export interface Hook {
   close(): void
 }
 
-/** Has no URL at first. Without one, events wait. */
+/** Returns a webhook without a URL, whose events wait until one is set. */
 export function createHook(clock: TestClock, appSecret: string, phoneNumberId: string): Hook {
   const calls: WhatsAppWebhookCall[] = []
   const pending: string[] = []

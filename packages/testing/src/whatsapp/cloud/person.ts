@@ -30,7 +30,7 @@ export interface WhatsAppPeople {
   fail(person: string, messageId: string, code: number): void
 }
 
-/** Each person that a test names exists. */
+/** Returns the actions of people, who need not exist before. */
 export function createPeople(state: CloudState): WhatsAppPeople {
   const { clock, hook } = state
   return {
@@ -59,7 +59,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
   function press(person: string, messageId: string, button: string, options: WhatsAppSay = {}): string {
     const { content } = shownPostIn(person, messageId)
     const named = content.buttons.map((each) => ({ ...each, otherNames: [each.description, each.data] }))
-    const { label: title, data: id, description } = shownButton('whatsapp', { messageId, wanted: button }, named)
+    const { label: title, data: id, description } = shownButton('whatsapp', messageId, button, named)
     // https://developers.facebook.com/docs/whatsapp/cloud-api/webhooks/payload-examples: a template's quick reply.
     if (content.kind === 'template') {
       const sent = { type: 'button', button: { payload: id, text: title } }

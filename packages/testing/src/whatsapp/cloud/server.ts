@@ -120,7 +120,10 @@ interface CallToDo {
   readonly run: (lost?: number) => unknown
 }
 
-/** Returns the response to a fault. Undefined for a message that is accepted like any other, and not delivered. */
+/**
+ * Returns the response to a fault: a 429, by default for the pair, an error, or a page. Undefined for a message that
+ * is accepted like any other, and not delivered.
+ */
 function answerTo(fault: AnswerFault<CloudFault>): Answer | undefined {
   switch (fault.type) {
     case 'rate-limited':

@@ -33,7 +33,10 @@ export type SocketFault = FaultTimes & {
 
 export type SocketCallKind = 'text' | 'edit' | 'delete' | 'react' | 'document' | 'typing' | 'read'
 
-/** Whether a fault applies to a call. */
+/**
+ * Whether a fault applies to a call: it is of the fault's kind. Without a kind, a fault applies to all but `typing`
+ * and `read`.
+ */
 export function matchesSocket(fault: SocketFault, { kind }: Pick<BaileysCall, 'kind'>): boolean {
   return fault.kind === undefined ? kind !== 'typing' && kind !== 'read' : fault.kind === kind
 }

@@ -50,6 +50,15 @@ describe('rejected with its error code:', () => {
     expect(discord.screen(channelId)).toEqual([])
   })
 
+  test('commands of another form, which replace none', async () => {
+    const { discord, call } = await start()
+    const path = '/applications/700000000000000001/commands'
+    await call('PUT', path, [{ name: 'ask', description: 'Asks.' }])
+    for (const commands of [[{ name: 'Two Words', description: 'Asks.' }], { name: 'ask' }])
+      expect(await call('PUT', path, commands)).toMatchObject({ status: 400, body: { code: 50035 } })
+    expect(discord.commands).toEqual(['ask'])
+  })
+
   test('a wrong token, an unknown channel and a closed one', async () => {
     const { discord, call } = await start({ channels: [{ id: channelId }] })
     const codes = [

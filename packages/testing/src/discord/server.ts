@@ -57,7 +57,10 @@ export function createRest(
     if (path.startsWith('/attachments/')) return sendFile(path, response)
     const answerApplication = applicationRoute(method, path)
     if (answerApplication)
-      return sendAnswer(response, isAuthorized ? await answerApplication(request) : refused(refusals.unauthorized()))
+      return sendAnswer(
+        response,
+        isAuthorized ? await answerApplication(request).catch(refused) : refused(refusals.unauthorized()),
+      )
     const match = matchRoute(method, path)
     if (!match) return sendAnswer(response, refused(refusals.notFound()))
     if (!match.route.isOpen && !isAuthorized) return sendAnswer(response, refused(refusals.unauthorized()))
@@ -104,13 +107,16 @@ export function createRest(
     response.end(file?.bytes)
   }
 
-  /** Returns what answers a call about the application, which is not logged. Undefined for any other call. */
+  /**
+   * Returns what answers a call about the application, which is not logged: reads it, or replaces its commands. Undefined
+   * for any other call. The answer rejects with a `Refusal` for wrong commands.
+   */
   function applicationRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
     // https://discord.com/developers/docs/resources/application#get-current-application
     if (method === 'GET' && path === '/applications/@me') return async () => done({ id: state.me.id })
     if (method !== 'PUT' || path !== `/applications/${state.me.id}/commands`) return undefined
     return async (request) => {
-      state.commands = validCommandNames(JSON.parse((await readBody(request)).toString('utf8')))
+      state.commands = validCommandNames(parseJson((await readBody(request)).toString('utf8')))
       return done([])
     }
   }

@@ -77,7 +77,9 @@ async function whatsapp(page: Page, save: Save): Promise<void> {
   await screen(page, 'whatsapp', save, 760)
 }
 
+/** The part of the page with a platform's chat. */
 const chatOf = (page: Page, name: string): Locator => page.locator(`[data-chat=${name}]`)
+/** The messages of a chat. */
 const log = (chat: Locator): Locator => chat.getByRole('log')
 
 /** Lets a person act in a chat from now on. */

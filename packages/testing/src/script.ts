@@ -53,17 +53,23 @@ export type Scripts = Readonly<Record<string, Script>>
 /** Visible text, in pieces of `chunk` code points. Default: the model's own. */
 export const sayText = (text: string, chunk?: number): AnswerPiece =>
   chunk === undefined ? { type: 'text', text } : { type: 'text', text, chunk }
+
 /** Thinking before an answer. */
 export const think = (text: string): AnswerPiece => ({ type: 'reasoning', text })
+
 /** A call of the tool with that name. */
 export const callTool = (name: string, input: unknown): AnswerPiece => ({ type: 'tool', tool: name, input })
+
 /** Waits until the test releases it. See `ScriptedModel.release`. */
 export const holdAnswer = (name: string): AnswerPiece => ({ type: 'hold', name })
+
 /** Breaks the connection after what the answer has so far. */
 export const cutConnection: AnswerPiece = { type: 'cut' }
+
 /** Answers with an HTTP error. */
 export const httpError = (status: number, message: string, headers?: Headers): AnswerPiece =>
   headers === undefined ? { type: 'error', status, message } : { type: 'error', status, message, headers }
+
 /** The tokens to report for the answer. */
 export const reportUsage = (input: number, output: number): AnswerPiece => ({ type: 'usage', input, output })
 

@@ -25,6 +25,7 @@ class FastDate extends RealDate {
   }
 }
 
+/** `setTimeout`, `setInterval` and the promise of `setTimeout`, all faster by the factor. */
 const fast = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => real(run, ms / factor, ...args)
 const fastInterval = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
   realInterval(run, ms / factor, ...args)

@@ -49,7 +49,7 @@ interface Tracker {
   rest(): Promise<void>
 }
 
-/** No calls are in flight at first. */
+/** Returns a tracker without calls in flight. */
 function createTracker(): Tracker {
   let inFlight = 0
   return { track: trackCall, rest }

@@ -146,7 +146,7 @@ function countIn(text: string, piece: string): number {
   return text.split(piece).length - 1
 }
 
-/** True if all letters of `inner` are in `outer`, in order. */
+/** Whether all letters of `inner` are in `outer`, in order. True if `inner` is empty. */
 function isSubsequence(inner: string, outer: string): boolean {
   let at = 0
   for (let index = 0; index < outer.length && at < inner.length; index++) if (outer[index] === inner[at]) at += 1

@@ -63,8 +63,8 @@ const textBefore = (kit: Kit, name: string): string => {
 }
 
 /**
- * Waits until the scripted command runs: it has made the file `started`. Older servers report no output before the command
- * ends. Rejects after a minute.
+ * Waits until the scripted command has made the file `started`, and the stream is quiet. Older servers report no output
+ * before the command ends. Rejects if the file isn't there after a minute.
  */
 export const commandRuns = async (kit: Kit): Promise<void> => {
   const file = join(kit.opencode.directory, 'started')

@@ -24,7 +24,10 @@ export function framesOf(bytes: Uint8Array): readonly Frame[] {
   return frames
 }
 
-/** Does the same without the cache. */
+/**
+ * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`. Throws if a
+ * frame isn't JSON.
+ */
 function parseFrames(bytes: Uint8Array): readonly Frame[] {
   const lines = new TextDecoder().decode(bytes).split('\n')
   const frames = lines.filter((line) => line.startsWith('data: ')).map((line) => readFrame(line.slice(6)))

@@ -140,7 +140,10 @@ export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
   return { ...inner, codePoints: [...plainTextOf(nodes)].length }
 }
 
-/** The sizes of an element's content. `tag` is the element's, or empty for the message itself. */
+/**
+ * Returns the sizes of an element's content, without the element. `tag` is the element's, or empty for the message itself.
+ * Text beside blocks counts as a block in some of them.
+ */
 function measureChildren(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
   let own = 0
   let depth = 0

@@ -33,7 +33,7 @@ interface Account {
 
 const fresh: Account = { spent: [], frozenUntil: 0 }
 
-/** Returns a budget of which nothing is spent, by the clock. Calls during a freeze don't extend it. */
+/** Returns an unspent budget, by the clock. Calls during a freeze don't extend it. */
 export function createBudget(clock: TestClock): Budget {
   const accounts = new Map<string, Account>()
   return {
@@ -101,7 +101,7 @@ interface Window {
 
 const freshWindow: Window = { until: 0, spent: 0, frozenUntil: 0 }
 
-/** Returns a budget of which nothing is spent, by the clock. */
+/** Returns an unspent budget, by the clock. */
 export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }

@@ -34,7 +34,7 @@ export function messageOf(error: unknown): string {
   return withoutSecrets(error instanceof Error ? error.message : String(error))
 }
 
-/** Returns the `type` of an error, such as `unreachable` of a `ReplyError`. Undefined if it has none. */
+/** Returns the `type` of an error, such as `unreachable` of a `ReplyError`. Undefined if it has none, or is not an `Error`. */
 export function errorTypeOf(error: unknown): unknown {
   return error instanceof Error && 'type' in error ? error.type : undefined
 }

@@ -6,6 +6,11 @@ export interface ActorRef {
   readonly actorID: string
 }
 
+/** A person who answered, with the name on the platform. */
+export interface NamedActor extends ActorRef {
+  readonly name: string
+}
+
 /** Remembers who answered an ask, from before the answer is sent until its event is emitted. */
 export interface AnsweredBy {
   /** Remembers who answers. Replaces an earlier one, and forgets the oldest beyond the limit. */

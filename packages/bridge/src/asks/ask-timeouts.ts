@@ -89,8 +89,7 @@ export function createAskTimeouts(options: {
     const { requestID } = ask
     waiting.set(requestID, () => {})
     try {
-      if (!progress.enabled)
-        return await postAndReject({ run, ask, notice: texts.askOff, message: texts.askOffMessage })
+      if (!progress.enabled) return await postAndReject(run, ask, texts.askOff, texts.askOffMessage)
       const since = await state.withRetries(() => firstSeen(requestID))
       // The clock may have been ahead when an earlier process stored the time.
       const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
@@ -100,7 +99,7 @@ export function createAskTimeouts(options: {
       const after = elapsed(askTimeoutMs)
       const stops = [
         clock.after(Math.max(0, leftMs), () => {
-          void postAndReject({ run, ask, notice: texts.askTimedOut(after), message: texts.askRejectedMessage(after) })
+          void postAndReject(run, ask, texts.askTimedOut(after), texts.askRejectedMessage(after))
         }),
       ]
       const reminderMs = leftMs - askTimeoutMs / 2
@@ -143,21 +142,19 @@ export function createAskTimeouts(options: {
   }
 
   /**
-   * Posts the notice, and then rejects the ask if it is still pending. Waits for the post at most `noticeMs`, so that it
-   * precedes what the agent writes next.
+   * Posts the notice, and then rejects the ask with the message for the agent if it is still pending. Waits for the post at
+   * most `noticeMs`, so that it precedes what the agent writes next.
    */
-  async function postAndReject(rejection: Rejection): Promise<void> {
-    const { run, ask, notice } = rejection
+  async function postAndReject(run: WatchedRun, ask: Ask, notice: string, message: string): Promise<void> {
     await atMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
-    if (waiting.has(ask.requestID)) await sendRejection(rejection)
+    if (waiting.has(ask.requestID)) await sendRejection(run, ask, message)
   }
 
   /**
    * Rejects the ask on its server, a permission with the message for the agent. After a failure, reports it and tries again
    * after `retryMs`, until the ask is no longer pending. Never rejects.
    */
-  async function sendRejection(rejection: Rejection): Promise<void> {
-    const { run, ask, message } = rejection
+  async function sendRejection(run: WatchedRun, ask: Ask, message: string): Promise<void> {
     try {
       await run.client.reject(ask, ask.type === 'permission' ? message : undefined)
     } catch (error) {
@@ -167,7 +164,7 @@ export function createAskTimeouts(options: {
       onError(toError(error))
       waiting.set(
         ask.requestID,
-        clock.after(retryMs, () => void sendRejection(rejection)),
+        clock.after(retryMs, () => void sendRejection(run, ask, message)),
       )
     }
   }
@@ -177,16 +174,6 @@ export function createAskTimeouts(options: {
     for (const stopTimers of waiting.values()) stopTimers()
     waiting.clear()
   }
-}
-
-/** An ask to reject. */
-interface Rejection {
-  readonly run: WatchedRun
-  readonly ask: Ask
-  /** Posted in the chat. */
-  readonly notice: string
-  /** Sent to the agent. */
-  readonly message: string
 }
 
 /**

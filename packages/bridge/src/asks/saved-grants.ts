@@ -5,15 +5,15 @@ import { errorTypeOf } from '../error.ts'
 import { type Grant, toGrant } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
-import type { ActorRef } from './answered-by.ts'
+import type { NamedActor } from './answered-by.ts'
 
 /** Permissions that people always allowed from a chat, until they are revoked. */
 export interface SavedGrants {
   /**
-   * Stores an unconfirmed grant before it is sent to the server. Call `confirm` once the server accepted it, or `remove` if the
-   * server surely did not accept it.
+   * Stores an unconfirmed grant before an ask is always allowed on a server, and resolves with it. Call `confirm` once the
+   * server accepted it, or `remove` if the server surely did not accept it.
    */
-  storePending(request: GrantRequest): Promise<Grant>
+  storePending(ask: PermissionAsk, server: string, by: NamedActor): Promise<Grant>
   /** Marks a grant as confirmed. Retries while the store fails. */
   confirm(grant: Grant): Promise<void>
   /** Removes a stored grant, without a call to the server. Retries while the store fails. */
@@ -27,13 +27,7 @@ export interface SavedGrants {
   revoke(grant: Grant): Promise<void>
 }
 
-/** A permission that a person is about to always allow. */
-export interface GrantRequest {
-  readonly ask: PermissionAsk
-  readonly server: string
-  readonly by: ActorRef & { readonly name: string }
-}
-
+/** The grants of a server. */
 export interface GrantList {
   readonly grants: readonly Grant[]
   readonly canRevoke: boolean
@@ -57,7 +51,7 @@ export function createSavedGrants({
   return { storePending, confirm, remove, list, revoke }
 
   /** Stores a grant that is not confirmed yet, and resolves with it. Its id is new for each request. */
-  async function storePending({ ask, server, by }: GrantRequest): Promise<Grant> {
+  async function storePending(ask: PermissionAsk, server: string, by: NamedActor): Promise<Grant> {
     const at = clock.now()
     const id = createHash('sha256').update(`${at} ${server} ${ask.requestID}`).digest('hex').slice(0, idLength)
     const { permission, always: patterns } = ask

@@ -10,92 +10,95 @@ import type { AllowedCommand } from './allowed.ts'
 import { type CommandReply, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
 import { type SessionRequest, sessionPage, switchToSession } from './sessions-switch.ts'
 
-/** A press of one of the bridge's own buttons, and who made it. */
-export interface ReceivedPress {
-  readonly place: ChatPlace
-  readonly person: Person
-  readonly press: Extract<Inbound, { type: 'press' }>
-}
+/** Does what one of the bridge's own buttons says, for a person, and answers the press. */
+export type HandlePress = (
+  place: ChatPlace,
+  person: Person,
+  press: Extract<Inbound, { type: 'press' }>,
+) => Promise<void>
 
 /**
- * Does what the button says, and answers the press. Only answers if the message does not have the button, or if the person
+ * Returns a function that handles presses. It only answers a press if the message does not have the button, or if the person
  * lacks the right: `approve` to revoke, `prompt` for all others.
  */
-export async function handlePress(
-  services: CommandServices,
-  backlog: Backlog,
-  allowed: AllowedCommand,
-  { place, person, press: { token, actor, answer, messageRef } }: ReceivedPress,
-): Promise<void> {
+export function createPressHandler(services: CommandServices, backlog: Backlog, allowed: AllowedCommand): HandlePress {
   const { state, channels, people, runner, failed, onError } = services
-  const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
-  if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
-  const right = verb === 'revoke' ? 'approve' : 'prompt'
-  if (!person.may.has(right)) return await answer(texts.mayNot(right))
-  const who = { channel: place.channel, actor }
-  const isOwn = (prompt: QueuedPrompt): boolean => people.isSamePerson(prompt, who) || person.may.has('admin')
-  const sessionRequest = async (): Promise<SessionRequest> => ({ place, person, ...(await targetOf(services, place)) })
-  switch (verb) {
-    case 'page': {
-      const page = async (): Promise<CommandReply> => await sessionPage(services, await sessionRequest(), Number(value))
-      return await replaceWith(await replyOrErrorText(page, onError))
-    }
-    case 'switch': {
-      const switched = async (): Promise<CommandReply> => await switchToSession(services, await sessionRequest(), value)
-      return await replaceWith(await replyOrErrorText(switched, onError))
-    }
-    case 'revoke': {
-      await answer()
-      const revoked = async (): Promise<CommandReply> => {
-        const { route } = await targetOf(services, place)
-        return await allowed.revokeByID(route.server, value)
+  return async (place, person, { token, actor, answer, messageRef }) => {
+    const [, verb, value = ''] = /^b\/(\w+)(?:\/(.*))?$/.exec(token) ?? []
+    if (!(await channels.hasButton(place, messageRef, token))) return await answer(texts.buttonGone)
+    const right = verb === 'revoke' ? 'approve' : 'prompt'
+    if (!person.may.has(right)) return await answer(texts.mayNot(right))
+    const who = { channel: place.channel, actor }
+    const isOwn = (prompt: QueuedPrompt): boolean => people.isSamePerson(prompt, who) || person.may.has('admin')
+    const sessionRequest = async (): Promise<SessionRequest> => ({
+      place,
+      person,
+      ...(await targetOf(services, place)),
+    })
+    switch (verb) {
+      case 'page': {
+        const page = async (): Promise<CommandReply> =>
+          await sessionPage(services, await sessionRequest(), Number(value))
+        return await replaceWith(await replyOrErrorText(page, onError))
       }
-      return await postReply(channels, place, await replyOrErrorText(revoked, onError))
+      case 'switch': {
+        const switched = async (): Promise<CommandReply> =>
+          await switchToSession(services, await sessionRequest(), value)
+        return await replaceWith(await replyOrErrorText(switched, onError))
+      }
+      case 'revoke': {
+        await answer()
+        const revoked = async (): Promise<CommandReply> => {
+          const { route } = await targetOf(services, place)
+          return await allowed.revokeByID(route.server, value)
+        }
+        return await postReply(channels, place, await replyOrErrorText(revoked, onError))
+      }
+      case 'run':
+        return await answer((await backlog.runEntry(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
+      case 'drop':
+        return await dropBacklog()
+      case 'again':
+        return await runOrDiscard(value, true)
+      case 'leave':
+        return await runOrDiscard(value, false)
+      default:
+        return await answer(texts.buttonGone)
     }
-    case 'run':
-      return await answer((await backlog.runEntry(place, value, isOwn)) ? texts.runsAgain : texts.backlogGone)
-    case 'drop':
-      return await dropBacklog()
-    case 'again':
-      return await runOrDiscard(value, true)
-    case 'leave':
-      return await runOrDiscard(value, false)
-    default:
-      return await answer(texts.buttonGone)
-  }
 
-  /** Answers the press, and replaces the message that has the button with the result. Posts the result if that fails. */
-  async function replaceWith(reply: CommandReply): Promise<void> {
-    await answer()
-    const { session: _, ...message } = reply
-    await channels.edit(place, messageRef, message).catch(async () => await postReply(channels, place, reply))
-  }
+    /** Answers the press, and replaces the message that has the button with the result. Posts the result if that fails. */
+    async function replaceWith(reply: CommandReply): Promise<void> {
+      await answer()
+      const { session: _, ...message } = reply
+      await channels.edit(place, messageRef, message).catch(async () => await postReply(channels, place, reply))
+    }
 
-  /**
-   * Removes the entries of the person, or all for an admin, and then shows the rest of the list. Only answers if all entries
-   * are of others.
-   */
-  async function dropBacklog(): Promise<void> {
-    const { dropped, list } = await backlog.dropEntries(place, isOwn)
-    if (dropped === 0 && list) return await answer(texts.othersBacklog)
-    await replaceWith(list ?? { text: texts.left })
-  }
+    /**
+     * Removes the entries of the person, or all for an admin, and then shows the rest of the list. Only answers if all entries
+     * are of others.
+     */
+    async function dropBacklog(): Promise<void> {
+      const { dropped, list } = await backlog.dropEntries(place, isOwn)
+      if (dropped === 0 && list) return await answer(texts.othersBacklog)
+      await replaceWith(list ?? { text: texts.left })
+    }
 
-  /**
-   * Queues a prompt that may have run already, or discards it, and replaces the message that asks. Only the first press
-   * counts. Later ones, and those of other people unless they are admins, are only answered.
-   */
-  async function runOrDiscard(id: string, isAgain: boolean): Promise<void> {
-    const key = unknownRunKey(place, id)
-    const stored = await state.read(key)
-    if (stored === undefined) return await answer(texts.buttonGone)
-    const prompt = toQueuedPrompt(stored)
-    if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
-    const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
-    if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
-      return await answer(texts.buttonGone)
-    void failed.emitCounts().catch(onError)
-    if (isAgain) runner.startQueue(place)
-    await replaceWith({ text: isAgain ? texts.runsAgain : texts.left })
+    /**
+     * Queues a prompt that may have run already, or discards it, and replaces the message that asks. Only the first press
+     * counts. Later ones, and those of other people unless they are admins, are only answered.
+     */
+    async function runOrDiscard(id: string, isAgain: boolean): Promise<void> {
+      const key = unknownRunKey(place, id)
+      const stored = await state.read(key)
+      if (stored === undefined) return await answer(texts.buttonGone)
+      const prompt = toQueuedPrompt(stored)
+      if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
+      const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
+      if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
+        return await answer(texts.buttonGone)
+      void failed.emitCounts().catch(onError)
+      if (isAgain) runner.startQueue(place)
+      await replaceWith({ text: isAgain ? texts.runsAgain : texts.left })
+    }
   }
 }

@@ -9,7 +9,7 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { allowedCommand } from './allowed.ts'
-import { handlePress, type ReceivedPress } from './buttons.ts'
+import { createPressHandler, type HandlePress } from './buttons.ts'
 import { type Command, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
 import { registerCommands } from './register.ts'
 import { stopRuns } from './stop-cancel-interrupt.ts'
@@ -22,20 +22,15 @@ export interface Commands {
   isStopCommand(text: string): boolean
   /** The commands for the platforms' menus. */
   readonly menu: readonly BridgeCommand[]
-  /** Runs a command, and posts the reply. Ignores an unknown command. */
-  runCommand(received: ReceivedCommand): Promise<void>
+  /**
+   * Runs a command of a person, commits `removal`, which removes it from the inbox, and posts the reply. Ignores an unknown
+   * command.
+   */
+  runCommand(entry: QueuedPrompt, person: Person, removal: readonly Write[]): Promise<void>
   /** Does what one of the bridge's own buttons says, and answers the press. */
-  handlePress(received: ReceivedPress): Promise<void>
+  readonly handlePress: HandlePress
   /** Stops the runs of the place for a press of the platform's own Stop button, and posts the result. */
   handleStop(place: ChatPlace, person: Person, actor: Actor): Promise<void>
-}
-
-/** A command, and who sent it. */
-export interface ReceivedCommand {
-  readonly entry: QueuedPrompt
-  readonly person: Person
-  /** The writes that remove it from the inbox. */
-  readonly removal: readonly Write[]
 }
 
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
@@ -56,7 +51,7 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
     isStopCommand,
     menu,
     runCommand,
-    handlePress: async (received) => await handlePress(services, backlog, allowed, received),
+    handlePress: createPressHandler(services, backlog, allowed),
     handleStop,
   }
 
@@ -65,7 +60,7 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
    * the person lacks its right, nor one that is not idempotent and was tried before a restart: the reply says so. Ignores an
    * unknown command, without committing.
    */
-  async function runCommand({ entry, person, removal }: ReceivedCommand): Promise<void> {
+  async function runCommand(entry: QueuedPrompt, person: Person, removal: readonly Write[]): Promise<void> {
     const command = byName.get(commandNameIn(entry.text))
     const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
     if (!command) return

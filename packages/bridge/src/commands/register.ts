@@ -18,7 +18,7 @@ import { interruptCommand, stopCommand } from './stop-cancel-interrupt.ts'
 import { compactCommand, undoCommand } from './undo-compact.ts'
 import { verboseCommand } from './verbose.ts'
 
-/** The register of the bridge's own commands, in the order of `/help` and of the platforms' menus. */
+/** Returns all of the bridge's own commands, in the order of `/help` and of the platforms' menus. */
 export function registerCommands(services: CommandServices, allowed: AllowedCommand): readonly Command[] {
   const all: readonly Command[] = [
     startCommand,

@@ -2,6 +2,7 @@ import type { Person } from '../people/people.ts'
 import { plain, texts } from '../texts.ts'
 import type { Command } from './command.ts'
 
+/** Shows the welcome with the rights of the person. */
 export const startCommand: Command = {
   name: 'start',
   description: 'what this bot does',
@@ -9,7 +10,7 @@ export const startCommand: Command = {
   run: async ({ person }) => ({ text: welcomeText(person) }),
 }
 
-/** `commands` returns the commands that the help lists. */
+/** Shows the welcome, and the usage of each command that `commands` returns. */
 export function helpCommand(commands: () => readonly Command[]): Command {
   return {
     name: 'help',

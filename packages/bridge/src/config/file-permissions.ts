@@ -41,8 +41,9 @@ function isReadOnly(path: string): boolean {
 }
 
 /**
- * Whether a file is on a read-only mount, by Linux's list of mounts. A write check doesn't help: users who can't write the
- * file get EACCES instead of EROFS. https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
+ * Whether a file is on a read-only mount, by Linux's list of mounts: that of the deepest mount above it. False without one. A
+ * write check doesn't help: users who can't write the file get EACCES instead of EROFS.
+ * https://man7.org/linux/man-pages/man5/proc_pid_mountinfo.5.html
  */
 export function isOnReadOnlyMount(path: string, mountinfo: string): boolean {
   const mounts = mountinfo.split('\n').flatMap((line) => {

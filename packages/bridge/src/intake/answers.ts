@@ -1,7 +1,7 @@
-import type { Ask, Client } from '@reply/core'
+import type { Ask, Client, PermissionAsk } from '@reply/core'
 import { answerWith, type Inbound } from '@reply/sink'
-import type { ActorRef } from '../asks/answered-by.ts'
-import type { GrantRequest, SavedGrants } from '../asks/saved-grants.ts'
+import type { ActorRef, NamedActor } from '../asks/answered-by.ts'
+import type { SavedGrants } from '../asks/saved-grants.ts'
 import { BridgeError, errorTypeOf } from '../error.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
@@ -39,13 +39,13 @@ export function createAnswerAsk(
   }
 
   /** Returns a client that answers asks for a person, each on its own server. Its calls reject like `sendTracked`. */
-  function clientFor(by: GrantRequest['by']): Pick<Client, 'answer' | 'reject' | 'abort'> {
+  function clientFor(by: NamedActor): Pick<Client, 'answer' | 'reject' | 'abort'> {
     return {
       answer: async (ask, answer) => {
         const { name, client } = requireAnswerableServer(ask, by)
         const send = async (): Promise<void> => await sendTracked(ask, by, client.answer(ask, answer))
         return ask.type === 'permission' && answer === 'always'
-          ? await sendWithGrant({ ask, server: name, by }, send)
+          ? await sendWithGrant(ask, name, by, send)
           : await send()
       },
       reject: async (ask, message) =>
@@ -59,8 +59,13 @@ export function createAnswerAsk(
    * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. If the answer
    * fails, rejects with its error, and removes the grant unless the server was unreachable and may have accepted it.
    */
-  async function sendWithGrant(request: GrantRequest, send: () => Promise<void>): Promise<void> {
-    const grant = await allowed.storePending(request)
+  async function sendWithGrant(
+    ask: PermissionAsk,
+    server: string,
+    by: NamedActor,
+    send: () => Promise<void>,
+  ): Promise<void> {
+    const grant = await allowed.storePending(ask, server, by)
     try {
       await send()
     } catch (error) {
@@ -74,7 +79,7 @@ export function createAnswerAsk(
 
   /**
    * Resolves as `sending` does, and remembers who answered. On a failure, forgets that, rejects with a short message for the
-   * person, and reports the full error to `onError`. An `already-resolved` error is passed on as it is, and not reported.
+   * person, and reports the full error to `onError`. Passes on an `already-resolved` error as it is, without a report.
    */
   async function sendTracked<T>({ requestID }: Ask, by: ActorRef, sending: Promise<T>): Promise<T> {
     // The event stream may report the answer before the request returns.

@@ -193,7 +193,7 @@ export function createIntake(options: {
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (inbound.isForeign) return await commands.handlePress({ place, person: personNow, press: inbound })
+    if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound)
     await answerAsk(channel, inbound)
   }
 
@@ -228,7 +228,7 @@ export function createIntake(options: {
     const { isOld } = entry
     if (entry.isCommand && commands.isOwnCommand(entry.text)) {
       // An old stop still runs: stopping late is better than never, and a clock that is ahead makes all messages look old.
-      if (!isOld || commands.isStopCommand(entry.text)) return await commands.runCommand({ entry, person, removal })
+      if (!isOld || commands.isStopCommand(entry.text)) return await commands.runCommand(entry, person, removal)
       return await refuse(texts.oldCommand)
     }
     await runner.whenRestored(entry)

@@ -90,7 +90,10 @@ async function loadAgentSource(): Promise<AgentSource> {
   }
 }
 
-/** Returns the environment variables that a config names for secrets, in any field. */
+/**
+ * Returns the environment variables that a config names for secrets, in any field `env`. Empty for a value that is not an
+ * object.
+ */
 export function secretNamesIn(config: unknown): readonly string[] {
   if (typeof config !== 'object' || config === null) return []
   return Object.entries(config).flatMap(([key, value]) =>

@@ -104,8 +104,9 @@ async function checkChannel(
 }
 
 /**
- * Checks that a server responds, accepts the password, has the directory and is not exposed, or that an agent starts.
- * Resolves with a sentence about it. Rejects with an error for people.
+ * Checks that a server responds, accepts the password, has the directory and is not exposed, or that an agent starts. Also
+ * checks that it can be made to ask before it acts if someone needs that. Resolves with a sentence about it, and a line for
+ * each request that it refused. Rejects with an error for people.
  */
 export async function checkServer(
   server: ServerConfig,

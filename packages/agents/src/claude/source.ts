@@ -232,7 +232,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       cwd: directory ?? cwd,
       args: [...protocolArgs, ...session, ...chosen, ...args],
       onError,
-      onLine: (value) => {
+      onMessage: (value) => {
         for (const event of decodeClaude(value)) {
           if (event.type === 'response') answers.get(event.requestID)?.(event.error, event.value)
           else if (event.type === 'unknown-request') refuseUnknown(event)

@@ -9,8 +9,8 @@ type Asked<Type> = Extract<CodexRequest, { readonly type: Type }>
 type Send = (result: object) => Promise<void>
 
 /**
- * Converts a request of Codex to an ask of this run. `send` answers the request. A permission for rights without a call gets
- * a call of its own in the run, because people see what they allow there.
+ * Returns the ask to show in this run for a request of Codex. `send` answers the request. For rights, also writes a call to the
+ * run, because Codex shows none, and people see in the call what they allow.
  */
 export function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, writer: RunWriter, send: Send): LocalAsk {
   switch (asked.type) {
@@ -35,6 +35,7 @@ export function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, wri
   }
 }
 
+/** The ask for Codex's own questions. Every answer other than `answered` sends no answers. */
 function questionAsk(requestID: string, asked: Asked<'question'>, send: Send): LocalAsk {
   const questions = asked.questions.map(({ id: _, ...rest }) => ({ ...rest, multiple: false, custom: true }))
   const reply = async (answer: LocalAnswer): Promise<void> => {
@@ -45,6 +46,7 @@ function questionAsk(requestID: string, asked: Asked<'question'>, send: Send): L
   return { type: 'question', requestID, callID: asked.callID, questions, reply }
 }
 
+/** The ask for a command or a change of files. The title is Codex's reason, or the permission if there is none. */
 function permissionAsk(requestID: string, asked: Asked<'permission'>, send: Send): LocalAsk {
   const { callID, permission, reason, more, always } = asked
   const patterns = always ? [always.pattern] : []
@@ -61,7 +63,10 @@ function permissionAsk(requestID: string, asked: Asked<'permission'>, send: Send
   }
 }
 
-/** `decline` lets the turn continue without the call. `cancel` ends the turn. */
+/**
+ * Returns the decision for an answer. `decline`, for every answer that does not allow, lets the turn continue without the call.
+ * `cancel` ends the turn. Without a decision for it, "always" allows once.
+ */
 function decisionOf(answer: LocalAnswer, always: unknown): unknown {
   if (answer.type === 'canceled') return 'cancel'
   if (answer.type === 'always') return always ?? 'accept'
@@ -94,12 +99,16 @@ function mcpAsk(
   }
 }
 
+/** Returns `accept` for an answer that allows, `cancel` if the run ended first, and `decline` otherwise. */
 function mcpActionOf(answer: LocalAnswer): 'accept' | 'decline' | 'cancel' {
   if (answer.type === 'once' || answer.type === 'always') return 'accept'
   return answer.type === 'canceled' ? 'cancel' : 'decline'
 }
 
-/** Codex shows no call for it, so this writes one to the run, and its end once the person has answered. */
+/**
+ * The ask for rights beyond the sandbox. Writes a running call with all of them to the run, and its end once the person has
+ * answered. "Once" grants them until the end of the turn, "always" until that of the session, and other answers none of them.
+ */
 function rightsAsk(requestID: string, asked: Asked<'rights'>, run: LocalRun, send: Send): LocalAsk {
   const { callID, rights, more } = asked
   const tool = 'request_permissions'

@@ -4,14 +4,16 @@ import { type CodexEvent, endingOf, eventOf } from './decode/notification.ts'
 import type { CodexTurn } from './decode/thread.ts'
 import type { CodexOutput } from './run-writer.ts'
 
+/** Where an item belongs. */
 interface TurnIDs {
   readonly threadID: string
   readonly turnID: string
 }
 
 /**
- * Adds the turns of a thread to a session's history. The turn that is still going on, if there is one, is left open. Returns
- * its run.
+ * Adds the turns of a thread to a session's history, with their sub-agents. Returns the run of the turn that still goes on,
+ * which is left open. Undefined if all have ended. `write` writes an event to a run. `turnsOf` returns the turns of a thread,
+ * oldest first, and its errors reject this.
  */
 export async function addTurns(
   threadID: string,
@@ -27,10 +29,13 @@ export async function addTurns(
   }
   return open
 
-  /** Adds a run for each prompt that the turn took. Returns the last one, without an end. */
+  /**
+   * Adds a run for each prompt that the turn took, and one with a general reason if it began without one. Returns the last
+   * run, without an end. For a turn without items, that is an empty run.
+   */
   async function addTurn(turn: CodexTurn): Promise<LocalRun> {
     const at = turn.startedAt ? turn.startedAt * 1000 : undefined
-    const items = itemsIn(turn)
+    const items = itemsOf(turn)
     const [first] = items
     const isOwn = first?.type !== 'prompt'
     let run = isOwn ? history.run({ parts: [{ type: 'text', text: ownReason, synthetic: true }], at }) : undefined
@@ -46,6 +51,7 @@ export async function addTurns(
     return run ?? history.run({ parts: [], at })
   }
 
+  /** Writes an item to a run, after the sub-agents that it gave a task. Does nothing for items that change no reply. */
   async function addItem(run: LocalRun, item: CodexItem, ids: TurnIDs): Promise<void> {
     const event = eventOf(item, true, ids)
     if (!event || event.type === 'turn' || event.type === 'prompt' || event.type === 'end') return
@@ -56,28 +62,28 @@ export async function addTurns(
     await write(run, event)
   }
 
-  /** Adds a sub-agent with all its turns. */
+  /** Adds a sub-agent with all its turns. It ends as its last one, or as aborted if that goes on or there is none. */
   async function addAgent(parent: LocalRun, agentID: string, title: string, text: string): Promise<void> {
     const agentTurns = await turnsOf(agentID)
     const child = parent.child({ sessionID: agentID, title, text: text || undefined, background: true })
     for (const turn of agentTurns)
-      for (const item of itemsIn(turn)) await addItem(child, item, { threadID: agentID, turnID: turn.id })
+      for (const item of itemsOf(turn)) await addItem(child, item, { threadID: agentID, turnID: turn.id })
     const last = agentTurns.at(-1)
     child.end(last === undefined || last.status === 'inProgress' ? { type: 'aborted' } : endingOf(last))
   }
 }
 
 /**
- * The id of the prompt that is a turn's first item: the one that its client chose, otherwise Codex's own. Undefined if the
- * turn begins with something else.
+ * Returns the id of the prompt that is a turn's first item: the one that its client chose, otherwise Codex's own. Undefined if
+ * the turn begins with something else or has no items.
  */
 export function promptIDOf(turn: CodexTurn): string | undefined {
-  const [first] = itemsIn(turn)
+  const [first] = itemsOf(turn)
   return first?.type === 'prompt' ? (first.clientID ?? first.messageID) : undefined
 }
 
-/** The events of a turn that is going on, from its beginning. */
-export function eventsOf(threadID: string, turn: CodexTurn): readonly CodexEvent[] {
+/** Returns the events of a turn that goes on, from its beginning. The last text may grow. */
+export function eventsSoFar(threadID: string, turn: CodexTurn): readonly CodexEvent[] {
   const ids = { threadID, turnID: turn.id }
   const events = turn.items.flatMap((value): CodexEvent[] => {
     const isDone = !isRunningItem(value)
@@ -93,9 +99,10 @@ export function eventsOf(threadID: string, turn: CodexTurn): readonly CodexEvent
   return [{ type: 'turn', ...ids }, ...events]
 }
 
-/** What begins a turn without a prompt, as far as a history tells. */
+/** Why a turn of a history began without a prompt. Codex doesn't keep that. */
 const ownReason = 'Codex went on by itself.'
 
-function itemsIn(turn: CodexTurn): readonly CodexItem[] {
+/** Returns the items of a turn that change a reply, as if all were done. */
+function itemsOf(turn: CodexTurn): readonly CodexItem[] {
   return turn.items.flatMap((value) => decodeItem(value, true) ?? [])
 }

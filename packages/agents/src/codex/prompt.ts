@@ -14,8 +14,9 @@ export type PromptItem =
 const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 /**
- * Converts a prompt to items. Rejects with `unsupported` for fields and files that Codex does not take, and with `invalid`
- * for a picture that can't be read.
+ * Returns a prompt as items: all its texts as one, left out if they are empty, then the pictures. Rejects with `unsupported` for
+ * fields, parts and files that Codex does not take, and with `invalid` for a picture whose `file:` URL can't be read. `name` is
+ * Codex's in these errors.
  */
 export async function promptItems(name: string, prompt: SourcePrompt): Promise<readonly PromptItem[]> {
   const { text = '', parts = [], files = [] } = prompt
@@ -32,6 +33,7 @@ export async function promptItems(name: string, prompt: SourcePrompt): Promise<r
   return whole === '' ? items : [{ type: 'text', text: whole }, ...items]
 }
 
+/** Returns a picture as an item. One with a `file:` URL is named by its path, and Codex reads it. */
 async function imageItem(name: string, { url, mime, filename }: PromptFile): Promise<PromptItem> {
   if (!imageTypes.includes(mime)) {
     const what = filename === undefined ? `a file of the type ${mime}` : `the file ${filename} of the type ${mime}`

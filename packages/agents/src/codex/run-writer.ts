@@ -3,33 +3,39 @@ import type { LocalRun } from '@reply/core/source'
 import type { CodexCall } from './decode/item.ts'
 import type { CodexEvent } from './decode/notification.ts'
 
-/** What of a turn is shown in its run as it comes. `turns.ts` handles the beginning and the end of turns. */
+/** An event that is shown in the run of its turn. `turns.ts` handles the beginning and the end of turns. */
 export type CodexOutput = Exclude<CodexEvent, { readonly type: 'turn' | 'prompt' | 'end' }>
 
 /** Writes the events of turns to their runs. */
 export interface RunWriter {
+  /**
+   * Writes an event to a run. A whole text is only written if it was not streamed, or if another one was. The output of a
+   * command is its last 4,000 characters, and dropped if the command does not run. A call's files follow it.
+   */
   write(run: LocalRun, event: CodexOutput, raw: unknown): void
   /**
-   * Completes the commands of a run that are still running, because they go on in the background. Call it before you end a
-   * run whose turn was completed. Returns the ids of their calls.
+   * Completes the calls of a run's running commands, with a note that they go on in the background. Forgets its other running
+   * calls. Call it before you end a run whose turn was completed. Returns the ids of the completed calls.
    */
   leaveCommands(run: LocalRun): readonly string[]
-  /** The running call of an MCP server that began last. Undefined if the server has none in this run. */
+  /** Returns the running call of an MCP server that began last. Undefined if the server has none in this run. */
   lastCallOf(run: LocalRun, server: string): CodexCall | undefined
   /**
-   * A running call of an MCP server with these arguments. Without a tool, of any tool. Undefined if there is none, or if calls
-   * of several tools match.
+   * Returns the oldest running call of an MCP server's tool with these arguments. Without a tool, of any tool. Undefined if
+   * there is none, or if calls of several tools match.
    */
   callWith(run: LocalRun, server: string, tool: string | undefined, args: unknown): CodexCall | undefined
 }
 
 interface Running {
   readonly call: CodexCall
+  /** The end of its output so far. */
   readonly output: string
 }
 
+/** What was written to a run. */
 interface Written {
-  /** The running calls, by id. */
+  /** The running calls, by id, oldest first. */
   readonly running: Map<string, Running>
   /** The texts that were streamed, by the id of the part. */
   readonly texts: Map<string, string>
@@ -40,10 +46,12 @@ interface Written {
  */
 const mostOutput = 4000
 
+/** Creates a writer for all runs of a source. `now` is the time in ms since the epoch. */
 export function createRunWriter(now: () => number): RunWriter {
   const runs = new WeakMap<LocalRun, Written>()
   return { write, leaveCommands, lastCallOf, callWith }
 
+  /** Returns what was written to the run. Nothing at first. */
   function writtenTo(run: LocalRun): Written {
     const written = runs.get(run) ?? { running: new Map(), texts: new Map() }
     runs.set(run, written)
@@ -103,7 +111,7 @@ export function createRunWriter(now: () => number): RunWriter {
     }
   }
 
-  /** The running calls of an MCP server, in the order of their beginning. */
+  /** Returns the running calls of an MCP server, oldest first. */
   function callsOf(run: LocalRun, server: string): readonly CodexCall[] {
     return [...writtenTo(run).running.values()].flatMap(({ call }) => (call.mcp?.server === server ? [call] : []))
   }

@@ -15,19 +15,19 @@ import { openJsonSocket, withoutSecrets } from '../process/json-socket.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
 import { toAsk } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
-import { type CodexEvent, type CodexNotice, decodeCodex } from './decode/notification.ts'
+import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
 import {
   type CodexTurn,
-  idsIn,
   sessionIn,
   sessionsIn,
   threadIDOf,
-  turnIn,
+  threadIDsIn,
+  turnIDIn,
   turnsIn,
-  turnsOfThread,
+  turnsOfResumed,
 } from './decode/thread.ts'
-import { addTurns, eventsOf, promptIDOf } from './history.ts'
+import { addTurns, eventsSoFar, promptIDOf } from './history.ts'
 import { promptItems } from './prompt.ts'
 import { type CodexOutput, createRunWriter } from './run-writer.ts'
 import { createTurns } from './turns.ts'
@@ -66,9 +66,11 @@ const mostRead = 4
 const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
 
 /**
- * Codex as a source: one `codex app-server` for all sessions, which are its threads. Approvals and questions become
- * asks. An abort interrupts the turn. Sub-agents go on after the run that started them. A turn that Codex begins by itself
- * is a run without a prompt. The id of an earlier session resumes it. Tested with 0.150.0 and 0.169.0.
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads, or a running one by its `url`. Approvals,
+ * questions and forms of MCP servers become asks. Requests of other kinds are refused and reported. An abort interrupts the
+ * turn. Sub-agents go on after the run that started them. A turn that Codex begins by itself is a run without a prompt. The id
+ * of an earlier session resumes it. Starts nothing before its first connection. Throws `invalid` for options that contradict
+ * each other. Tested with 0.150.0 and 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], url, token, onError = () => {}, ...rest } = options
@@ -117,12 +119,12 @@ export function codex(options: CodexOptions = {}): Source {
       const input = await promptItems(name, prompt)
       if (!threads.has(run.sessionID)) await resume(run.sessionID)
       if (aborted.has(run)) return run.end({ type: 'aborted' })
-      turns.expect(run)
+      turns.expectTurn(run)
       try {
         const params = { threadId: run.sessionID, input, clientUserMessageId: run.promptID }
-        turns.confirm(run, turnIn(await begin(run, params)))
+        turns.promptTaken(run, turnIDIn(await startTurn(run, params)))
       } catch (error) {
-        turns.confirm(run)
+        turns.promptRefused(run)
         throw error
       }
       if (aborted.has(run)) await interrupt(run)
@@ -136,7 +138,7 @@ export function codex(options: CodexOptions = {}): Source {
         (await listTurns(threadId, mostRead)).filter(({ id }) => !shown.has(id)).toReversed()
       const write = async (run: LocalRun, event: CodexOutput) => writer.write(run, await withPicture(event), undefined)
       const open = await addTurns(sessionID, history, write, turnsOf)
-      if (open) turns.adopt(sessionID, open.turnID, open.run)
+      if (open) turns.continueTurn(sessionID, open.turnID, open.run)
     },
     sessions: listSessions,
     fork: async ({ sessionID }, messageID) => {
@@ -171,7 +173,10 @@ export function codex(options: CodexOptions = {}): Source {
   // A listener may start later, so prompts wait for it.
   return { ...agent.source, isLocal: url === undefined }
 
-  /** Interrupts the turn of the run, once, also if several runs wait for it. */
+  /**
+   * Interrupts the turn of the run. Does nothing if it has no turn so far, or if the turn was interrupted before, also for
+   * another run.
+   */
   async function interrupt(run: LocalRun): Promise<void> {
     const turnId = turns.turnOf(run)
     if (turnId === undefined || interrupted.has(turnId)) return
@@ -179,8 +184,11 @@ export function codex(options: CodexOptions = {}): Source {
     await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
   }
 
-  /** An unconfirmed turn might start later unnoticed, so its run fails and Codex is ended. */
-  async function begin(run: LocalRun, params: object): Promise<unknown> {
+  /**
+   * Sends a run's prompt, and resolves with Codex's response. Rejects if Codex refuses it. If Codex does not answer, the turn
+   * could begin later unnoticed, so this also fails the run, and ends a Codex that was started here.
+   */
+  async function startTurn(run: LocalRun, params: object): Promise<unknown> {
     const asked = program
     try {
       return await rpc.request('turn/start', params)
@@ -193,12 +201,13 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /** Returns the program or connection. Throws `unreachable` if there is none. */
   function running(): Pick<JsonProgram, 'send'> {
     if (program) return program
     throw new ReplyError('unreachable', `${name} is not connected. The next connection starts it again.`)
   }
 
-  /** Opens an earlier thread in the process. */
+  /** Opens an earlier thread, and returns it as a session. Rejects with `refused` if Codex has none that it can read. */
   async function resume(threadId: string): Promise<SessionInfo> {
     // Other clients of a listener have chosen for themselves.
     const own = url === undefined ? chosen : {}
@@ -207,7 +216,7 @@ export function codex(options: CodexOptions = {}): Source {
     return found
   }
 
-  /** Lists the root threads, newest first, as far as the query reaches. */
+  /** Returns the root threads, newest first, back to `since` or all of them. Without a directory, those of `cwd`. */
   async function listSessions({ directory, everywhere, since = 0 }: SessionQuery): Promise<readonly SessionInfo[]> {
     const found: SessionInfo[] = []
     let cursor: string | undefined
@@ -222,7 +231,7 @@ export function codex(options: CodexOptions = {}): Source {
     return found
   }
 
-  /** Lists the turns of a thread, newest first, this many at most. */
+  /** Returns the turns of a thread, newest first, this many at most. */
   async function listTurns(threadId: string, most: number): Promise<readonly CodexTurn[]> {
     const found: CodexTurn[] = []
     let cursor: string | undefined
@@ -246,6 +255,10 @@ export function codex(options: CodexOptions = {}): Source {
     )
   }
 
+  /**
+   * Starts Codex or connects to the listener, and greets it. For a listener, also follows its threads. Forgets what an earlier
+   * process had. Rejects if any of that fails, and closes what it opened then, as it does if the source was closed meanwhile.
+   */
   async function start(): Promise<void> {
     threads.clear()
     turns.clear()
@@ -255,7 +268,7 @@ export function codex(options: CodexOptions = {}): Source {
     processID = randomUUID()
     const mine = await open(({ code, signal, last }) => {
       // A process that was given up may end after the next one has started.
-      if (program === mine) onEnd(code ?? signal, last)
+      if (program === mine) handleEnd(code ?? signal, last)
     })
     program = mine
     if (isClosed) return void mine.close()
@@ -271,7 +284,7 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** Starts the program, or connects to the listener. */
+  /** Starts the program, or connects to the listener. `ended` is called once, when either has ended. */
   async function open(
     ended: (how: {
       readonly code?: number | undefined
@@ -285,7 +298,7 @@ export function codex(options: CodexOptions = {}): Source {
         token,
         deadlineMs,
         onError,
-        onMessage: onLine,
+        onMessage: handleMessage,
         onEnd: () => ended({ last: '' }),
       })
     return await startJsonProgram({
@@ -294,14 +307,17 @@ export function codex(options: CodexOptions = {}): Source {
       cwd: cwd ?? process.cwd(),
       args: ['app-server', ...args],
       onError,
-      onLine,
+      onMessage: handleMessage,
       onEnd: (exit, last) => ended({ ...exit, last }),
     })
   }
 
-  /** Follows the threads that other clients have opened. Turns that are going on become the current runs. */
+  /**
+   * Follows the root threads that are open in the listener. Their turns that go on become the current runs. Leaves out threads
+   * that Codex can't resume, because they have no turn. Rejects for other errors.
+   */
   async function followLoaded(): Promise<void> {
-    for (const threadID of idsIn(await rpc.request('thread/loaded/list', {}))) {
+    for (const threadID of threadIDsIn(await rpc.request('thread/loaded/list', {}))) {
       heldMessages.set(threadID, [])
       try {
         const found = await readThread(threadID)
@@ -314,12 +330,15 @@ export function codex(options: CodexOptions = {}): Source {
         // A thread without a turn can't be resumed. It is followed once it has one.
         if (!(error instanceof ReplyError && error.type === 'refused')) throw error
       } finally {
-        release(threadID)
+        handleHeld(threadID)
       }
     }
   }
 
-  /** Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. */
+  /**
+   * Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. Does nothing without a
+   * listener, for a thread that is followed already, and for a sub-agent's. Reports errors.
+   */
   async function follow(threadID: string): Promise<void> {
     if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
     heldMessages.set(threadID, [])
@@ -327,16 +346,16 @@ export function codex(options: CodexOptions = {}): Source {
       const found = await readThread(threadID)
       if (found.parentID !== undefined) return
       const response = await resumeBegun(threadID)
-      const going = turnsOfThread(response).filter(({ status }) => status === 'inProgress')
+      const going = turnsOfResumed(response).filter(({ status }) => status === 'inProgress')
       for (const { id } of going) shown.add(id)
       threads.add(threadID)
       agent.update(found)
       for (const turn of going)
-        for (const event of eventsOf(threadID, turn)) turns.write(await withPicture(event), turn)
+        for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
     } catch (error) {
       onError(error instanceof ReplyError ? error : new ReplyError('malformed', `A thread of ${name} can't be read.`))
     } finally {
-      release(threadID)
+      handleHeld(threadID)
     }
   }
 
@@ -345,7 +364,7 @@ export function codex(options: CodexOptions = {}): Source {
     heldMessages.set(event.threadID, [])
     const whole = await withPicture(event)
     turns.write(whole, value)
-    release(event.threadID)
+    handleHeld(event.threadID)
   }
 
   /** Adds the picture that Codex has to its call. Reports it if that can't be read. Returns other events as they are. */
@@ -366,18 +385,22 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** Handles what came of a thread while it was read. */
-  function release(threadID: string): void {
+  /** Handles the messages of a thread that were held, in order, until one of them needs to hold the rest again. */
+  function handleHeld(threadID: string): void {
     const lines = heldMessages.get(threadID) ?? []
     heldMessages.delete(threadID)
-    for (const line of lines) onLine(line)
+    for (const line of lines) handleMessage(line)
   }
 
+  /** Returns a thread as a session, without opening it. */
   async function readThread(threadId: string): Promise<SessionInfo> {
     return sessionIn(await rpc.request('thread/read', { threadId }))
   }
 
-  /** Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn. */
+  /**
+   * Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn, so this tries for two
+   * seconds.
+   */
   async function resumeBegun(threadId: string): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -389,12 +412,16 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  function onLine(value: unknown): void {
+  /**
+   * Handles a message of Codex. Holds it if its thread's messages are held. Shows a request as an ask, or refuses and reports
+   * it if its kind is unknown or no run is open that could ask. A listener's request is left to its other clients then.
+   */
+  function handleMessage(value: unknown): void {
     const message = decodeRpc(value)
-    if (message?.type === 'response') return rpc.take(message)
+    if (message?.type === 'response') return rpc.settle(message)
     const held = heldMessages.get(threadIDOf(message?.params) ?? '')
     if (held) return void held.push(value)
-    if (message?.type === 'notification') onNotice(decodeCodex(message.method, message.params), value)
+    if (message?.type === 'notification') applyNotice(decodeNotification(message.method, message.params), value)
     if (message?.type !== 'request') return
     const { id, method, params } = message
     const asked = decodeRequest(method, params)
@@ -410,7 +437,8 @@ export function codex(options: CodexOptions = {}): Source {
     rpc.refuse(id, method).catch(() => {})
   }
 
-  function onNotice(notice: CodexNotice | undefined, value: unknown): void {
+  /** Applies what a notification says. Does nothing if it changes no reply. `value` is the message. */
+  function applyNotice(notice: CodexNotice | undefined, value: unknown): void {
     switch (notice?.type) {
       case undefined:
         return
@@ -430,17 +458,20 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
+  /** Returns the id of a request of this process, which no other process repeats. */
   function askID(id: string | number): string {
     return `${processID}.${id}`
   }
 
-  function onEnd(how: number | string | undefined, last: string): void {
+  /** Fails all requests and runs, because the program or connection has ended. */
+  function handleEnd(how: number | string | undefined, last: string): void {
     program = undefined
     const error = new ReplyError('unreachable', endMessage(how, last))
-    rpc.end(error)
+    rpc.failAll(error)
     agent.fail(error)
   }
 
+  /** Returns why the runs fail: the exit code or signal, and the last line of stderr if there is one. */
   function endMessage(how: number | string | undefined, last: string): string {
     if (url !== undefined)
       return `The connection to ${name} has ended, so the rest of this is not shown. It goes on there if Codex still runs.`
@@ -449,7 +480,10 @@ export function codex(options: CodexOptions = {}): Source {
   }
 }
 
-/** Throws `invalid` for options that a listener has no use for, and for a token without a listener. */
+/**
+ * Throws `invalid` for a token without a `url`, for a `url` that is no WebSocket's, and for options of a program that is started
+ * together with a `url`.
+ */
 function checkListener({ url, token, command, args, env, graceMs }: CodexOptions): void {
   if (url === undefined) {
     if (token === undefined) return
@@ -465,7 +499,7 @@ function checkListener({ url, token, command, args, env, graceMs }: CodexOptions
     throw new ReplyError('invalid', `\`${given[0]}\` is for a program that is started. Leave it out with \`url\`.`)
 }
 
-/** The same ask, but without an answer if its run ends here, because another client may answer it. */
+/** Returns the same ask, but without an answer if its run ends here, because another client may answer it. */
 function withoutCancel(ask: LocalAsk): LocalAsk {
   return { ...ask, reply: async (answer) => (answer.type === 'canceled' ? undefined : await ask.reply(answer)) }
 }

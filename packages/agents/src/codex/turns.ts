@@ -8,45 +8,62 @@ import type { RunWriter } from './run-writer.ts'
  * also begins turns by itself, for example towards a goal. Sub-agents are threads whose turns go on after their parent's.
  */
 export interface Turns {
-  /** Call it before you send the prompt of a run. Events of turns that begin until `confirm` are held. */
-  expect(run: LocalRun): void
-  /** Call it with the turn that takes the prompt, or without one if the prompt was refused. */
-  confirm(run: LocalRun, turnID?: string): void
-  write(event: CodexEvent, raw: unknown): void
-  /** Shows the rest of a turn, which began before, in this run. */
-  adopt(threadID: string, turnID: string, run: LocalRun): void
   /**
-   * The run that shows the turn. Without a turn's id, that of any turn of the thread that goes on. Undefined if there is
-   * none. Assigns the turn if it is held, because a prompt that is on its way can't have asked yet.
+   * Call it before you send the prompt of a run. From then on, turns that begin in its thread are held until `promptTaken` or
+   * `promptRefused`. Turns of the thread that are held already are shown without a prompt.
+   */
+  expectTurn(run: LocalRun): void
+  /**
+   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on shows its
+   * next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did, or as failed
+   * after a completed turn. Then shows the other held turns of the thread, without a prompt.
+   */
+  promptTaken(run: LocalRun, turnID: string): void
+  /** Call it if the prompt was not taken. Shows the held turns of its thread, without a prompt. Leaves the run open. */
+  promptRefused(run: LocalRun): void
+  /**
+   * Shows an event in the run of its turn, and ends the run with the turn. Holds the events of a turn whose run is not clear so
+   * far. Drops those of a turn that has ended or whose beginning was missed, and of the oldest held turn beyond 50.
+   */
+  write(event: CodexEvent, raw: unknown): void
+  /** Shows the rest of a turn in this run, which ends with it. */
+  continueTurn(threadID: string, turnID: string, run: LocalRun): void
+  /**
+   * Returns the run that shows the turn, also if it has ended. Without a turn's id, that of the thread's newest turn that goes
+   * on. Undefined if there is none. A held turn is shown without a prompt first if its thread is a session or a sub-agent.
    */
   runOf(threadID: string, turnID: string | undefined): LocalRun | undefined
-  /** Closes an ask of the thread. */
+  /** Closes an ask in the runs of the thread's turns. Does nothing if there is none with this id. */
   closeAsk(threadID: string, requestID: string): void
-  /** Notes what the thread's own turns are for. */
+  /** Remembers the goal of a thread, which is then the reason of its own turns. */
   setGoal(threadID: string, objective: string): void
-  /** The id of the turn that a run shows. Undefined if it is unknown so far. */
+  /** Returns the id of the turn that shows the run or has taken its prompt. Undefined if there is none, or none so far. */
   turnOf(run: LocalRun): string | undefined
-  /** Forgets everything. Call it when a new process starts. */
+  /** Forgets everything, without ending runs. Call it when a new process starts. */
   clear(): void
 }
 
+/** A turn that goes on. */
 interface Turn {
   readonly threadID: string
+  /** The run that shows it. */
   run: LocalRun
-  /** Whether another turn ends the run. */
+  /** Whether the run belongs to another turn, which ends it. */
   isGuest: boolean
-  /** Prompts that the turn takes besides its first one, and has not reached so far. */
+  /** The runs of prompts that the turn has taken and not read so far. */
   joining: LocalRun[]
-  /** Commands that a run left in the background. */
+  /** The calls of commands that were left in the background. Their ends are not shown. */
   readonly left: Set<string>
 }
 
-interface Held {
+/** A turn whose run is not clear so far. */
+interface HeldTurn {
   readonly threadID: string
+  /** Its events, oldest first. */
   readonly events: { readonly event: CodexEvent; readonly raw: unknown }[]
 }
 
-/** A sub-agent, by its thread. */
+/** A sub-agent. */
 interface Agent {
   /** The run that gave it its last task. */
   parent: LocalRun
@@ -56,33 +73,40 @@ interface Agent {
 /** How many turns of unknown threads are held. The call that names a sub-agent's thread may come after its first events. */
 const mostHeld = 50
 
-/** `isOpen` tells whether a thread is a session. `wake` begins a run of that session without a prompt. */
+/**
+ * Creates the turns of one process. `isOpen` tells whether a thread is a session. `wake` returns the current run of a session,
+ * or begins one without a prompt.
+ */
 export function createTurns(
   writer: RunWriter,
   isOpen: (threadID: string) => boolean,
   wake: (threadID: string, reason: string) => LocalRun,
 ): Turns {
+  /** The turns that go on, by their ids, oldest first. */
   const turns = new Map<string, Turn>()
-  /** Turns that have begun and have no run so far. */
-  const held = new Map<string, Held>()
+  /** Held turns, by their ids, oldest first. */
+  const held = new Map<string, HeldTurn>()
+  /** Sub-agents, by their threads. */
   const agents = new Map<string, Agent>()
+  /** Goals, by their threads. */
   const goals = new Map<string, string>()
   /** Runs whose prompt is on its way. */
   const sent = new Set<LocalRun>()
   /** How the last turns ended. The response that names a turn may be handled after the turn's end. */
   const ended = new Map<string, LocalEnding>()
   return {
-    expect: (run) => {
+    expectTurn: (run) => {
       // Added first, so that a turn that is shown in this run does not end it.
       sent.add(run)
       // These turns began before the prompt, so they are not its own.
-      for (const [turnID, { threadID }] of [...held]) if (threadID === run.sessionID) assign(turnID, true)
+      for (const [turnID, { threadID }] of [...held]) if (threadID === run.sessionID) assignHeldTurn(turnID, true)
     },
-    confirm,
+    promptTaken,
+    promptRefused: (run) => showHeldTurns(run),
     write,
-    adopt: (threadID, turnID, run) => begin(turnID, threadID, run, false),
+    continueTurn: (threadID, turnID, run) => beginTurn(turnID, threadID, run, false),
     runOf: (threadID, turnID) => {
-      if (turnID !== undefined && held.has(turnID)) assign(turnID, true)
+      if (turnID !== undefined && held.has(turnID)) assignHeldTurn(turnID, true)
       return turnID === undefined
         ? [...turns.values()].findLast((turn) => turn.threadID === threadID)?.run
         : turns.get(turnID)?.run
@@ -98,19 +122,26 @@ export function createTurns(
     },
   }
 
-  function confirm(run: LocalRun, turnID?: string): void {
+  function promptTaken(run: LocalRun, turnID: string): void {
+    const turn = turns.get(turnID)
+    const ending = ended.get(turnID)
     sent.delete(run)
-    const turn = turnID === undefined ? undefined : turns.get(turnID)
-    const ending = turnID === undefined ? undefined : ended.get(turnID)
     // The run shows the turn already, which takes the prompt and ends the run.
     if (turn?.run === run) turn.isGuest = false
     else if (turn) turn.joining.push(run)
     else if (ending) run.end(unreadEnding(ending))
-    else if (turnID !== undefined) begin(turnID, run.sessionID, run, false)
-    for (const [id, { threadID }] of [...held]) if (threadID === run.sessionID) assign(id, false)
+    else beginTurn(turnID, run.sessionID, run, false)
+    showHeldTurns(run)
   }
 
-  function begin(turnID: string, threadID: string, run: LocalRun, isGuest: boolean): void {
+  /** Shows the held turns of the run's thread, now that its prompt is not on its way. */
+  function showHeldTurns(run: LocalRun): void {
+    sent.delete(run)
+    for (const [id, { threadID }] of [...held]) if (threadID === run.sessionID) assignHeldTurn(id, false)
+  }
+
+  /** Shows a turn in a run, and the events of it that were held. As a guest, it does not end the run. */
+  function beginTurn(turnID: string, threadID: string, run: LocalRun, isGuest: boolean): void {
     turns.set(turnID, { threadID, run, isGuest, joining: [], left: new Set() })
     const { events = [] } = held.get(turnID) ?? {}
     held.delete(turnID)
@@ -120,7 +151,7 @@ export function createTurns(
   function write(event: CodexEvent, raw: unknown): void {
     const { threadID, turnID } = event
     const turn = turns.get(turnID)
-    if (turn) return writeTo(turn, event, raw)
+    if (turn) return applyEvent(turn, event, raw)
     const waiting = held.get(turnID)
     // Other turns have ended, or began before this connection.
     if (!waiting && event.type !== 'turn') return
@@ -130,11 +161,15 @@ export function createTurns(
       const [oldest] = held.keys()
       if (held.size > mostHeld && oldest !== undefined) held.delete(oldest)
     }
-    assign(turnID, false)
+    assignHeldTurn(turnID, false)
   }
 
-  /** Gives a held turn its run, if it is clear whose it is. With `isOwn` it is clear that no prompt of ours began it. */
-  function assign(turnID: string, isOwn: boolean): void {
+  /**
+   * Shows a held turn in its run, if that is clear: in a new child if it is a sub-agent's, otherwise in the run of `wake`. Does
+   * nothing for a thread that is neither a session nor a sub-agent. Without `isOwn`, which says that no prompt of ours began
+   * the turn, does nothing as long as a prompt of its thread is on its way, or before its second event.
+   */
+  function assignHeldTurn(turnID: string, isOwn: boolean): void {
     const found = held.get(turnID)
     if (!found) return
     const { threadID, events } = found
@@ -143,7 +178,7 @@ export function createTurns(
       const { title, text } = agent.task
       const { parent } = agent
       const child = parent.child({ sessionID: threadID, title, text: text || undefined, background: true })
-      return begin(turnID, threadID, child, false)
+      return beginTurn(turnID, threadID, child, false)
     }
     if (!isOpen(threadID)) return
     if (!isOwn && [...sent].some((run) => run.sessionID === threadID)) return
@@ -152,17 +187,19 @@ export function createTurns(
     const run = wake(threadID, reasonOf(found))
     // A session has one run at a time, which may be that of another turn, or of a prompt that is on its way.
     const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
-    begin(turnID, threadID, run, isGuest)
+    beginTurn(turnID, threadID, run, isGuest)
   }
 
-  function reasonOf({ threadID, events }: Held): string {
+  /** Returns why a turn began without a prompt of ours: another client's prompt, else the thread's goal, else no reason. */
+  function reasonOf({ threadID, events }: HeldTurn): string {
     const prompt = events.map(({ event }) => event).find((event) => event.type === 'prompt')
     if (prompt?.type === 'prompt') return `Prompted elsewhere: ${prompt.text}`
     const goal = goals.get(threadID)
     return goal === undefined ? 'Codex goes on by itself.' : `Codex works towards its goal: ${goal}`
   }
 
-  function writeTo(turn: Turn, event: CodexEvent, raw: unknown): void {
+  /** Shows an event in the turn's run. Drops calls of commands that were left in the background. */
+  function applyEvent(turn: Turn, event: CodexEvent, raw: unknown): void {
     switch (event.type) {
       case 'turn':
         return
@@ -172,7 +209,7 @@ export function createTurns(
         return endTurn(turn, event)
       case 'call': {
         if (turn.left.has(event.callID)) return
-        if (event.task) giveTask(turn.run, event.task)
+        if (event.task) noteAgents(turn.run, event.task)
         return writer.write(turn.run, event, raw)
       }
       default:
@@ -180,7 +217,10 @@ export function createTurns(
     }
   }
 
-  /** Goes on in the run of another prompt, if the turn takes it now. */
+  /**
+   * Goes on in the run of another prompt that the turn reads now. Completes the run so far, unless that belongs to another
+   * turn. Does nothing for the prompt of the run itself, and for one of another client.
+   */
   function takePrompt(turn: Turn, clientID: string | undefined): void {
     const next = [...turn.joining, ...sent].find(({ promptID }) => promptID === clientID)
     if (!next || next === turn.run) return
@@ -191,6 +231,7 @@ export function createTurns(
     turn.isGuest = false
   }
 
+  /** Ends the turn's run, unless that belongs to another turn, and the runs of the prompts that it did not read. */
   function endTurn(turn: Turn, { turnID, ending }: Extract<CodexEvent, { readonly type: 'end' }>): void {
     turns.delete(turnID)
     ended.set(turnID, ending)
@@ -201,14 +242,15 @@ export function createTurns(
     for (const run of turn.joining) run.end(unreadEnding(ending))
   }
 
-  function giveTask(run: LocalRun, task: Task): void {
+  /** Remembers which run gave sub-agents their task, and shows their held turns. */
+  function noteAgents(run: LocalRun, task: Task): void {
     for (const id of task.agentIDs) {
       const agent = agents.get(id)
       if (agent) {
         agent.parent = run
         agent.task = task
       } else agents.set(id, { parent: run, task })
-      for (const [turnID, { threadID }] of [...held]) if (threadID === id) assign(turnID, false)
+      for (const [turnID, { threadID }] of [...held]) if (threadID === id) assignHeldTurn(turnID, false)
     }
   }
 }

@@ -19,7 +19,7 @@ export interface JsonProgram {
 
 export interface JsonProgramOptions extends ProcessOptions {
   /** Called for each line, in order. Exceptions are reported. */
-  readonly onLine: (value: unknown, line: string) => void
+  readonly onMessage: (value: unknown, line: string) => void
   /** Called once, after the last line. `last` is the error line of its stderr, with secrets redacted. May be empty. */
   readonly onEnd: (exit: Exit, last: string) => void
   /** Called with `malformed` for the first of several lines that are not JSON, and with `too-large` for long lines. */
@@ -28,11 +28,11 @@ export interface JsonProgramOptions extends ProcessOptions {
 
 /** Starts a program. Rejects as `startProcess` does. */
 export async function startJsonProgram(options: JsonProgramOptions): Promise<JsonProgram> {
-  const { command, onLine, onEnd } = options
+  const { command, onMessage, onEnd } = options
   const onError = safeOnError(options.onError)
   const child = await startProcess(options)
   const last = createLastLine(options)
-  const finished = follow()
+  const finished = readUntilEnd()
   return {
     send,
     finish: () => void child.stdin.end(),
@@ -49,7 +49,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     }
   }
 
-  async function follow(): Promise<void> {
+  async function readUntilEnd(): Promise<void> {
     await Promise.allSettled([readLines(), readErrors()])
     onEnd(await child.ended, last.end())
   }
@@ -68,13 +68,13 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
           ),
         )
       wasInvalid = value === undefined
-      if (value !== undefined) take(value, line)
+      if (value !== undefined) passOn(value, line)
     }
   }
 
-  function take(value: unknown, line: string): void {
+  function passOn(value: unknown, line: string): void {
     try {
-      onLine(value, line)
+      onMessage(value, line)
     } catch (error) {
       // Leaves out the message and the cause, because both may quote the line.
       const kind = error instanceof Error ? error.name : typeof error

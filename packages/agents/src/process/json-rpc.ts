@@ -11,7 +11,7 @@ export type RpcMessage =
 export interface Rpc {
   /**
    * Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does
-   * not answer within the deadline. If the program ends first, rejects with the error of `end`. Late answers are
+   * not answer within the deadline. If the program ends first, rejects with the error of `failAll`. Late answers are
    * dropped.
    */
   request(method: string, params: object): Promise<unknown>
@@ -20,9 +20,9 @@ export interface Rpc {
   /** Answers that the method is not supported. */
   refuse(id: string | number, method: string): Promise<void>
   /** Passes a response to its request. */
-  take(message: Extract<RpcMessage, { readonly type: 'response' }>): void
+  settle(message: Extract<RpcMessage, { readonly type: 'response' }>): void
   /** Called when the program has ended. Rejects all pending requests. */
-  end(error: ReplyError): void
+  failAll(error: ReplyError): void
 }
 
 interface RpcProgram {
@@ -70,13 +70,13 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgr
       // Method not found: https://www.jsonrpc.org/specification#error_object
       await program().send({ id, error: { code: -32601, message: `${method} is not supported.` } })
     },
-    take: ({ id, error, result }) => {
+    settle: ({ id, error, result }) => {
       const found = typeof id === 'number' ? waiting.get(id) : undefined
       if (!found || typeof id !== 'number') return
       if (error === undefined) found.resolve(result)
       else found.reject(new ReplyError('refused', `${name} refused: ${redact(error)}`))
     },
-    end: (error) => {
+    failAll: (error) => {
       for (const { reject } of [...waiting.values()]) reject(error)
     },
   }

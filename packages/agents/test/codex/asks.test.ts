@@ -189,6 +189,17 @@ test.each([
   ])
 })
 
+// Not recorded, because a script can't know the id of the running command. The shape is that of
+// `codex app-server generate-ts` 0.150.0 and 0.169.0.
+test('input to a running command is a permission that shows the input, and is refused without it', () => {
+  const params = { ...ofTurn, itemId: 'c', kind: 'writeStdin', command: "write_stdin --session-id 42 'yes'" }
+  expect(decodeRequest('item/commandExecution/requestApproval', params)).toMatchObject({
+    permission: 'bash',
+    more: { kind: 'input to the running command', command: "write_stdin --session-id 42 'yes'" },
+  })
+  expect(decodeRequest('item/commandExecution/requestApproval', { ...params, command: null })).toBeUndefined()
+})
+
 const begun = (id: string, tool: string, args: object) => ({
   from: 'codex',
   line: {

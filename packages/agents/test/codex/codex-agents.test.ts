@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Client, type Reply, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decodeCodex } from '../../src/codex/decode/notification.ts'
+import { decodeNotification } from '../../src/codex/decode/notification.ts'
 import { codex } from '../../src/codex.ts'
 import { recordingOf } from '../replay.ts'
 import { type ReplayedLine, writeProgram } from './replay-program.ts'
@@ -115,7 +115,7 @@ test('the title of a long task is its first line, cut between characters', () =>
     status: 'inProgress',
     receiverThreadIds: ['t2'],
   }
-  const said = decodeCodex('item/started', {
+  const said = decodeNotification('item/started', {
     threadId: 't1',
     turnId: 'u',
     item: { ...item, prompt: `a${'😀'.repeat(150)}\nMore.` },

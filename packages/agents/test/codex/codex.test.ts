@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ownTodosOf, partsOf, type Reply, textOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeCodex } from '../../src/codex/decode/notification.ts'
+import { decodeNotification } from '../../src/codex/decode/notification.ts'
 import { decodeRequest } from '../../src/codex/decode/request.ts'
 import { codex } from '../../src/codex.ts'
 import type { Answer } from '../replay.ts'
@@ -119,7 +119,7 @@ describe('Codex', () => {
 test('what is not known changes nothing', () => {
   for (const params of [undefined, 'text', [], {}, { threadId: 't' }]) {
     for (const method of ['item/started', 'turn/completed', 'error', 'new', 'toString'])
-      expect(decodeCodex(method, params)).toBeUndefined()
+      expect(decodeNotification(method, params)).toBeUndefined()
     expect(decodeRequest('item/commandExecution/requestApproval', params)).toBeUndefined()
   }
 })

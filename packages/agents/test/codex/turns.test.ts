@@ -18,7 +18,7 @@ async function prompted(play: (turns: Turns, run: LocalRun) => void) {
       () => run,
     )
     write(turns, 'own', { type: 'turn' })
-    turns.expect(run)
+    turns.expectTurn(run)
     play(turns, run)
   })
 }
@@ -39,7 +39,7 @@ const end: Written = { type: 'end', ending: { type: 'completed' } }
 test("the end of Codex's own turn does not end the run of a prompt whose turn follows", async () => {
   const reply = await prompted((turns, run) => {
     write(turns, 'own', say('Own.'), end)
-    turns.confirm(run, 'next')
+    turns.promptTaken(run, 'next')
     write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
   })
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
@@ -47,7 +47,7 @@ test("the end of Codex's own turn does not end the run of a prompt whose turn fo
 
 test("Codex's own turn that ends after the response leaves the prompt's run to its turn", async () => {
   const reply = await prompted((turns, run) => {
-    turns.confirm(run, 'next')
+    turns.promptTaken(run, 'next')
     write(turns, 'own', say('Own.'), end)
     write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
   })
@@ -57,7 +57,7 @@ test("Codex's own turn that ends after the response leaves the prompt's run to i
 test("Codex's own turn that takes the prompt goes on in its run, and ends it", async () => {
   const reply = await prompted((turns, run) => {
     write(turns, 'own', say('Own.'))
-    turns.confirm(run, 'own')
+    turns.promptTaken(run, 'own')
     const text = 'Go on.'
     write(turns, 'own', { type: 'prompt', messageID: 'm', clientID: run.promptID, text }, say('The answer.'), end)
   })
@@ -68,7 +68,7 @@ test("Codex's own turn that takes another run's prompt ends that run alone", asy
   const reply = await prompted((turns, run) => {
     const other = run.child({ background: true })
     write(turns, 'own', say('Own.'))
-    turns.confirm(other, 'own')
+    turns.promptTaken(other, 'own')
     const text = 'Go on.'
     write(
       turns,
@@ -77,7 +77,7 @@ test("Codex's own turn that takes another run's prompt ends that run alone", asy
       say('The other answer.'),
       end,
     )
-    turns.confirm(run, 'next')
+    turns.promptTaken(run, 'next')
     write(turns, 'next', { type: 'turn' }, say('The answer.'), end)
   })
   expect([reply.outcome, textOf(reply)]).toEqual(['completed', 'Own.\n\nThe answer.'])
@@ -90,11 +90,11 @@ test("Codex's own turn that takes another run's prompt ends that run alone", asy
 async function joined(play: (turns: Turns, run: LocalRun) => void) {
   const { children } = await prompted((turns, run) => {
     const [first, second] = [run.child({ background: true }), run.child({ background: true })]
-    turns.confirm(first, 'next')
+    turns.promptTaken(first, 'next')
     write(turns, 'next', { type: 'turn' }, say('One.'))
-    turns.expect(second)
+    turns.expectTurn(second)
     play(turns, second)
-    turns.confirm(second, 'next')
+    turns.promptTaken(second, 'next')
     run.end({ type: 'completed' })
   })
   return children.map(({ reply: { outcome, error }, reply }) => [outcome, error?.message ?? textOf(reply)])

@@ -145,7 +145,7 @@ test('a line that could not be used is reported without its content', async () =
   await new Promise<void>((resolve, reject) => {
     startJsonProgram({
       command: file,
-      onLine: (_, line) => {
+      onMessage: (_, line) => {
         throw new TypeError(`No reader for ${line}`)
       },
       onError: (error) => errors.push(error),

@@ -159,10 +159,13 @@ export interface ItemTimes {
 
 const running = z.object({ status: z.literal('inProgress') })
 
-/** Whether an item is a call that has not ended. */
+/** Whether an item is a call that has not ended. False for every other item and value. */
 export const isRunningItem = (value: unknown): boolean => running.safeParse(value).success
 
-/** Reads an item. Undefined if it changes no reply. */
+/**
+ * Reads an item. Undefined if it changes no reply: if its type is unknown, if it is malformed, or if it only tells how a
+ * sub-agent goes on. Unless it is done, a call is running, whatever its status.
+ */
 export function decodeItem(value: unknown, isDone: boolean, times: ItemTimes = {}): CodexItem | undefined {
   const one = item.safeParse(value).data
   if (!one) return undefined
@@ -186,6 +189,7 @@ export function decodeItem(value: unknown, isDone: boolean, times: ItemTimes = {
   }
 }
 
+/** Returns a call. Only a call that is done has an output or an error, and files. */
 function callOf(one: Call, isDone: boolean, { startedAt, endedAt }: ItemTimes): CodexCall {
   const status = 'status' in one ? one.status : 'completed'
   const error = isDone ? errorOf(one, status) : undefined
@@ -207,13 +211,15 @@ function callOf(one: Call, isDone: boolean, { startedAt, endedAt }: ItemTimes): 
   }
 }
 
+/** Whether a call starts or controls sub-agents. */
 const isAgentItem = (one: Call) => one.type === 'collabAgentToolCall' || one.type === 'subAgentActivity'
 
+/** Returns whose tool a call is of. */
 function mcpCallOf(one: Extract<Call, { readonly type: 'mcpToolCall' }>): McpCall {
   return { server: one.server, tool: one.tool, arguments: one.arguments ?? {} }
 }
 
-/** The tool's name in replies. */
+/** Returns the tool's name in replies. A server's tool has the server's name before it. */
 function toolOf(one: Call): string {
   switch (one.type) {
     case 'commandExecution':
@@ -235,6 +241,7 @@ function toolOf(one: Call): string {
   }
 }
 
+/** Returns the input that people see. */
 function inputOf(one: Call): Readonly<Record<string, unknown>> {
   switch (one.type) {
     case 'commandExecution':
@@ -255,6 +262,7 @@ function inputOf(one: Call): Readonly<Record<string, unknown>> {
   }
 }
 
+/** Returns the output that people see. Empty for calls without a text, for example a change of files. */
 function outputOf(one: Call): string {
   if (one.type === 'collabAgentToolCall') return agentOutput(one)
   if (one.type === 'mcpToolCall') return mcpText(one.result?.content, one.result?.structuredContent)
@@ -262,7 +270,7 @@ function outputOf(one: Call): string {
   return one.type === 'commandExecution' ? (one.aggregatedOutput ?? '') : ''
 }
 
-/** The pictures and other files that a call returned. */
+/** Returns the files in the result of a call, and the picture that the model made. */
 function filesOf(one: Call): readonly PromptFile[] {
   if (one.type === 'mcpToolCall') return mcpFiles(one.result?.content)
   if (one.type === 'dynamicToolCall') return filesOfItems(one.contentItems)
@@ -270,12 +278,16 @@ function filesOf(one: Call): readonly PromptFile[] {
   return picture ? [picture] : []
 }
 
+/** Returns where Codex has the picture that the model looked at or made. Undefined if there is none. */
 function picturePathOf(one: Call): string | undefined {
   if (one.type === 'imageView') return one.path
   return one.type === 'imageGeneration' ? (one.savedPath ?? undefined) : undefined
 }
 
-/** Why a call failed. Undefined if it did not. A command that ended with a code has an output instead. */
+/**
+ * Returns why a call failed: Codex's message, else its output, else that it failed. Undefined if it did not fail, and for a
+ * command that ended with a code, whose output tells it.
+ */
 function errorOf(one: Call, status: string): string | undefined {
   if (status === 'declined') return 'The call was rejected.'
   if (one.type === 'mcpToolCall' && one.error) return one.error.message
@@ -284,7 +296,7 @@ function errorOf(one: Call, status: string): string | undefined {
   return status === 'failed' ? outputOf(one) || 'The call failed.' : undefined
 }
 
-/** The task that a call gave to sub-agents. Undefined for other calls. */
+/** Returns the task that a call gave to sub-agents. Undefined if it gave none, for example if it waits for them. */
 function taskIn(one: AgentCall | AgentActivity): Task | undefined {
   if (one.type === 'subAgentActivity') return { agentIDs: [one.agentThreadId], title: nameOf(one), text: '' }
   const { tool, receiverThreadIds, prompt } = one
@@ -292,32 +304,34 @@ function taskIn(one: AgentCall | AgentActivity): Task | undefined {
   return { agentIDs: receiverThreadIds, title: titleOf(prompt ?? ''), text: prompt ?? '' }
 }
 
-/** `task` for a call that starts a sub-agent. Other calls keep Codex's names. */
+/** Returns `task` for a call that starts a sub-agent, and Codex's name in snake case for others. */
 function agentTool(one: AgentCall | AgentActivity): string {
   if (one.type === 'subAgentActivity') return 'task'
   const { tool } = one
   return tool === 'spawnAgent' ? 'task' : tool.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
+/** Returns the task with its title, or the sub-agents' ids if the call has no task. */
 function agentInput(one: AgentCall | AgentActivity): Readonly<Record<string, unknown>> {
   if (one.type === 'subAgentActivity') return { description: nameOf(one) }
   const { prompt, receiverThreadIds: agents } = one
   return { ...(prompt ? { description: titleOf(prompt), prompt } : { agents }) }
 }
 
-/** The state and last message of each sub-agent, one per line. */
+/** Returns the state and last message of each sub-agent, one per line. Empty if Codex sent none. */
 function agentOutput({ agentsStates }: AgentCall): string {
   return Object.values(agentsStates)
     .flatMap((state) => (state ? [state.message ? `${state.status}: ${state.message}` : state.status] : []))
     .join('\n')
 }
 
-/** The first line of a task, at most 100 characters. */
+/** Returns the first line of a task, at most 100 characters. */
 function titleOf(text: string): string {
   const [first = ''] = text.trim().split('\n')
   return [...first].slice(0, 100).join('')
 }
 
+/** Returns the last part of a sub-agent's path. */
 function nameOf({ agentPath }: AgentActivity): string {
   return agentPath.split('/').at(-1) ?? agentPath
 }

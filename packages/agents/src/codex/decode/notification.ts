@@ -3,8 +3,8 @@ import * as z from 'zod'
 import { type CodexCall, type CodexItem, decodeItem } from './item.ts'
 
 /**
- * An event of a turn, from a notification of `codex app-server`. `turn` is the first of each turn. Recorded with versions 0.150.0 and 0.169.0, whose
- * `codex app-server generate-json-schema` describes the whole protocol.
+ * An event of a turn, from a notification of `codex app-server`. `turn` is the first of each turn. Recorded with versions
+ * 0.150.0 and 0.169.0, whose `codex app-server generate-json-schema` describes the whole protocol.
  */
 export type CodexEvent = {
   readonly threadID: string
@@ -71,15 +71,15 @@ const turnCompleted = z.object({ ...thread, turn: turnEnd })
 
 /** A decoder for each notification that is an event of a turn. */
 const turnEvents: Readonly<Record<string, (params: unknown) => CodexEvent | undefined>> = {
-  'item/agentMessage/delta': (params) => grown(params, 'text'),
-  'item/reasoning/summaryTextDelta': (params) => grown(params, 'reasoning'),
-  'item/reasoning/textDelta': (params) => grown(params, 'reasoning'),
+  'item/agentMessage/delta': (params) => deltaEvent(params, 'text'),
+  'item/reasoning/summaryTextDelta': (params) => deltaEvent(params, 'reasoning'),
+  'item/reasoning/textDelta': (params) => deltaEvent(params, 'reasoning'),
   'item/commandExecution/outputDelta': (params) => {
     const found = delta.safeParse(params).data
     return found && { type: 'output', ...idsIn(found), callID: found.itemId, delta: found.delta }
   },
-  'item/started': (params) => ofItem(params, false),
-  'item/completed': (params) => ofItem(params, true),
+  'item/started': (params) => itemEventIn(params, false),
+  'item/completed': (params) => itemEventIn(params, true),
   'turn/plan/updated': (params) => {
     const found = plan.safeParse(params).data
     const todos = found?.plan.map((one) => ({
@@ -88,7 +88,7 @@ const turnEvents: Readonly<Record<string, (params: unknown) => CodexEvent | unde
     }))
     return found && { type: 'todos', ...idsIn(found), todos: todos ?? [] }
   },
-  'thread/tokenUsage/updated': ofUsage,
+  'thread/tokenUsage/updated': usageEventIn,
   error: (params) => {
     const found = retry.safeParse(params).data
     return found && { type: 'retry', ...idsIn(found), message: found.error.message }
@@ -103,8 +103,8 @@ const turnEvents: Readonly<Record<string, (params: unknown) => CodexEvent | unde
   },
 }
 
-/** Reads one notification. Undefined if it changes no reply, for example if its kind is unknown. */
-export function decodeCodex(method: string, params: unknown): CodexNotice | undefined {
+/** Reads one notification. Undefined if it changes no reply: if its kind is unknown, or a field that is needed is malformed. */
+export function decodeNotification(method: string, params: unknown): CodexNotice | undefined {
   const event = Object.hasOwn(turnEvents, method) ? turnEvents[method]?.(params) : undefined
   if (event) return { type: 'event', event }
   if (method === 'serverRequest/resolved') {
@@ -120,29 +120,34 @@ export function decodeCodex(method: string, params: unknown): CodexNotice | unde
   return found && { type: 'goal', threadID: found.threadId, objective: found.goal.objective }
 }
 
+/** The ids of an event's thread and turn. */
 function idsIn({ threadId: threadID, turnId: turnID }: { readonly threadId: string; readonly turnId: string }) {
   return { threadID, turnID }
 }
 
-function grown(params: unknown, kind: 'text' | 'reasoning'): CodexEvent | undefined {
+/** The event of a text that grows. Undefined if the notification is malformed. */
+function deltaEvent(params: unknown, kind: 'text' | 'reasoning'): CodexEvent | undefined {
   const found = delta.safeParse(params).data
   return found && { type: 'delta', ...idsIn(found), kind, partID: found.itemId, delta: found.delta }
 }
 
-function ofItem(params: unknown, isDone: boolean): CodexEvent | undefined {
+/** The event of an item that began or is done. Undefined if it changes no reply, or if the notification is malformed. */
+function itemEventIn(params: unknown, isDone: boolean): CodexEvent | undefined {
   const found = itemEvent.safeParse(params).data
   if (!found) return undefined
   const decoded = decodeItem(found.item, isDone, { startedAt: found.startedAtMs, endedAt: found.completedAtMs })
   return decoded && eventOf(decoded, isDone, idsIn(found))
 }
 
-/** The event of an item that begins or is done. Undefined if only the other one changes a reply. */
+/**
+ * The event of an item that begins or is done. Calls have both. A prompt is an event when it begins, and all others when they
+ * are done. Undefined otherwise.
+ */
 export function eventOf(
   decoded: CodexItem,
   isDone: boolean,
   ids: { readonly threadID: string; readonly turnID: string },
 ): CodexEvent | undefined {
-  // A prompt is done as soon as it begins. The others are streamed, or shown once they are done.
   const isShown = decoded.type === 'call' || (decoded.type === 'prompt' ? !isDone : isDone)
   return isShown ? { ...decoded, ...ids } : undefined
 }
@@ -160,7 +165,8 @@ const usage = z.object({
   tokenUsage: z.object({ last: tokenCounts, modelContextWindow: z.number().nullish() }),
 })
 
-function ofUsage(params: unknown): CodexEvent | undefined {
+/** The event of a model call's tokens. `input` is without those that were cached. Undefined if it is malformed. */
+function usageEventIn(params: unknown): CodexEvent | undefined {
   const found = usage.safeParse(params).data
   if (!found) return undefined
   const { inputTokens, cachedInputTokens, cacheWriteInputTokens, outputTokens, reasoningOutputTokens } =
@@ -176,7 +182,7 @@ function ofUsage(params: unknown): CodexEvent | undefined {
   return { type: 'usage', ...idsIn(found), tokens, ...(typeof limit === 'number' && { contextLimit: limit }) }
 }
 
-/** How a turn ended that has this status. */
+/** How a turn ended that has this status. A failed one without a message tells its status. */
 export function endingOf({
   status,
   error,

@@ -12,7 +12,7 @@ const message = z.union([
   z.object({ id, result: z.unknown() }),
 ])
 
-/** Reads one line. Undefined if it is not a JSON-RPC message. */
+/** Reads one message. Undefined if it is not a JSON-RPC message. An error without a message gets one. */
 export function decodeRpc(value: unknown): RpcMessage | undefined {
   const found = message.safeParse(value)
   if (!found.success) return undefined
@@ -138,29 +138,38 @@ const rights = z.object({
 export function decodeRequest(method: string, params: unknown): CodexRequest | undefined {
   switch (method) {
     case 'item/commandExecution/requestApproval':
-      return permission(params, 'bash')
+      return permissionRequest(params, 'bash')
     case 'item/fileChange/requestApproval':
-      return permission(params, 'edit')
+      return permissionRequest(params, 'edit')
     case 'item/tool/requestUserInput': {
       const found = input.safeParse(params).data
       const questions = found?.questions.map(({ options, ...rest }) => ({ ...rest, options: options ?? [] }))
       return found && { type: 'question', ...idsIn(found), questions: questions ?? [] }
     }
     case 'mcpServer/elicitation/request':
-      return elicited(params)
+      return elicitationRequest(params)
     case 'item/permissions/requestApproval': {
       const found = rights.safeParse(params).data
       if (!found) return undefined
       const { reason, cwd, environmentId: environment, permissions } = found
-      return { type: 'rights', ...idsIn(found), rights: given(permissions), more: given({ reason, cwd, environment }) }
+      return {
+        type: 'rights',
+        ...idsIn(found),
+        rights: presentFields(permissions),
+        more: presentFields({ reason, cwd, environment }),
+      }
     }
     default:
       return undefined
   }
 }
 
-/** Codex asks for approval of an MCP call as if the server had a form. Servers have forms and addresses of their own. */
-function elicited(params: unknown): CodexRequest | undefined {
+/**
+ * Reads an elicitation: an approval of an MCP call, which Codex asks for as if it were a form, or a form or an address of the
+ * server. Undefined for approvals of other kinds, for other modes, for addresses that are not on the web, and if it is
+ * malformed.
+ */
+function elicitationRequest(params: unknown): CodexRequest | undefined {
   if ('codex_approval_kind' in (withMeta.safeParse(params).data?._meta ?? {})) {
     const found = mcpApproval.safeParse(params).data
     if (!found) return undefined
@@ -174,7 +183,7 @@ function elicited(params: unknown): CodexRequest | undefined {
       tool: tool_name ?? undefined,
       arguments: tool_params ?? {},
       message,
-      more: given({ title: tool_title, description: tool_description, connector: connector_name }),
+      more: presentFields({ title: tool_title, description: tool_description, connector: connector_name }),
       lastsForSession: [persist ?? []].flat().includes('session'),
     }
   }
@@ -186,14 +195,19 @@ function elicited(params: unknown): CodexRequest | undefined {
   return { type: 'form', threadID, turnID: turnId ?? undefined, server, message, ...asked }
 }
 
-/** The fields that have a value. */
-function given(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** The fields that are neither undefined nor null. */
+function presentFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null))
 }
 
-function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | undefined {
+/**
+ * Reads an approval of a command or a change of files. "Always" is the first decision of Codex that lasts: a rule for commands,
+ * or the rest of the session. Undefined for approvals of other kinds, for input to a command that is not shown, and if it is
+ * malformed.
+ */
+function permissionRequest(params: unknown, permission: 'bash' | 'edit'): CodexRequest | undefined {
   const found = approval.safeParse(params).data
-  if (!found) return undefined
+  if (!found || (found.kind === 'writeStdin' && typeof found.command !== 'string')) return undefined
   const permanent = (found.availableDecisions ?? []).flatMap((decision) => {
     const rule = amendment.safeParse(decision).data?.acceptWithExecpolicyAmendment.execpolicy_amendment
     if (rule) return [{ decision, pattern: rule.join(' ') }]
@@ -201,11 +215,13 @@ function permission(params: unknown, kind: 'bash' | 'edit'): CodexRequest | unde
   })
   const { reason, grantRoot, command, cwd } = found
   const { networkApprovalContext: network, additionalPermissions } = found
-  const more = given({ grantRoot, network, additionalPermissions, command, cwd })
+  const kind = found.kind === 'writeStdin' ? 'input to the running command' : undefined
+  const more = presentFields({ kind, grantRoot, network, additionalPermissions, command, cwd })
   const always = permanent[0] && { always: permanent[0] }
-  return { type: 'permission', ...idsIn(found), permission: kind, reason: reason ?? '', more, ...always }
+  return { type: 'permission', ...idsIn(found), permission, reason: reason ?? '', more, ...always }
 }
 
+/** The ids of a request's thread, turn and call. */
 function idsIn(found: { readonly threadId: string; readonly turnId: string; readonly itemId: string }) {
   return { threadID: found.threadId, turnID: found.turnId, callID: found.itemId }
 }

@@ -43,9 +43,9 @@ export interface Page<T> {
 export const sessionIn = (value: unknown): SessionInfo => sessionOf(ofThread.parse(value).thread)
 
 /** The id of the turn that a response names. Throws if it names none. */
-export const turnIn = (value: unknown): string => ofTurn.parse(value).turn.id
+export const turnIDIn = (value: unknown): string => ofTurn.parse(value).turn.id
 
-/** The sessions of a list of threads, without those that can't be read. Throws if the response has no list. */
+/** The page of sessions of a list of threads. Leaves out malformed ones. Throws if the response has no list. */
 export function sessionsIn(value: unknown): Page<SessionInfo> {
   const { data, nextCursor } = threads.parse(value)
   const items = data.flatMap((one) => {
@@ -55,7 +55,7 @@ export function sessionsIn(value: unknown): Page<SessionInfo> {
   return { items, next: nextCursor ?? undefined }
 }
 
-/** The turns of a thread. Throws if the response is malformed. */
+/** The page of a thread's turns. Throws if the response is malformed. */
 export function turnsIn(value: unknown): Page<CodexTurn> {
   const { data, nextCursor } = turns.parse(value)
   return { items: data, next: nextCursor ?? undefined }
@@ -65,11 +65,15 @@ export function turnsIn(value: unknown): Page<CodexTurn> {
 export const threadIDOf = (params: unknown): string | undefined => about.safeParse(params).data?.threadId
 
 /** The ids of the threads that are open. Throws if the response has no list. */
-export const idsIn = (value: unknown): readonly string[] => loaded.parse(value).data
+export const threadIDsIn = (value: unknown): readonly string[] => loaded.parse(value).data
 
-/** The turns of a resumed thread, oldest first. Throws if the response is malformed. */
-export const turnsOfThread = (value: unknown): readonly CodexTurn[] => resumed.parse(value).thread.turns
+/** The turns of a resumed thread, oldest first. None if the response has no list of them. Throws if it is malformed. */
+export const turnsOfResumed = (value: unknown): readonly CodexTurn[] => resumed.parse(value).thread.turns
 
+/**
+ * Returns a thread as a session. Its title is the thread's name, otherwise the first line of its first prompt, up to 100
+ * characters. Absent if both are empty.
+ */
 function sessionOf({
   id,
   cwd,

@@ -481,8 +481,8 @@ export function codex(options: CodexOptions = {}): Source {
 }
 
 /**
- * Throws `invalid` for a token without a `url`, for a `url` that is no WebSocket's, and for options of a program that is started
- * together with a `url`.
+ * Throws `invalid` for a token without a `url`, for a `url` that doesn't begin with `ws:` or `wss:`, and for a `url` together
+ * with options of a program that is started.
  */
 function checkListener({ url, token, command, args, env, graceMs }: CodexOptions): void {
   if (url === undefined) {

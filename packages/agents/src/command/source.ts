@@ -95,9 +95,13 @@ export interface OutputOptions {
   readonly onError?: ((error: ReplyError) => void) | undefined
 }
 
+/** What differs between `commandSource` and `run`. */
 interface Hooks {
+  /** Returns the arguments for a prompt's text. */
   readonly argsOf: (text: string) => readonly string[]
+  /** Returns the standard input for a prompt's text. */
   readonly inputOf: (text: string) => string
+  /** Called when a command has started, with its end. */
   readonly onStarted?: (ended: Promise<CommandEnd>) => void
 }
 
@@ -144,13 +148,17 @@ export function createCommandSource(options: CommandSourceOptions, { argsOf, inp
 /** A command that ended. */
 export type CommandEnd = CommandOutput & Exit
 
+/** A command to start for a run. */
 interface CommandRun extends ProcessOptions, OutputOptions {
   readonly input: string
   /** Whether it is being stopped. Its exit code is ignored then. */
   readonly isCanceled: () => boolean
 }
 
-/** Starts a command and writes its output to a run, which ends with it. Resolves when it has started. */
+/**
+ * Starts a command and writes its output to a run, which ends with it: as aborted if it was stopped, as completed after exit
+ * code 0, else as failed. Resolves when it has started. Rejects as `startProcess` does.
+ */
 async function startIn(
   run: LocalRun,
   options: CommandRun,
@@ -194,7 +202,7 @@ async function startIn(
   }
 }
 
-/** The error of a command that did not exit with 0. */
+/** Returns the error of a command that did not exit with 0, with the code or the signal. */
 function exitFailure(command: string, exit: Exit): ReplyFailure {
   const how = exit.code === undefined ? `was ended by ${exit.signal ?? 'a signal'}` : `exited with code ${exit.code}`
   return { name: 'ExitError', message: `${command} ${how}.`, raw: exit }

@@ -17,7 +17,9 @@ export interface CommandOutput {
 /** How many parts a reply may have. After that, output of the other stream is held until the end. */
 const mostParts = 1000
 
-/** Collects a command's output and writes it to the run: a part for each stretch of one stream. */
+/**
+ * Collects a command's output and writes it to the run: a part for each stretch of one stream. Keeps `maxBytes` of each stream.
+ */
 export function createTranscript(run: LocalRun, maxBytes: number) {
   const streams = { stdout: createOutputStream(maxBytes), stderr: createOutputStream(maxBytes) }
   let current: OutputStream | undefined
@@ -74,6 +76,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
   }
 }
 
+/** The state of one stream: what is kept, what was shown (`head`), and what is held because the reply is full (`late`). */
 function createOutputStream(maxBytes: number) {
   const head: string[] = []
   const late: string[] = []
@@ -84,7 +87,10 @@ function createOutputStream(maxBytes: number) {
 interface Excerpt {
   /** Adds text. Returns the part of it that belongs to the beginning. The rest is held for the end. */
   push(text: string): string
-  /** The text after the beginning: empty, or a note of how much was left out, and the end. */
+  /**
+   * Returns the text after the beginning, and how many bytes were left out. The text is empty if all of it belongs to the
+   * beginning. It begins with a note if some was left out.
+   */
   end(): { readonly text: string; readonly leftOut: number }
 }
 
@@ -139,7 +145,7 @@ function createExcerpt(maxBytes: number): Excerpt {
   }
 }
 
-/** The longest beginning that fits, cut between characters. */
+/** Returns the longest beginning that fits into `limit` bytes, cut between characters. */
 function firstBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   let end = Math.min(limit, bytes.length)
@@ -147,7 +153,7 @@ function firstBytes(text: string, limit: number): string {
   return bytes.subarray(0, end).toString('utf8')
 }
 
-/** The longest end that fits, cut between characters. */
+/** Returns the longest end that fits into `limit` bytes, cut between characters. */
 function lastBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text)
   let start = Math.max(0, bytes.length - limit)

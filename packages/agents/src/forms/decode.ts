@@ -3,7 +3,7 @@ import { z } from 'zod'
 const text = z.string().nullish()
 const choice = z.object({ const: z.string(), title: text, description: text })
 
-/** One field of a form. */
+/** One field of a form. Its other properties are kept. */
 const property = z.looseObject({
   type: text,
   title: text,
@@ -23,7 +23,7 @@ export type FormSchema = z.infer<typeof formSchema>
 
 const codexNote = z.object({ codex: z.object({ role: z.literal('user_note'), questionId: z.string() }) })
 
-/** The name of the question that a text field of Codex annotates. Undefined for other fields. */
+/** The name of the question that a text field of codex-acp annotates. Undefined for other fields, and for no field. */
 export function questionOfNote(field: Property | undefined): string | undefined {
   return codexNote.safeParse(field?._meta).data?.codex.questionId
 }

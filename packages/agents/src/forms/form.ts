@@ -3,6 +3,7 @@ import { ReplyError } from '@reply/core'
 import type { LocalAnswer } from '@reply/core/source'
 import { type FormSchema, type Property, questionOfNote } from './decode.ts'
 
+/** What a field may be filled in with. */
 type Value = string | number | boolean | string[]
 
 /** A form that a person fills in, or an address that a person visits. */
@@ -43,6 +44,7 @@ export function formQuestions(form: Form): readonly Question[] {
   return fields.map((field, at) => questionOf(field, at === 0 ? message : ''))
 }
 
+/** A field that becomes a question. */
 interface Field {
   readonly name: string
   readonly field: Property
@@ -54,6 +56,8 @@ interface Field {
 const noneOfThese = 'None of the above'
 
 /**
+ * Returns the fields of a form that become questions, in its order. None for a form without fields.
+ *
  * Claude's agent follows a question `question_0` with a text field `question_0_custom` for another answer
  * (askUserQuestionsToCreateRequest of claude-agent-acp 0.101). Codex's agent follows it with a note that names its
  * question (buildUserInputSchema of codex-acp 2.6). Both become one question here.
@@ -73,6 +77,10 @@ function fieldsOf({ schema }: Form): readonly Field[] {
   )
 }
 
+/**
+ * Returns the question of a field, after a message that may be empty. Without a description it asks by the title, and without
+ * a message and a title by the name. A field without choices takes any answer.
+ */
 function questionOf({ name, field, custom }: Field, message: string): Question {
   const paragraphs = [message, field.description ?? field.title ?? (message === '' ? name : '')]
   return {
@@ -86,12 +94,17 @@ function questionOf({ name, field, custom }: Field, message: string): Question {
   }
 }
 
+/** A choice of a field: the value that is sent, and what people read. */
 interface Choice {
   readonly value: Value
   readonly label: string
   readonly description: string
 }
 
+/**
+ * Returns the choices of a field: "Yes" and "No" for a boolean one, empty for one of numbers or free text. Choices without a
+ * title have their value.
+ */
 function choicesOf(field: Property): readonly Choice[] {
   if (field.type === 'boolean')
     return [
@@ -132,6 +145,10 @@ export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
   return { action: 'accept', content: Object.fromEntries(content) }
 }
 
+/**
+ * Returns the value of a field for the labels that were chosen. Any other label counts as its own value. Undefined
+ * without an answer, but an empty list for a field that takes several. Throws `invalid` if a number is needed and not given.
+ */
 function fieldValue(name: string, field: Property, given: readonly string[]): Value | undefined {
   const choices = choicesOf(field)
   const values = given.map((label) => choices.find((choice) => choice.label === label)?.value ?? label)

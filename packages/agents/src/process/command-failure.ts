@@ -4,7 +4,10 @@ import { delimiter, join, resolve } from 'node:path'
 import { ReplyError } from '@reply/core'
 import type { ProcessOptions } from './start-process.ts'
 
-/** Checks that the command exists and is executable, without starting it. Rejects as `startProcess` would. */
+/**
+ * Checks that the command and its folder exist and that it is executable, without starting it. Without a slash, it is looked
+ * for in `PATH` of `env`, or else of this process. Rejects as `startProcess` would.
+ */
 export async function requireCommand({ command, cwd, env = {} }: ProcessOptions): Promise<void> {
   const path = 'PATH' in env ? env.PATH : process.env.PATH
   const places = command.includes('/')
@@ -23,8 +26,8 @@ export async function requireCommand({ command, cwd, env = {} }: ProcessOptions)
 }
 
 /**
- * The error of a command that could not be started. Leaves out its arguments and environment, which may contain
- * secrets.
+ * Returns the `unreachable` error of a command that could not be started, with the reason and the cure. Removes the arguments
+ * from the cause, because they may contain secrets.
  */
 export async function startFailure(command: string, cwd: string | undefined, cause: unknown): Promise<ReplyError> {
   // Node stores all arguments there. https://github.com/nodejs/node/blob/v20.19.0/lib/internal/child_process.js
@@ -32,6 +35,7 @@ export async function startFailure(command: string, cwd: string | undefined, cau
   return new ReplyError('unreachable', await reason(command, cwd, cause), { cause })
 }
 
+/** Returns why the command was not started: its folder, its interpreter, its path, its rights, or what the system says. */
 async function reason(command: string, cwd: string | undefined, cause: unknown): Promise<string> {
   if (cwd !== undefined && !(await isFolder(cwd)))
     return `"${command}" was not started because the folder "${cwd}" does not exist. Create it, or pass another cwd.`
@@ -47,10 +51,12 @@ async function reason(command: string, cwd: string | undefined, cause: unknown):
   return `"${command}" was not started: ${detail ?? 'the system gave no reason'}. Run it by hand to see why.`
 }
 
+/** Returns the system's code of an error, for example `ENOENT`. Undefined if it has none. */
 function codeOf(cause: unknown): string | undefined {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
 }
 
+/** Whether there is a folder. False if that can't be found out. */
 async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(
     (found) => found.isDirectory(),
@@ -58,6 +64,7 @@ async function isFolder(path: string): Promise<boolean> {
   )
 }
 
+/** Whether there is a file or folder. False if that can't be found out. */
 async function isThere(path: string): Promise<boolean> {
   return await access(path, constants.F_OK).then(
     () => true,

@@ -18,7 +18,10 @@ export interface JsonProgram {
 }
 
 export interface JsonProgramOptions extends ProcessOptions {
-  /** Called for each line, in order. Exceptions are reported. */
+  /**
+   * Called with the value of each line, and the line, in order. Empty lines, and those that are not JSON, are left out.
+   * Exceptions are reported as `malformed`, without the line, which may contain secrets.
+   */
   readonly onMessage: (value: unknown, line: string) => void
   /** Called once, after the last line. `last` is the error line of its stderr, with secrets redacted. May be empty. */
   readonly onEnd: (exit: Exit, last: string) => void
@@ -26,7 +29,7 @@ export interface JsonProgramOptions extends ProcessOptions {
   readonly onError: (error: ReplyError) => void
 }
 
-/** Starts a program. Rejects as `startProcess` does. */
+/** Starts a program and reads it until it ends. Rejects as `startProcess` does. Exceptions of `onError` are ignored. */
 export async function startJsonProgram(options: JsonProgramOptions): Promise<JsonProgram> {
   const { command, onMessage, onEnd } = options
   const onError = safeOnError(options.onError)
@@ -39,6 +42,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     close: child.closeGently,
   }
 
+  /** See `JsonProgram.send`. */
   async function send(value: unknown): Promise<void> {
     try {
       await child.write(`${JSON.stringify(value)}\n`)
@@ -49,11 +53,13 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     }
   }
 
+  /** Reads both streams to their ends, waits for the program's, and calls `onEnd`. */
   async function readUntilEnd(): Promise<void> {
     await Promise.allSettled([readLines(), readErrors()])
     onEnd(await child.ended, last.end())
   }
 
+  /** Passes the lines of standard output on, until it ends. Reports the first of several that are not JSON. */
   async function readLines(): Promise<void> {
     let wasInvalid = false
     for await (const line of linesOf(child.stdout, { onError })) {
@@ -72,6 +78,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     }
   }
 
+  /** Calls `onMessage`, and reports its exception. */
   function passOn(value: unknown, line: string): void {
     try {
       onMessage(value, line)
@@ -83,11 +90,13 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     }
   }
 
+  /** Reads standard error for its last line, until it ends. */
   async function readErrors(): Promise<void> {
     for await (const chunk of child.stderr.setEncoding('utf8')) last.push(String(chunk))
   }
 }
 
+/** Returns the value of a JSON text. Undefined if it is not JSON. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line)
@@ -101,8 +110,9 @@ function parsed(line: string): unknown {
  * Node.js and Rust write a stack after the error.
  */
 interface LastLine {
+  /** Adds text, which may end anywhere. */
   push(text: string): void
-  /** The line without terminal sequences and secrets. Empty if nothing was written. */
+  /** Returns the line without terminal sequences and secrets, its last 2,000 characters. Empty if there is none. Call it once. */
   end(): string
 }
 
@@ -116,8 +126,9 @@ const mostShown = 2000
 const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
 /**
- * Redacts all text before it is cut, because a cut could remove the sign by which a secret is recognized. Also redacts
- * values of variables and arguments that are named like secrets. `env` was added to this process's environment.
+ * Creates the last line of a program. Redacts all text before it is cut, because a cut could remove the sign by which a secret
+ * is recognized. Also redacts values of variables and arguments that are named like secrets. `env` was added to this process's
+ * environment.
  */
 export function createLastLine({ args, env }: ProgramInput): LastLine {
   const plain = createPlainText()
@@ -134,6 +145,7 @@ export function createLastLine({ args, env }: ProgramInput): LastLine {
     },
   }
 
+  /** Adds redacted text, and drops all but the last 10,000 characters. */
   function keep(text: string): void {
     kept = `${kept}${text}`.slice(-mostKept)
   }

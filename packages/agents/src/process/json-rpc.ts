@@ -15,16 +15,19 @@ export interface Rpc {
    * dropped.
    */
   request(method: string, params: object): Promise<unknown>
+  /** Sends a notification. Rejects if the program is not running, or no longer reads. So do `respond` and `refuse`. */
   notify(method: string): Promise<void>
+  /** Answers a request of the program. */
   respond(id: string | number, result: object): Promise<void>
-  /** Answers that the method is not supported. */
+  /** Answers a request of the program with the error that its method is not supported. */
   refuse(id: string | number, method: string): Promise<void>
-  /** Passes a response to its request. */
+  /** Passes a response to its request. Does nothing if that has ended, or was not made here. */
   settle(message: Extract<RpcMessage, { readonly type: 'response' }>): void
-  /** Called when the program has ended. Rejects all pending requests. */
+  /** Rejects all pending requests. Call it when the program has ended. */
   failAll(error: ReplyError): void
 }
 
+/** The program that gets the requests. */
 interface RpcProgram {
   /** Shown in errors. */
   readonly name: string
@@ -37,6 +40,7 @@ interface RpcProgram {
   readonly deadlineMs: number
 }
 
+/** Creates the requests to a program, and to the ones that are started after it. Their ids count from 1. */
 export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgram): Rpc {
   const waiting = new Map<
     number,
@@ -81,6 +85,7 @@ export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgr
     },
   }
 
+  /** Returns the error of a request that got no response in time. */
   function unanswered(method: string): ReplyError {
     const problem = `${name} did not answer ${method} within ${deadlineMs} ms`
     return new ReplyError('unreachable', `${problem}. Restart it, or raise deadlineMs if it needs longer.`)

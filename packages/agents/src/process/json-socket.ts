@@ -10,7 +10,7 @@ export interface JsonSocketOptions {
   readonly token: string | undefined
   /** How long the connection may take to open, in ms. */
   readonly deadlineMs: number
-  /** Called for each message, in order. Exceptions are reported. */
+  /** Called with the value of each message, in order. Exceptions are reported, without the message. */
   readonly onMessage: (value: unknown) => void
   /** Called once, when an open connection has ended. */
   readonly onEnd: () => void
@@ -20,7 +20,7 @@ export interface JsonSocketOptions {
 
 /**
  * Opens a WebSocket that carries JSON. Rejects with `unauthorized` if the token is refused, and with `unreachable` if there
- * is no listener.
+ * is no listener, it answers with another status, or it does not answer in time.
  */
 export async function openJsonSocket(options: JsonSocketOptions): Promise<Pick<JsonProgram, 'send' | 'close'>> {
   const { url, token, deadlineMs, onMessage, onEnd } = options
@@ -59,6 +59,7 @@ export async function openJsonSocket(options: JsonSocketOptions): Promise<Pick<J
   void ended.then(onEnd)
   return { send, close }
 
+  /** Rejects with `closed` if the connection has ended. */
   async function send(value: unknown): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       socket.send(JSON.stringify(value), (cause) => {
@@ -68,6 +69,7 @@ export async function openJsonSocket(options: JsonSocketOptions): Promise<Pick<J
     })
   }
 
+  /** Resolves when the connection has ended, which takes a second at most. */
   async function close(): Promise<void> {
     socket.close()
     // A listener that hangs does not answer.
@@ -77,12 +79,13 @@ export async function openJsonSocket(options: JsonSocketOptions): Promise<Pick<J
   }
 }
 
-/** A URL without user, password and query, for messages. */
+/** Returns a URL without user, password, query and fragment, for messages. Throws if it is none. */
 export function withoutSecrets(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`
 }
 
+/** Returns the error of a listener that answered with a status: `unauthorized` for 401 and 403, else `unreachable`. */
 function refusal(name: string, statusCode: number): ReplyError {
   if (statusCode === 401 || statusCode === 403)
     return new ReplyError(
@@ -92,10 +95,12 @@ function refusal(name: string, statusCode: number): ReplyError {
   return unreachable(name, `it answered with the status ${statusCode}`)
 }
 
+/** Returns the error of a connection that could not be opened. */
 function unreachable(name: string, reason: string): ReplyError {
   return new ReplyError('unreachable', `No connection to ${name}: ${reason}. Start the listener, or correct the URL.`)
 }
 
+/** Returns the value of a JSON text. Undefined if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -12,9 +12,10 @@ export interface LineOptions {
 
 const newline = 0x0a
 
-/** Yields the lines of a UTF-8 stream, in order, without line breaks (`
-` or `\r
-`). The last line needs no line break. Invalid bytes become U+FFFD. Reads only when you ask for the next line, and holds one line at most. */
+/**
+ * Yields the lines of a UTF-8 stream, in order, without line breaks (`\n` or `\r\n`). The last line needs no line break. Invalid
+ * bytes become U+FFFD. Reads only when you ask for the next line, and holds one line at most. Throws if the stream fails.
+ */
 export async function* linesOf(
   stream: AsyncIterable<Uint8Array>,
   { maxBytes = 16_777_216, onError }: LineOptions = {},
@@ -36,7 +37,9 @@ export async function* linesOf(
     if (line !== undefined) yield line
   }
 
-  /** Copies the rest, so that it doesn't keep its whole chunk in memory. */
+  /**
+   * Adds a copy of a line's beginning, so that the rest of its chunk is freed. Drops and reports the line if it is too long.
+   */
   function hold(rest: Uint8Array): void {
     size += rest.length
     if (size > maxBytes) {
@@ -45,6 +48,7 @@ export async function* linesOf(
     } else if (rest.length > 0) held.push(Uint8Array.from(rest))
   }
 
+  /** Returns the held line with its last bytes, and holds nothing. Undefined if it is too long, which is reported once. */
   function lineOf(last: Uint8Array): string | undefined {
     const bytes = size + last.length
     const parts = [...held, last]
@@ -55,6 +59,7 @@ export async function* linesOf(
     return bytes > maxBytes ? undefined : Buffer.concat(parts).toString('utf8').replace(/\r$/, '')
   }
 
+  /** Reports that the current line is too long, once. */
   function report(): void {
     if (isReported) return
     isReported = true

@@ -2,9 +2,9 @@ import { stripVTControlCharacters } from 'node:util'
 
 /** Removes terminal sequences from a text that arrives in pieces. */
 export interface PlainText {
-  /** Returns the text without sequences. Holds an incomplete one. */
+  /** Returns the text without sequences. Holds an incomplete one at the end, up to 4,096 characters. */
   push(text: string): string
-  /** Returns the held text, if it never became a sequence. */
+  /** Returns what is held, without sequences, and holds nothing. */
   end(): string
 }
 
@@ -17,6 +17,7 @@ const unfinished = /(?:\u001b|\u009b)(?:[[(#;?\d]*|\][^\u0007\u001b]*\u001b?)$/
 /** A longer sequence is treated as text, so that an unclosed one doesn't swallow the text after it. */
 const longest = 4096
 
+/** Creates the filter for one stream of text. */
 export function createPlainText(): PlainText {
   let held = ''
   return {

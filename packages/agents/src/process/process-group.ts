@@ -8,7 +8,10 @@ const checkIntervals = [5, 10, 20, 40, 80]
 /** How long the kernel may take to end a group after SIGKILL, in ms. A zombie that no process reaps stays for longer. */
 const killMs = 1000
 
-/** Ends all processes of a group: SIGTERM, then SIGKILL after `graceMs`. Resolves when done. */
+/**
+ * Ends all processes of a group: SIGTERM, also to stopped ones, then SIGKILL after `graceMs`. Resolves when they are gone, or a
+ * second after SIGKILL.
+ */
 export async function endGroup(group: number, graceMs: number): Promise<void> {
   signalGroup(group, 'SIGTERM')
   // A stopped process handles SIGTERM only after this.
@@ -18,7 +21,7 @@ export async function endGroup(group: number, graceMs: number): Promise<void> {
   await isGone(group, killMs)
 }
 
-/** Waits until no process of the group is left, for `limitMs` at most. Returns false if some are. */
+/** Resolves with true when no process of the group is left but zombies, and with false after `limitMs`. */
 export async function isGone(group: number, limitMs: number): Promise<boolean> {
   const until = performance.now() + limitMs
   for (let check = 0; isAlive(group); check++) {
@@ -33,7 +36,7 @@ export async function isGone(group: number, limitMs: number): Promise<boolean> {
 
 /**
  * Whether all remaining processes of a group are zombies. Orphans wait for process 1 to reap them, which in a container
- * often reaps none. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ * often reaps none. False outside of Linux. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 function hasOnlyZombies(group: number): boolean {
   if (process.platform !== 'linux') return false
@@ -45,7 +48,7 @@ function hasOnlyZombies(group: number): boolean {
   }
 }
 
-/** The state, parent and group of a process. They follow its name, which may contain any character. */
+/** Returns the state, parent and group of a process, in a list. Empty if it is gone. They follow its name. */
 function statusOf(pid: string): readonly (readonly string[])[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
@@ -55,10 +58,12 @@ function statusOf(pid: string): readonly (readonly string[])[] {
   }
 }
 
+/** Whether a group has processes, also zombies. */
 function isAlive(group: number): boolean {
   return signalGroup(group, 0)
 }
 
+/** Sends a signal to a group. 0 only checks for it. Returns false if no process got it. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal)
@@ -85,13 +90,16 @@ exit 0`
 interface Watchdog {
   /** Rejects if it could not be started. */
   readonly started: Promise<void>
-  /** Guards this group from now on. Called once. */
+  /** Guards this group. Call it once. */
   guard(group: number): void
-  /** Called when the group has ended. */
+  /** Lets the group alone and ends the shell. Call it when the group has ended, or was not started. */
   release(): void
 }
 
-/** Starts the shell outside of our own process group, so that Ctrl+C in a terminal doesn't reach it. */
+/**
+ * Starts a watchdog, whose group has `graceMs` after SIGTERM. Its shell is outside of our own process group, so that Ctrl+C in a
+ * terminal doesn't reach it, and does not keep this process alive.
+ */
 export function startWatchdog(graceMs: number): Watchdog {
   const shell = spawn('/bin/sh', ['-c', script, 'sh', String(Math.ceil(graceMs / 100))], {
     detached: true,

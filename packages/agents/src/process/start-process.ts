@@ -113,6 +113,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     closeGently,
   }
 
+  /** Starts the program under the watchdog. Rejects with `unreachable`, and leaves nothing behind, if that fails. */
   async function spawned(): Promise<Spawned> {
     try {
       const child = spawn(command, args, {
@@ -139,6 +140,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     }
   }
 
+  /** Resolves with the program's exit once its group has ended. Ends what is left of the group after `graceMs`. */
   async function untilEnded(): Promise<Exit> {
     const exit = await exited
     if (ending || !(await isGone(group, graceMs))) await end()
@@ -150,6 +152,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     return exit
   }
 
+  /** See `StartedProcess.write`. */
   function write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       child.stdin.write(data, (cause) => {
@@ -162,12 +165,14 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   }
 }
 
+/** A program that has started. */
 interface Spawned {
   readonly child: ChildProcessByStdio<Writable, Readable, Readable>
   readonly exited: Promise<Exit>
   readonly group: number
 }
 
+/** Resolves with how the program ended, with a code or else by a signal. */
 function exitOf(child: Pick<NodeJS.EventEmitter, 'once'>): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (code: number | null, signal: NodeJS.Signals | null) => {
@@ -187,7 +192,7 @@ interface Output {
   release(quietMs: number): void
 }
 
-/** Wraps a pipe, so that the stream can end before the pipe does. */
+/** Wraps a pipe, so that the stream can end before the pipe does. An error of the pipe ends the stream without one. */
 function outputOf(pipe: Readable): Output {
   const stream = new Readable({
     read: () => {

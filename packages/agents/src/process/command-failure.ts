@@ -47,6 +47,8 @@ async function reason(command: string, cwd: string | undefined, cause: unknown):
   if (code === 'ENOENT') return `The command "${command}" was not found. Install it, or give its full path.`
   if (code === 'EACCES')
     return `The command "${command}" is not executable. Run chmod +x on it, or start it with its interpreter.`
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return `"${command}" was not started because too many files are open (${code}). Raise the limit with "ulimit -n".`
   const detail = cause instanceof Error && code === undefined ? cause.message : code
   return `"${command}" was not started: ${detail ?? 'the system gave no reason'}. Run it by hand to see why.`
 }

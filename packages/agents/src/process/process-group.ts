@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The first intervals of checking whether a group is gone, in ms. Short, because most processes end at once. */
@@ -110,17 +111,17 @@ export function startWatchdog(graceMs: number): Watchdog {
     shell.once('spawn', resolve)
     shell.once('error', reject)
   })
+  // If the program can't be started either, its own error is enough.
+  started.catch(() => {})
+  // Node creates no pipe if this process has no free file descriptor.
+  const pipe: Writable | undefined = shell.stdin
   // Neither the shell nor its pipe may keep this process alive, and a broken pipe is expected.
   shell.unref()
-  shell.stdin.on('error', () => {})
-  if ('unref' in shell.stdin && typeof shell.stdin.unref === 'function') shell.stdin.unref()
+  pipe?.on('error', () => {})
+  if (pipe && 'unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
   return {
     started,
-    guard: (group) => {
-      shell.stdin.write(`${group}\n`)
-    },
-    release: () => {
-      shell.stdin.end('ended\n')
-    },
+    guard: (group) => void pipe?.write(`${group}\n`),
+    release: () => void pipe?.end('ended\n'),
   }
 }

@@ -123,11 +123,12 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
         detached: true,
         stdio: ['pipe', 'pipe', 'pipe'],
       })
-      child.stdin.on('error', () => {})
       const exited = exitOf(child)
       const { pid: group } = child
       if (group !== undefined) watchdog.guard(group)
+      // Node creates no pipes if this process has no free file descriptor. It reports that here.
       await once(child, 'spawn')
+      child.stdin.on('error', () => {})
       if (group === undefined) throw new Error('it has no process id')
       await watchdog.started.catch(async (cause: unknown) => {
         await endGroup(group, graceMs)

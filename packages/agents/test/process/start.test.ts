@@ -204,6 +204,36 @@ describe('a command that cannot start', () => {
     await expect(start).rejects.not.toThrow('secret')
   })
 
+  test('has no free file descriptor, however many are missing', async () => {
+    const start = fileURLToPath(new URL('../../src/process/start-process.ts', import.meta.url))
+    const code = `import { closeSync, openSync } from 'node:fs'
+      import { startProcess } from ${JSON.stringify(start)}
+      const outcomeOf = async () => {
+        try {
+          await (await startProcess({ command: 'true' })).close()
+          return 'started'
+        } catch (error) {
+          return error.type
+        }
+      }
+      const taken = []
+      const outcomes = []
+      for (let free = 0; free < 16; free++) {
+        try {
+          for (;;) taken.push(openSync('/dev/null'))
+        } catch {
+          taken.splice(0, free).forEach(closeSync)
+        }
+        outcomes.push(await outcomeOf())
+      }
+      console.log(outcomes.join(' '))`
+    const args = ['--import', 'tsx', '--conditions=@reply/source', '--input-type=module', '-e', code]
+    const host = spawn('sh', ['-c', 'ulimit -n 200 && exec "$0" "$@"', process.execPath, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    expect((await textOfStream(host.stdout)).trim()).toMatch(/^unreachable (?:unreachable |started )+started$/)
+  })
+
   test('was aborted before', async () => {
     await expect(sh('exit', { signal: AbortSignal.abort() })).rejects.toMatchObject({ type: 'closed' })
   })

@@ -16,11 +16,13 @@ export interface AgentSourceOptions {
   readonly onError?: OnError | undefined
 }
 
+/** The options of `agentSource` and the arguments after a name. */
 interface PresetOptions extends AgentSourceOptions {
   /** The arguments after the name. */
   readonly args: readonly string[]
 }
 
+/** Creates the source of each name that `agentSource` knows. */
 const presets: Readonly<Record<string, (options: PresetOptions) => Source>> = {
   claude,
   codex,
@@ -31,9 +33,11 @@ const presets: Readonly<Record<string, (options: PresetOptions) => Source>> = {
 export const agentNames: readonly string[] = Object.keys(presets)
 
 /**
- * Creates a source from a command line. It is one of `agentNames`, optionally with further arguments, or the command of
- * an agent that speaks the Agent Client Protocol, for example `opencode acp`. Quotes group words. No shell reads it.
- * Pass the source to `connectSource`, which starts the agent. Throws `invalid` if the command line is empty.
+ * Returns a source for the agent of a command line: one of `agentNames`, optionally with further arguments, or the
+ * command of an agent that speaks the Agent Client Protocol, for example `opencode acp`. With `--acp` or
+ * `--experimental-acp`, the command speaks that protocol, also if it is one of the names. `opencode acp` without
+ * `--port` uses OpenCode's own server. Quotes group words. No shell reads the line. Nothing starts until you pass the
+ * source to `connectSource`. Throws `invalid` if the command line is empty.
  */
 export function agentSource(agent: string, options: AgentSourceOptions = {}): Source {
   const [command, ...args] = parseArgsStringToArgv(agent)

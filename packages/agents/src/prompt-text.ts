@@ -1,7 +1,11 @@
 import { ReplyError } from '@reply/core'
 import type { SourcePrompt } from '@reply/core/source'
 
-/** The text of a prompt, for programs that only take text. Throws `unsupported` for fields that would be lost. */
+/**
+ * Returns a prompt's text and text parts, joined by empty lines, for programs that only take text. Throws `unsupported`
+ * for files, for parts of other types, and for fields that `refuseLostFields` refuses. `name` is the program's in
+ * errors.
+ */
 export function promptText(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []): string {
   const { text = '', parts = [], files = [] } = prompt
   const texts = [text]
@@ -14,7 +18,10 @@ export function promptText(name: string, prompt: SourcePrompt, takes: readonly (
   return texts.filter((each) => each !== '').join('\n\n')
 }
 
-/** Throws `unsupported` for the first field besides text, parts and files that is not one of `takes`. */
+/**
+ * Throws `unsupported` if the prompt has an agent, model, variant, system prompt, tools or format that the program
+ * would ignore: one that is not in `takes`.
+ */
 export function refuseLostFields(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []) {
   const others = ['agent', 'model', 'variant', 'system', 'tools', 'format'] as const
   const lost = others.find((field) => prompt[field] !== undefined && !takes.includes(field))
@@ -22,7 +29,7 @@ export function refuseLostFields(name: string, prompt: SourcePrompt, takes: read
     throw unsupportedPrompt(name, `\`${lost}\` for a prompt`, 'Leave it out, or set it in the options.')
 }
 
-/** The error for a prompt that the program can't take. */
+/** Returns the error `unsupported` for a prompt that the program can't take. `cure` is a sentence with the fix. */
 export function unsupportedPrompt(name: string, what: string, cure: string): ReplyError {
   return new ReplyError('unsupported', `${name} does not take ${what}. ${cure}`)
 }

@@ -17,17 +17,16 @@ export interface CommandSourceOptions extends Omit<ProcessOptions, 'args' | 'sig
 }
 
 /**
- * A source that runs a command for each prompt. The output is the answer: a text part for each stretch of stdout or
- * stderr, without terminal sequences. The part's `raw` is `{ stream, data }`, with them. Exit code 0 completes the
- * reply, any other fails it. It never asks.
+ * Returns a source that runs a command for each prompt. The output is the answer: a text part for each stretch of
+ * stdout or stderr, without terminal sequences. The part's `raw` is `{ stream, data }`, with them. Exit code 0
+ * completes the reply, and another code or a signal fails it, unless the run was aborted. It never asks, and only takes
+ * prompts of text.
  */
 export function commandSource(options: CommandSourceOptions): Source {
   const { args } = options
   const usesStdin = typeof args !== 'function'
-  return createCommandSource(options, {
-    argsOf: (text) => (typeof args === 'function' ? args(text) : (args ?? [])),
-    inputOf: (text) => (usesStdin ? text : ''),
-  })
+  const argsOf = (text: string): readonly string[] => (typeof args === 'function' ? args(text) : (args ?? []))
+  return createCommandSource(options, argsOf, (text) => (usesStdin ? text : ''))
 }
 
 /** The command to run, and for how long. */
@@ -58,13 +57,15 @@ export async function run(options: CommandOptions): Promise<CommandResult> {
     throw new ReplyError('closed', `"${options.command}" was not started because its signal was aborted.`)
   await requireCommand(options)
   let ending: Promise<CommandEnd> | undefined
-  const source = createCommandSource(rest, {
-    argsOf: () => args,
-    inputOf: () => input,
-    onStarted: (ended) => {
-      ending = ended
-    },
-  })
+  const storeEnding = (ended: Promise<CommandEnd>): void => {
+    ending = ended
+  }
+  const source = createCommandSource(
+    rest,
+    () => args,
+    () => input,
+    storeEnding,
+  )
   const agent = connectSource(source, { onError: rest.onError, directory: options.cwd })
   try {
     const reply = await agent.prompt({ text: title ?? options.command }, { timeoutMs, signal, observe }).result
@@ -124,7 +125,7 @@ export function createCommandSource(options: CommandSourceOptions, { argsOf, inp
         input: inputOf(text),
         isCanceled: () => canceled.has(run),
       }
-      const { child, ended } = await startIn(run, started)
+      const { child, ended } = await startForRun(run, started)
       children.set(run, child)
       // Stopped during the start.
       if (canceled.has(run) || !run.isOpen()) void child.close()
@@ -146,7 +147,7 @@ export function createCommandSource(options: CommandSourceOptions, { argsOf, inp
 }
 
 /** A command that ended. */
-export type CommandEnd = CommandOutput & Exit
+type CommandEnd = CommandOutput & Exit
 
 /** A command to start for a run. */
 interface CommandRun extends ProcessOptions, OutputOptions {
@@ -173,7 +174,11 @@ async function startIn(
   const transcript = createTranscript(run, maxBytes)
   return { child, ended: endWithCommand() }
 
-  /** Resolves when the command has ended. Its whole output is in the run then, and the run has ended too. */
+  /**
+   * Waits until the command has ended and all its output is in the run, then ends the run: as aborted if it is being
+   * stopped, as completed for the exit code 0, and as failed otherwise. Resolves with the output and how the command
+   * ended.
+   */
   async function endWithCommand(): Promise<CommandEnd> {
     await Promise.all([readToEnd('stdout'), readToEnd('stderr')])
     const exit = await child.ended
@@ -183,14 +188,17 @@ async function startIn(
     return { ...written, ...exit }
   }
 
-  /** Writes a stream's output to the run, until the command closes it. */
+  /** Writes a stream's output to the run, in whole characters, until the command closes the stream. */
   async function readToEnd(stream: OutputStream): Promise<void> {
     const decoder = new StringDecoder('utf8')
     for await (const chunk of child[stream]) writeChunk(stream, decoder.write(chunk))
     writeChunk(stream, decoder.end())
   }
 
-  /** Writes a piece of output to the run and to `onChunk`, whose errors are reported. */
+  /**
+   * Writes a piece of output to the run, then passes it to `onChunk`, whose exceptions are reported. Does nothing for
+   * an empty piece.
+   */
   function writeChunk(stream: OutputStream, text: string): void {
     if (text === '') return
     transcript.push(stream, text)

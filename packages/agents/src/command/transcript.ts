@@ -27,7 +27,10 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
   let parts = 0
   return { push, end }
 
-  /** Shows the text, or holds it for the end if the stream or the reply is full. */
+  /**
+   * Adds output. Shows it if it belongs to the beginning of its stream, and holds it for the end otherwise, also if it
+   * would need a part beyond `mostParts`.
+   */
   function push(name: OutputStream, text: string): void {
     const stream = streams[name]
     const head = stream.excerpt.push(text)
@@ -37,7 +40,10 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     else writePart(name, head)
   }
 
-  /** Writes the text to the run, in a new part if the last one is of the other stream. */
+  /**
+   * Writes the text to the run without terminal sequences. Seals the last part and begins a new one if that is of the
+   * other stream.
+   */
   function writePart(name: OutputStream, text: string): void {
     if (name !== current) {
       seal()
@@ -50,7 +56,9 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     run.write({ type: 'text', delta, stream, raw: { stream: name, data: text } })
   }
 
-  /** Seals the current part. Its `raw` has the whole text with terminal sequences. */
+  /**
+   * Seals the current part. Its `raw` has the whole text with terminal sequences. Does nothing without a current part.
+   */
   function seal(): void {
     if (current === undefined) return
     const rest = streams[current].plain.end()
@@ -60,7 +68,10 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     current = undefined
   }
 
-  /** Writes all that was held to the run, and returns the whole output. */
+  /**
+   * Writes all that was held to the run, first that of the current part's stream, and seals the last part. Returns the
+   * output of both streams, cut to `maxBytes`.
+   */
   function end(): CommandOutput {
     const rests = { stdout: streams.stdout.excerpt.end(), stderr: streams.stderr.excerpt.end() }
     for (const name of current === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const)) {
@@ -85,7 +96,7 @@ function createOutputStream(maxBytes: number) {
 
 /** The beginning and the end of a text of any length. */
 interface Excerpt {
-  /** Adds text. Returns the part of it that belongs to the beginning. The rest is held for the end. */
+  /** Adds text. Returns what of it belongs to the beginning, maybe nothing. The rest is held for the end. */
   push(text: string): string
   /**
    * Returns the text after the beginning, and how many bytes were left out. The text is empty if all of it belongs to the
@@ -98,7 +109,8 @@ interface Excerpt {
 const joinBelow = 4096
 
 /**
- * Keeps up to `maxBytes` of a text. Of a longer text, three quarters of that are its beginning and one quarter its end.
+ * Creates an excerpt of up to `maxBytes`, which cuts between characters. Of a longer text, three quarters of that are
+ * its beginning and one quarter its end.
  */
 function createExcerpt(maxBytes: number): Excerpt {
   const tailBytes = Math.floor(maxBytes / 4)
@@ -120,7 +132,7 @@ function createExcerpt(maxBytes: number): Excerpt {
     return head
   }
 
-  /** Adds the text to the end, and drops the oldest pieces that no longer fit. */
+  /** Adds the text to the end, and drops the oldest pieces while the others still have `tailBytes`. */
   function addToTail(text: string): void {
     const last = tail.at(-1)
     if (last !== undefined && last.length + text.length < joinBelow) tail[tail.length - 1] = last + text
@@ -161,7 +173,7 @@ function lastBytes(text: string, limit: number): string {
   return bytes.subarray(start).toString('utf8')
 }
 
-/** Whether this byte continues a character. */
+/** Whether the byte at this index continues a character. False after the last one. */
 function isInside(bytes: Uint8Array, at: number): boolean {
   return ((bytes[at] ?? 0) & 0xc0) === 0x80
 }

@@ -25,8 +25,9 @@ export type FormResponse =
   | { readonly action: 'cancel' }
 
 /**
- * Converts a form to questions, one per field, in its order. A form without fields becomes a "Yes" question, and an address
- * a "Done" question. The first question also has the message, with the name of the server before it.
+ * Returns a form as questions, one per field, in its order. A form without fields becomes a "Yes" question, and an
+ * address a "Done" question. The first question also has the message, with the name of the server before it if it is
+ * known. Throws if the address is not a URL.
  */
 export function formQuestions(form: Form): readonly Question[] {
   const { server, url } = form
@@ -64,6 +65,7 @@ const noneOfThese = 'None of the above'
  */
 function fieldsOf({ schema }: Form): readonly Field[] {
   const properties = schema?.properties ?? {}
+  /** Returns the name of the field that takes another answer for this one. Undefined if it has none. */
   const customOf = (name: string): string | undefined => {
     const note = Object.keys(properties).find((other) => questionOfNote(properties[other]) === name)
     if (note !== undefined) return note
@@ -123,8 +125,10 @@ function choicesOf(field: Property): readonly Choice[] {
 }
 
 /**
- * Fills in the form with a person's answer. A rejection declines it, and every other answer than `answered` cancels it.
- * Throws `invalid` if a numeric field gets an answer that is not a number.
+ * Returns the form filled in with a person's answer. A rejection declines it, and every answer other than `answered`
+ * cancels it. Leaves out fields without an answer, except for lists, which are empty then. Another answer than the
+ * choices goes to the field that takes it. If it is the only one, its question gets "None of the above" if it has that
+ * choice, and no value otherwise. Throws `invalid` if a numeric field gets an answer that is not a number.
  */
 export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
   if (answer.type === 'rejected') return { action: 'decline' }

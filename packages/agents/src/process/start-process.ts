@@ -82,15 +82,18 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
   const stderr = outputOf(child.stderr)
   let ending: Promise<void> | undefined
   let hasEnded = false
+  /** Ends the group. All calls share one attempt. */
   const end = async (): Promise<void> => {
     ending ??= endGroup(group, graceMs)
     await ending
   }
+  /** Ends the group unless it has ended, and resolves when it has. */
   const close = async (): Promise<void> => {
     // After the end, the system may reuse the group's id.
     if (!hasEnded) await end()
     await ended
   }
+  /** Ends the input, waits up to two seconds for the end, then closes. */
   const closeGently = async (): Promise<void> => {
     child.stdin.end()
     const waiting = new AbortController()
@@ -205,6 +208,7 @@ function outputOf(pipe: Readable): Output {
     },
   })
   let quiet: NodeJS.Timeout | undefined
+  /** Ends the stream, once. */
   const end = (): void => {
     clearInterval(quiet)
     if (!stream.readableEnded && !stream.destroyed && !hasEnded) stream.push(null)

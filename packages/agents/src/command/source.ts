@@ -96,18 +96,16 @@ export interface OutputOptions {
   readonly onError?: ((error: ReplyError) => void) | undefined
 }
 
-/** What differs between `commandSource` and `run`. */
-interface Hooks {
-  /** Returns the arguments for a prompt's text. */
-  readonly argsOf: (text: string) => readonly string[]
-  /** Returns the standard input for a prompt's text. */
-  readonly inputOf: (text: string) => string
-  /** Called when a command has started, with its end. */
-  readonly onStarted?: (ended: Promise<CommandEnd>) => void
-}
-
-/** Like `commandSource`, with functions that give the arguments and the input of each prompt. */
-export function createCommandSource(options: CommandSourceOptions, { argsOf, inputOf, onStarted }: Hooks): Source {
+/**
+ * Returns a source that runs a command for each prompt, with the arguments and the standard input that these functions
+ * return for the prompt's text. `onStarted` gets the end of each command that has started.
+ */
+function createCommandSource(
+  options: CommandSourceOptions,
+  argsOf: (text: string) => readonly string[],
+  inputOf: (text: string) => string,
+  onStarted?: (ended: Promise<CommandEnd>) => void,
+): Source {
   const { command, cwd = process.cwd(), args: _, ...rest } = options
   const children = new Map<LocalRun, StartedProcess>()
   const canceled = new WeakSet<LocalRun>()
@@ -157,10 +155,11 @@ interface CommandRun extends ProcessOptions, OutputOptions {
 }
 
 /**
- * Starts a command and writes its output to a run, which ends with it: as aborted if it was stopped, as completed after exit
- * code 0, else as failed. Resolves when it has started. Rejects as `startProcess` does.
+ * Starts a command, writes `input` to it and its output to the run. Resolves when it has started, with the process and
+ * the promise of its end, which also ends the run. Rejects as `startProcess` does. A command may end without reading
+ * its input.
  */
-async function startIn(
+async function startForRun(
   run: LocalRun,
   options: CommandRun,
 ): Promise<{ readonly child: StartedProcess; readonly ended: Promise<CommandEnd> }> {

@@ -42,7 +42,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     close: child.closeGently,
   }
 
-  /** See `JsonProgram.send`. */
+  /** Writes one value as a line. If that fails, ends the program and waits for `onEnd` before it rejects. */
   async function send(value: unknown): Promise<void> {
     try {
       await child.write(`${JSON.stringify(value)}\n`)

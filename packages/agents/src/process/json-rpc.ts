@@ -10,7 +10,7 @@ export type RpcMessage =
 /** Requests to a program that speaks JSON-RPC, and responses to its requests. */
 export interface Rpc {
   /**
-   * Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does
+   * Sends a request and resolves with its result. Rejects with `refused` if the program answers with an error, and with `unreachable` if it is not running or does
    * not answer within the deadline. If the program ends first, rejects with the error of `failAll`. Late answers are
    * dropped.
    */

@@ -151,7 +151,7 @@ export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
 
 /**
  * Returns the value of a field for the chosen labels: a list of texts for an array, the first one's value for any
- * other. A label that is no choice counts as the value itself. Undefined without a label, except for an array. Throws
+ * other. Any other label counts as the value itself. Undefined without a label, except for an array. Throws
  * `invalid` if a numeric field gets no number, or an integer field a fraction.
  */
 function fieldValue(name: string, field: Property, given: readonly string[]): Value | undefined {

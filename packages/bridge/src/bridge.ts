@@ -44,7 +44,7 @@ import { createBridgeLease } from './state/bridge-lease.ts'
 import { createRegistry } from './state/registry.ts'
 import { createState } from './state/state.ts'
 import type { Store } from './store/store.ts'
-import { atMost } from './timers.ts'
+import { waitAtMost } from './timers.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
@@ -323,7 +323,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       () => [intake.idle()],
       () => [...servers.values()].map(async (server) => await server.close()),
     ]) {
-      await atMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
+      await waitAtMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
     }
     await lease
       .release()

@@ -36,7 +36,7 @@ export function createTimers(clock: Pick<Clock, 'after'>): Timers {
 }
 
 /** Resolves when `done` does, or after `ms`. Rejects if `done` rejects first. A late `done` is ignored, also if it rejects. */
-export async function atMost(done: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
+export async function waitAtMost(done: Promise<unknown>, ms: number, clock: Clock): Promise<void> {
   let stopTimer = (): void => {}
   const late = new Promise<void>((resolve) => {
     stopTimer = clock.after(ms, resolve)

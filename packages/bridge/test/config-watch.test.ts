@@ -5,7 +5,7 @@ import { createHandClock, type HandClock } from '@reply/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config/load.ts'
 import type { BridgeConfig } from '../src/config/schema.ts'
-import { commonOf, fileStampOf, watchConfig } from '../src/config/watch.ts'
+import { commonRights, fileStampOf, watchConfig } from '../src/config/watch.ts'
 
 const ann = { ids: ['tg:1'], may: ['prompt', 'approve'] }
 const bob = { ids: ['tg:2'], may: ['prompt'] }
@@ -241,7 +241,7 @@ test('two lists have in common what both give the same ids', () => {
     one: { ids: ['tg:1'], may: ['prompt', 'approve'] },
     two: { ids: ['sl:U1'], may: ['prompt', 'admin'] },
   }
-  expect(commonOf(before, after as BridgeConfig['people'])).toEqual({
+  expect(commonRights(before, after as BridgeConfig['people'])).toEqual({
     ann: { ids: ['tg:1', 'sl:U1'], may: ['prompt'] },
   })
 })

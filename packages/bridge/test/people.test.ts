@@ -1,7 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { createPeople } from '../src/people/people.ts'
-import { createRate } from '../src/people/rate-limit.ts'
+import { createRateLimit } from '../src/people/rate-limit.ts'
 
 const ann = { id: '1', name: 'Ann' }
 const bob = { id: '2', name: 'Bob' }
@@ -61,7 +61,7 @@ describe('people', () => {
 
 test('a rate holds for each person, and a minute', async () => {
   const clock = createHandClock()
-  const rate = createRate(2, clock)
+  const rate = createRateLimit(2, clock)
   expect([
     rate.countIfAllowed('a'),
     rate.countIfAllowed('a'),
@@ -73,7 +73,7 @@ test('a rate holds for each person, and a minute', async () => {
 })
 
 test('an album counts as one message, up to ten files', () => {
-  const rate = createRate(2, createHandClock())
+  const rate = createRateLimit(2, createHandClock())
   const files = Array.from({ length: 21 }, () => rate.countIfAllowed('a', 'album'))
   expect(files).toEqual([...Array.from({ length: 20 }, () => true), false])
 })

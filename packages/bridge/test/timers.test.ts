@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { atMost, createTimers } from '../src/timers.ts'
+import { createTimers, waitAtMost } from '../src/timers.ts'
 
 test('a timer takes the place of the one before, and none runs after a stop', async () => {
   const clock = createHandClock()
@@ -21,11 +21,13 @@ test('a timer takes the place of the one before, and none runs after a stop', as
 
 test('a limit leaves no timer behind, whether its call resolves, rejects or is late', async () => {
   const clock = createHandClock()
-  await atMost(Promise.resolve(), 1000, clock)
+  await waitAtMost(Promise.resolve(), 1000, clock)
   expect(clock.pending).toBe(0)
-  await expect(atMost(Promise.reject(new Error('The call failed.')), 1000, clock)).rejects.toThrow('The call failed.')
+  await expect(waitAtMost(Promise.reject(new Error('The call failed.')), 1000, clock)).rejects.toThrow(
+    'The call failed.',
+  )
   expect(clock.pending).toBe(0)
-  const late = atMost(new Promise(() => {}), 1000, clock)
+  const late = waitAtMost(new Promise(() => {}), 1000, clock)
   await clock.advance(1000)
   await late
   expect(clock.pending).toBe(0)

@@ -18,8 +18,10 @@ export interface ChatView {
   readonly dialogs: readonly DialogView[]
 }
 
+/** The platforms that the page can show. */
 export type Platform = 'telegram' | 'slack' | 'discord' | 'whatsapp'
 
+/** A person who can write in a chat. */
 export interface PersonView {
   /** The name in the bridge's config. */
   readonly id: string
@@ -28,6 +30,7 @@ export interface PersonView {
   readonly may: string
 }
 
+/** A thread of a chat. */
 export interface ThreadView {
   readonly id: string
   readonly title: string
@@ -55,6 +58,7 @@ export interface MessageView {
   readonly thread?: string | undefined
 }
 
+/** A step of a streamed message. */
 export interface TaskView {
   readonly title: string
   readonly status: 'pending' | 'running' | 'done' | 'failed'
@@ -69,6 +73,7 @@ export interface ControlView {
   readonly options: readonly string[]
 }
 
+/** A file of a message. */
 export interface FileView {
   readonly name: string
   readonly bytes: number
@@ -81,6 +86,7 @@ export interface DialogView {
   readonly fields: readonly FieldView[]
 }
 
+/** A field of a dialog. */
 export interface FieldView {
   readonly label: string
   readonly type: 'text' | 'one' | 'several'
@@ -108,11 +114,13 @@ export const markupTags = [
   ...(['table', 'thead', 'tbody', 'tr', 'th', 'td'] as const),
 ] as const
 
+/** The tag of an element. */
 export type MarkupTag = (typeof markupTags)[number]
 
 /** Formatted text: a string is shown as it is. */
 export type Markup = string | MarkupElement
 
+/** An element with the fields that its tag needs. */
 export interface MarkupElement {
   readonly tag: MarkupTag
   readonly children: readonly Markup[]

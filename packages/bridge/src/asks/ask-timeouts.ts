@@ -8,7 +8,7 @@ import type { People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { State } from '../state/state.ts'
 import { texts } from '../texts.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 
 /** Rejects asks that are pending for too long. */
 export interface AskTimeouts {
@@ -146,7 +146,7 @@ export function createAskTimeouts(options: {
    * most `noticeMs`, so that it precedes what the agent writes next.
    */
   async function postAndReject(run: WatchedRun, ask: Ask, notice: string, message: string): Promise<void> {
-    await atMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
+    await waitAtMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
     if (waiting.has(ask.requestID)) await sendRejection(run, ask, message)
   }
 

@@ -8,7 +8,7 @@ import { type ChatPlace, chatKey } from '../place.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 import type { Routes } from './routes.ts'
 
 /** The channels of the config, as the rest of the bridge uses them. */
@@ -143,7 +143,7 @@ export function createChannels(options: {
     if (await ownButtons.has(place, message, data)) return true
     const unconfirmed = posting.get(chatKey(place))
     if (!unconfirmed) return false
-    await atMost(unconfirmed, confirmMs, clock)
+    await waitAtMost(unconfirmed, confirmMs, clock)
     return await ownButtons.has(place, message, data)
   }
 

@@ -7,6 +7,7 @@ const keptMs = 2_592_000_000
 /** For how many of the newest replies late calls are corrected. */
 const mostListening = 100
 
+/** The part of a ledger store that reports late calls. */
 type LateCalls = NonNullable<LedgerStore['late']>
 
 /**

@@ -5,7 +5,9 @@ import type { ChatPlace } from '../place.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 
+/** How many sessions a page lists. */
 const perPage = 8
+/** How much of a title or of a wrong id is shown, in UTF-16 units. */
 const labelLength = 60
 
 /** A session to choose from. */

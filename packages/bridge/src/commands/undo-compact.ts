@@ -17,7 +17,7 @@ export function undoCommand(services: CommandServices): Command {
       refuseWhileBusy(services, place, route.sessionID)
       const last = (await client.reply(route.sessionID))?.promptIDs[0]
       if (last === undefined) return { text: texts.nothingToUndo }
-      await refuseOthers(services, last, entry, person)
+      await refuseUnlessAuthor(services, last, entry, person)
       await client.revert(route.sessionID, last)
       return { text: texts.undone, session: { server: route.server, sessionID: route.sessionID } }
     },
@@ -42,7 +42,7 @@ export function compactCommand(services: CommandServices): Command {
       refuseWhileBusy(services, place, sessionID)
       const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
       const last = isPrivate ? undefined : (await client.reply(sessionID))?.promptIDs[0]
-      if (last !== undefined) await refuseOthers(services, last, entry, person)
+      if (last !== undefined) await refuseUnlessAuthor(services, last, entry, person)
       // Not awaited: it may take minutes, and must not delay other commands.
       void client.compact(sessionID, route.model).catch(async (error) => {
         onError(toError(error))
@@ -61,7 +61,7 @@ function refuseWhileBusy({ runs }: Pick<CommandServices, 'runs'>, place: ChatPla
 /**
  * Throws a `CommandRefusal` if another person sent the prompt, or if its author is unknown, unless this person is an admin.
  */
-async function refuseOthers(
+async function refuseUnlessAuthor(
   { routes, people }: Pick<CommandServices, 'routes' | 'people'>,
   promptID: string,
   entry: QueuedPrompt,

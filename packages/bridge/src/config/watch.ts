@@ -4,6 +4,7 @@ import { BridgeError, messageOf, toError } from '../error.ts'
 import { readPeople } from './load.ts'
 import type { BridgeConfig } from './schema.ts'
 
+/** The people of a config, by their names. */
 type PeopleConfig = BridgeConfig['people']
 
 /** Reloads the people of a config when its file changes. */
@@ -14,6 +15,7 @@ export interface ConfigWatch {
   readNow(): Promise<void>
   /** Call it when the program replaced the people. An invalid file then removes rights from this list. */
   onPeopleReplaced(people: PeopleConfig): void
+  /** Stops watching. A read in progress changes nothing if it has not looked at the file yet. */
   stop(): void
 }
 
@@ -108,7 +110,7 @@ export function watchConfig(options: {
    * Replaces the people, and posts a notice. Does nothing if they are the same. Leaves out ids on channels that need a restart.
    */
   function applyPeople(read: PeopleConfig): void {
-    const next = onlyOn(Object.keys(config.channels), read)
+    const next = peopleOn(Object.keys(config.channels), read)
     if (isSameJson(next, people)) return
     setPeople(next)
     people = next
@@ -122,7 +124,7 @@ export function watchConfig(options: {
    */
   function keepCommonRights(error: unknown): void {
     const read = readPeople(path)
-    const remaining = read && commonOf(people, read)
+    const remaining = read && commonRights(people, read)
     const isLess = remaining !== undefined && !isSameJson(remaining, people)
     if (isLess) {
       setPeople(remaining)
@@ -150,7 +152,7 @@ export function watchConfig(options: {
 /**
  * Returns the people without their ids on other channels, which start only with a restart. Leaves out people without an id.
  */
-function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
+function peopleOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
   return Object.fromEntries(
     Object.entries(people).flatMap(([name, { ids, may }]) => {
       const here = ids.filter((id) => channels.includes(id.slice(0, id.indexOf(':'))))
@@ -163,7 +165,7 @@ function onlyOn(channels: readonly string[], people: PeopleConfig): PeopleConfig
  * Returns the people of `before` with only the ids that `after` also has, and only the rights that it grants to all of these
  * ids. Leaves out people without such an id.
  */
-export function commonOf(before: PeopleConfig, after: PeopleConfig): PeopleConfig {
+export function commonRights(before: PeopleConfig, after: PeopleConfig): PeopleConfig {
   const mayNow = new Map(Object.values(after).flatMap(({ ids, may }) => ids.map((id) => [id, may] as const)))
   return Object.fromEntries(
     Object.entries(before).flatMap(([name, { ids, may }]) => {

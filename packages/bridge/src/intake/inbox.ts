@@ -6,9 +6,9 @@ import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { chatMessageOf, texts } from '../texts.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 
-type Text = Extract<Inbound, { type: 'text' }>
+type InboundText = Extract<Inbound, { type: 'text' }>
 
 /** Messages that were received and not handled yet. Those of a place are handled in order. */
 export interface Inbox {
@@ -19,7 +19,7 @@ export interface Inbox {
   /** Returns the write that replaces an entry, which keeps its position. It conflicts if the inbox lacks it. */
   replace(entry: QueuedPrompt): Write
   /** Handles an entry in the background, after those before it. An urgent one waits for them only for a short time. */
-  handleInOrder(entry: QueuedPrompt, text: Text, isUrgent?: boolean): void
+  handleInOrder(entry: QueuedPrompt, text: InboundText, isUrgent?: boolean): void
   /** Starts to handle the entries of an earlier process. Does not wait until they are handled. */
   restoreEntries(): Promise<void>
   /** Resolves when no entry is being handled. */
@@ -36,7 +36,7 @@ const urgentMs = 500
  */
 export function createInbox(
   { state, channels, clock, onError }: Pick<BridgeServices, 'state' | 'channels' | 'clock' | 'onError'>,
-  handle: (entry: QueuedPrompt, text: Text) => Promise<void>,
+  handle: (entry: QueuedPrompt, text: InboundText) => Promise<void>,
 ): Inbox {
   /** By place: resolves when its last entry is handled. */
   const lastHandled = new Map<string, Promise<void>>()
@@ -54,10 +54,10 @@ export function createInbox(
    * Handles an entry in the background, after those before it in its place. An urgent one waits for them for at most
    * `urgentMs`, but later entries still wait for all of them.
    */
-  function handleInOrder(entry: QueuedPrompt, text: Text, isUrgent = false): void {
+  function handleInOrder(entry: QueuedPrompt, text: InboundText, isUrgent = false): void {
     const key = placeKey(entry)
     const before = lastHandled.get(key) ?? Promise.resolve()
-    const turn = isUrgent ? atMost(before, urgentMs, clock) : before
+    const turn = isUrgent ? waitAtMost(before, urgentMs, clock) : before
     const handled = Promise.all([before, turn.then(async () => await handleSafely(entry, text))]).then(() => {})
     lastHandled.set(key, handled)
     void handled.then(() => {
@@ -70,7 +70,7 @@ export function createInbox(
    * used. Leaves the entry to the next process if the bridge stops meanwhile or was taken over. Never rejects, because an entry
    * that can't be handled must not block those behind it.
    */
-  async function handleSafely(entry: QueuedPrompt, text: Text): Promise<void> {
+  async function handleSafely(entry: QueuedPrompt, text: InboundText): Promise<void> {
     try {
       // Retried while the state can't be used, because that is not the fault of the message.
       await state.withRetries(() => handle(entry, text))
@@ -98,7 +98,7 @@ export function createInbox(
    * Returns the message of a stored entry. Its `answer` posts a new message as a reply, because the platform's own way to
    * respond has expired. It posts nothing without a text, and never rejects.
    */
-  function restoredMessage(entry: QueuedPrompt): Text {
+  function restoredMessage(entry: QueuedPrompt): InboundText {
     const { chat, actor, text, messageRef, replyTo, isForwarded, isCommand, files } = entry
     return {
       type: 'text',

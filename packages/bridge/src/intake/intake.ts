@@ -9,7 +9,7 @@ import { isTakenOver, toError } from '../error.ts'
 import { eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
 import type { Person } from '../people/people.ts'
-import { createRate } from '../people/rate-limit.ts'
+import { createRateLimit } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-runs.ts'
 import type { Backlog } from '../runs/backlog.ts'
@@ -18,7 +18,7 @@ import type { BridgeServices } from '../runs/services.ts'
 import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 import { createAnswerAsk } from './answers.ts'
 import { createInbox } from './inbox.ts'
 
@@ -35,7 +35,7 @@ export interface Intake {
   idle(): Promise<void>
 }
 
-type Text = Extract<Inbound, { type: 'text' }>
+type InboundText = Extract<Inbound, { type: 'text' }>
 
 /** A refusal is sent to a person at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
@@ -59,7 +59,7 @@ export function createIntake(options: {
   const { state, routes, channels, people, runs, clock, onError } = services
   const { router } = services.config
   const { whenHeld, isHeld } = services.lease
-  const rate = createRate(router.messagesPerMinute, clock)
+  const rate = createRateLimit(router.messagesPerMinute, clock)
   const answerAsk = createAnswerAsk(services, runner, grants)
   const inbox = createInbox(services, handle)
   const refusedAt = createRecent<number>(mostRefused)
@@ -73,7 +73,7 @@ export function createIntake(options: {
   async function receive(channel: string, received: Inbound): Promise<void> {
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld())
-      await (channels.connectionOf(channel).deliversOnce ? whenHeld() : atMost(whenHeld(), holdMs, clock)).catch(
+      await (channels.connectionOf(channel).deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(
         () => {},
       )
     if (!isHeld()) throw new NotTakenError()
@@ -103,7 +103,7 @@ export function createIntake(options: {
    * Ignores or refuses the message, or stores it in the inbox and starts to handle it, and emits an event with that verdict. A
    * message that was stored before is not handled again. One beyond the rate limit is refused.
    */
-  async function receiveText(channel: string, text: Text): Promise<void> {
+  async function receiveText(channel: string, text: InboundText): Promise<void> {
     const place = { channel, chat: text.chat }
     const person = people.personOf(channel, text.actor)
     const isOwnCommand = text.isCommand && commands.isOwnCommand(text.text)
@@ -142,7 +142,7 @@ export function createIntake(options: {
    * Marks a refused message as seen, and answers it unless it was seen before. It is then not run if the channel reads it
    * again after a restart.
    */
-  async function answerOnce(place: ChatPlace, text: Text, answerText: string): Promise<void> {
+  async function answerOnce(place: ChatPlace, text: InboundText, answerText: string): Promise<void> {
     if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
   }
 
@@ -150,7 +150,10 @@ export function createIntake(options: {
    * Whether a message replies to one of the bot whose session is remembered. Reads the store only if that matters: false for a
    * message that counts as addressed anyway, in a private chat or because the platform says so.
    */
-  async function repliesToOurs(place: ChatPlace, { chat, isMention, repliesToBot, replyTo }: Text): Promise<boolean> {
+  async function repliesToOurs(
+    place: ChatPlace,
+    { chat, isMention, repliesToBot, replyTo }: InboundText,
+  ): Promise<boolean> {
     if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
     return (await routes.sessionOfMessage(place, replyTo)) !== undefined
   }
@@ -161,7 +164,7 @@ export function createIntake(options: {
    */
   async function answerRefusal(
     place: ChatPlace,
-    text: Text,
+    text: InboundText,
     why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
   ): Promise<void> {
     if (why === 'too-long') return await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength))
@@ -179,7 +182,7 @@ export function createIntake(options: {
    * bridge's own runs it, and any other may answer an ask. Answers strangers and presses beyond the rate limit with a refusal.
    * Ignores a Stop of a person with neither `prompt` nor `admin`.
    */
-  async function receivePress(channel: string, received: Exclude<Inbound, Text>): Promise<void> {
+  async function receivePress(channel: string, received: Exclude<Inbound, InboundText>): Promise<void> {
     const inbound = await withThread(channel, received)
     const place = { channel, chat: inbound.chat }
     const person = people.personOf(channel, inbound.actor)
@@ -201,7 +204,10 @@ export function createIntake(options: {
    * Returns the press with the thread of its message, which some platforms omit for old messages. Returns a Stop, and a press
    * whose thread is not remembered, as they are.
    */
-  async function withThread(channel: string, inbound: Exclude<Inbound, Text>): Promise<Exclude<Inbound, Text>> {
+  async function withThread(
+    channel: string,
+    inbound: Exclude<Inbound, InboundText>,
+  ): Promise<Exclude<Inbound, InboundText>> {
     const { chat } = inbound
     if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
     const { thread } = (await routes.sessionOfMessage({ channel, chat }, inbound.messageRef)) ?? {}
@@ -214,7 +220,7 @@ export function createIntake(options: {
    * Gathers backlog, and messages behind it, instead of queuing them. After a restart, the inbox calls this again for the same
    * entry. One that was being sent as an answer is then refused unless it still answers an ask.
    */
-  async function handle(entry: QueuedPrompt, text: Text): Promise<void> {
+  async function handle(entry: QueuedPrompt, text: InboundText): Promise<void> {
     const person = people.personOf(entry.channel, entry.actor)
     const removal = [inbox.dequeue(entry)]
     const remove = async (): Promise<void> => void (await state.withRetries(() => state.commit(removal)))
@@ -329,7 +335,7 @@ export function createIntake(options: {
 }
 
 /** Returns the message as it is stored. */
-function promptOf(place: ChatPlace, text: Text, receivedAt: number): QueuedPrompt {
+function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): QueuedPrompt {
   const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
   return {
     ...place,
@@ -368,7 +374,7 @@ export interface MessageFacts {
  * without a mention. Then refuses anonymous actors, strangers, and people without any right. Then ignores an empty mention, and
  * refuses a text that is too long. Reads no store, so that the person sees immediately that the message was taken.
  */
-export function judge(text: Text, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
+export function judge(text: InboundText, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
   const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
   if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }
   if (text.actor.isAnonymous) return { type: 'refused', why: 'anonymous' }
@@ -383,7 +389,7 @@ export function judge(text: Text, { person, isOurs, isOwnCommand, router }: Mess
  * or one of the bridge's commands. In a shared chat, people also write to each other.
  */
 function isAddressed(
-  { chat, isMention, repliesToBot }: Text,
+  { chat, isMention, repliesToBot }: InboundText,
   { isOurs, isOwnCommand }: Pick<MessageFacts, 'isOurs' | 'isOwnCommand'>,
 ): boolean {
   return chat.kind === 'private' || isMention === true || repliesToBot === true || isOurs || isOwnCommand

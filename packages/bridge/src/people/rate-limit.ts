@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 
 /** Limits how many messages each actor sends. */
-export interface Rate {
+export interface RateLimit {
   /** Whether a message is within the limit. If so, it is counted. Up to ten messages of one album count as one. */
   countIfAllowed(actor: string, albumID?: string): boolean
 }
@@ -14,7 +14,7 @@ const albumLength = 10
  * Creates a limit of `perMinute` messages in any minute, for each actor. Forgets actors without a message in the last minute at
  * the next message after that.
  */
-export function createRate(perMinute: number, clock: Clock): Rate {
+export function createRateLimit(perMinute: number, clock: Clock): RateLimit {
   const times = new Map<string, readonly number[]>()
   /** The last album of each actor, and how many more of its messages are not counted. */
   const albums = new Map<string, { readonly id: string; readonly left: number }>()

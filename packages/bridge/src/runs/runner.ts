@@ -10,7 +10,7 @@ import type { State } from '../state/state.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
 import { createEndedRuns } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
@@ -289,14 +289,14 @@ export function createRunner(services: BridgeServices): Runner {
     for (const [index, execution] of unfinished.entries()) {
       const key = mirrors.keyOf(execution.prompt)
       const both = [restoring.get(key), begun[index]]
-      restoring.set(key, atMost(Promise.allSettled(both), restoreMs, clock))
+      restoring.set(key, waitAtMost(Promise.allSettled(both), restoreMs, clock))
     }
     const unpromptedRestored = unprompted.restoreRuns(all).catch(onError)
     for (const one of all) {
       const key = mirrors.keyOf(one.prompt)
       const isWaited = one.startedBy !== undefined && !isOver(one)
       if (isWaited)
-        restoring.set(key, atMost(Promise.allSettled([restoring.get(key), unpromptedRestored]), restoreMs, clock))
+        restoring.set(key, waitAtMost(Promise.allSettled([restoring.get(key), unpromptedRestored]), restoreMs, clock))
     }
     for (const place of waiting) startQueue(place)
     await Promise.all(restoring.values())

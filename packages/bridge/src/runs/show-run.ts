@@ -6,10 +6,11 @@ import type { Route } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import { authorNames, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { plain, texts } from '../texts.ts'
-import { atMost } from '../timers.ts'
+import { waitAtMost } from '../timers.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
 
+/** The services that a sink needs. */
 type SinkServices = Pick<BridgeServices, 'channels' | 'people' | 'config' | 'mirrors'>
 
 /**
@@ -88,7 +89,7 @@ export function postToMirrors(
   const text = texts.mirrored(plain(authorNames(prompt)), plain(lines))
   const session = sessionID === undefined ? 'next' : { server, sessionID }
   const post = (place: ChatPlace): Promise<void> =>
-    atMost(channels.tryPost(place, { text, silent: true }, session), promptPostMs, clock)
+    waitAtMost(channels.tryPost(place, { text, silent: true }, session), promptPostMs, clock)
   const others = mirrors.others(prompt).filter(({ channel }) => channels.has(channel))
   return new Map(others.map((place) => [placeKey(place), post(place)]))
 }
@@ -159,7 +160,7 @@ export async function shownInMirrors([, ...mirrors]: ActiveRun['sinks'], clock: 
   const all = mirrors.map(async ({ channel, chat, sink }) => {
     delivered.push({ place: { channel, chat }, delivery: await sink.settled() })
   })
-  await atMost(Promise.all(all), mirrorMs, clock)
+  await waitAtMost(Promise.all(all), mirrorMs, clock)
   return [...delivered]
 }
 

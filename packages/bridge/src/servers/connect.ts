@@ -18,6 +18,7 @@ type AgentSource = (
   },
 ) => Source
 
+/** Options of `connectServer`. */
 export interface ConnectServerOptions {
   readonly secret: LoadedConfig['secret']
   /** Environment variables with the bridge's own secrets. An agent does not inherit them, because it runs commands. */

@@ -25,7 +25,7 @@ export async function exposedAt(options: {
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
   const found = await Promise.all(
     addresses.map(async (address) => {
-      if (!(await listens(address, number, timeoutMs, clock))) return undefined
+      if (!(await isListening(address, number, timeoutMs, clock))) return undefined
       const other = new URL(url)
       other.hostname = address.includes(':') ? `[${address}]` : address
       const client = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
@@ -66,7 +66,7 @@ function reachableAddresses(): readonly string[] {
 }
 
 /** Whether something accepts a connection on a port within `timeoutMs`. Never rejects. Most checks end here. */
-async function listens(host: string, port: number, timeoutMs: number, clock: Clock): Promise<boolean> {
+async function isListening(host: string, port: number, timeoutMs: number, clock: Clock): Promise<boolean> {
   return await new Promise((resolve) => {
     const socket = dial({ host, port })
     const end = (isOpen: boolean): void => {

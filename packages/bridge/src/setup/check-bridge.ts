@@ -71,14 +71,14 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
    */
   async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
-      return { part, isUsable: true, found: await within(check()) }
+      return { part, isUsable: true, found: await withTimeout(check()) }
     } catch (error) {
       return { part, isUsable: false, found: messageOf(error) }
     }
   }
 
   /** Resolves as the call does. Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
-  async function within<T>(call: Promise<T>): Promise<T> {
+  async function withTimeout<T>(call: Promise<T>): Promise<T> {
     let stopTimer = (): void => {}
     const late = new Promise<never>((_, reject) => {
       const seconds = Math.round(timeoutMs / 1000)

@@ -37,7 +37,9 @@ export interface InitOptions {
   readonly clock?: Clock | undefined
 }
 
+/** A server's entry of the config. */
 type Server = BridgeConfig['servers'][string]
+/** A channel's entry of the config. */
 type Entry = { readonly type: string } & Record<string, unknown>
 
 /** The server's and the channel's secrets, by the names of their files. */

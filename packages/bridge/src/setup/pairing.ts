@@ -5,7 +5,7 @@ import { type BridgeChannel, createWebhook } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
 import type { Bridge } from '../bridge.ts'
 import { BridgeError } from '../error.ts'
-import { createRate } from '../people/rate-limit.ts'
+import { createRateLimit } from '../people/rate-limit.ts'
 import { type ServedBridge, serveBridge } from '../serve-bridge.ts'
 
 /** Without letters and digits that look alike. */
@@ -52,7 +52,7 @@ export interface PairingOptions<Config> {
  */
 export async function pair<Config>(options: PairingOptions<Config>): Promise<Actor | undefined> {
   const { channel, config, secret, listen, onCode, onWebhook, onError, signal, clock = systemClock } = options
-  const rate = createRate(triesPerMinute, clock)
+  const rate = createRateLimit(triesPerMinute, clock)
   let code = pairingCode()
   let isPaired = false
   let setPaired = (_: Actor | undefined): void => {}

@@ -146,7 +146,9 @@ const row = z.readonly(
   }),
 )
 
+/** An answer that its chat may not show. */
 export type FailedDelivery = z.infer<typeof delivery>
+/** A row that was put aside because it could not be read. */
 export type UnreadableRow = z.infer<typeof row>
 
 /** A failure that needs a person. */
@@ -188,6 +190,7 @@ const grant = z.readonly(
   }),
 )
 
+/** A permission that a person always allowed. */
 export type Grant = z.infer<typeof grant>
 
 /** Parses a grant. Throws if the text isn't one. */

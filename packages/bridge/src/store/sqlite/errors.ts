@@ -29,6 +29,7 @@ const sentences = {
   disk: 'could not be read or written: the disk reports an error. Check the disk.',
 } as const
 
+/** What went wrong with a file. */
 type ErrorKind = keyof typeof sentences | 'busy'
 
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */

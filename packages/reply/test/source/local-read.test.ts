@@ -342,6 +342,14 @@ test('sessions of this process are listed if the query matches, until the agent 
   await client.close()
 })
 
+test("reading a session's past does not make it newer", async () => {
+  const { client, clock } = await stage(answered, { sessions: async () => [{ ...place, updatedAt: 1000 }] })
+  await client.reply(place.sessionID)
+  expect(clock.now()).toBeGreaterThan(1000)
+  expect((await client.sessions({ directory: '/project' })).map(({ updatedAt }) => updatedAt)).toEqual([1000])
+  await client.close()
+})
+
 test('without read, the content of sessions can not be read', async () => {
   const { client, agent } = await stage(answered, { read: undefined })
   await expect(agent.source.startReading().session(place, { messageIDs: [] })).rejects.toThrow(

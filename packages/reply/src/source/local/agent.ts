@@ -381,7 +381,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
     const info = sessions.get(place.sessionID)
-    if (info) sessions.set(place.sessionID, { ...info, updatedAt: clock.now() })
+    if (info && !past) sessions.set(place.sessionID, { ...info, updatedAt: clock.now() })
     return run
   }
 

@@ -224,7 +224,8 @@ export function codex(options: CodexOptions = {}): Source {
       const params = { sortKey: 'updated_at', modelProviders: [], sourceKinds, limit: 100, cursor }
       const where = everywhere ? {} : { cwd: directory ?? cwd }
       const page = sessionsIn(await rpc.request('thread/list', { ...params, ...where }))
-      const recent = page.items.filter(({ updatedAt = since }) => updatedAt >= since)
+      // Codex's times are whole seconds.
+      const recent = page.items.filter(({ updatedAt = since }) => updatedAt + 999 >= since)
       found.push(...recent)
       cursor = recent.length < page.items.length ? undefined : page.next
     } while (cursor !== undefined)

@@ -7,7 +7,7 @@ import { codex } from '../../src/codex.ts'
 import { recordingOf } from '../replay.ts'
 import { codexVersions } from './codex-stage.ts'
 import { type EarlierSession, type Found, findEarlier } from './earlier.ts'
-import { writeReplayProgram } from './replay-program.ts'
+import { writeProgram, writeReplayProgram } from './replay-program.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -33,6 +33,20 @@ async function found(version: string): Promise<Found & { readonly earlier: Earli
   const source = codex({ command, cwd: folder, graceMs: 200 })
   return { ...(await findEarlier(source, '/project', earlier)), earlier }
 }
+
+test('sessions that changed in the second of a time are listed since that time', async () => {
+  const command = join(folder, 'since')
+  const threads = [1000, 999].map((updatedAt) => ({ id: `changed at ${updatedAt}`, cwd: '/project', updatedAt }))
+  writeProgram(command, [
+    { from: 'us', line: { id: 1, method: 'thread/list', params: {} } },
+    { from: 'codex', line: { id: 1, result: { data: threads } } },
+    { from: 'us', line: { id: 2, method: 'turn/start', params: { threadId: 'root' } } },
+  ])
+  const source = codex({ command, cwd: folder, graceMs: 200 })
+  const found = await source.sessions({ directory: '/project', since: 1_000_500 })
+  source.close()
+  expect(found.map(({ sessionID }) => sessionID)).toEqual(['changed at 1000'])
+})
 
 describe.each(codexVersions)('Codex %s', (version) => {
   test('the sessions of an earlier process are listed, read and copied', async () => {

@@ -149,7 +149,10 @@ function unknownInputLines(ask: PermissionAsk, width: number): readonly Line[] {
   return [...asked, ...wrap(line(note, 'yellow'), width, line('  '))]
 }
 
-/** Returns the rows of a numbered option with its description, highlighted if it is marked. */
+/**
+ * Returns the rows of a numbered option: its label, then its description after a dash unless that is blank. A marked one has
+ * a pointer, and its number and label are highlighted.
+ */
 function optionLines(
   option: { number: number; label: string; description: string; marked: boolean },
   width: number,

@@ -140,8 +140,8 @@ function latest(a: number | undefined, b: number | undefined): number | undefine
 }
 
 /**
- * The newest time in an event by the server's clock. Undefined if the event has none. Ignores `event.at`, which is by
- * our clock.
+ * The newest time by the server's clock: of the messages in a `message` or `snapshot`, or the `from` of `listening`.
+ * Undefined for other events. Ignores times of parts and sessions, and `event.at`, which is by our clock.
  */
 function serverTimeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {

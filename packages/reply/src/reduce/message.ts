@@ -134,7 +134,10 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
   return prompt === reply.prompt ? reply : withFields(reply, { prompt })
 }
 
-/** Adds or replaces a part of the prompt. Returns the same prompt for a part that isn't shown, or that is the same. */
+/**
+ * Adds or replaces a part of the prompt, and makes its `text` and `files` anew from all parts. The first part that is shown
+ * creates the prompt. Returns the same prompt for a part that isn't shown, or that is the same.
+ */
 function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefined {
   const piece = promptPartOf(part)
   if (!piece) return prompt

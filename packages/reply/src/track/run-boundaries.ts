@@ -14,7 +14,10 @@ export function runStart(messages: readonly ReadMessage[]): number {
   return messages.findIndex((message) => message.head.role === 'user')
 }
 
-/** The first index of each of the session's runs, in order. Empty without a user message. */
+/**
+ * The first index of each of the session's runs, in order: the first user message, then the prompts that don't continue a
+ * run. A prompt after a step that never ended continues its run. Empty without a user message.
+ */
 export function runStarts(messages: readonly ReadMessage[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
   return messages.flatMap((_, at) => (at === first || (at > first && isRunStart(messages, at)) ? [at] : []))

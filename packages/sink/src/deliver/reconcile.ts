@@ -188,8 +188,8 @@ function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
 }
 
 /**
- * Whether the post should notify: the message of a pending ask with the buttons, a failure, and the end of a settled
- * reply. Of an answer's messages, only the last does.
+ * Whether the post should notify: the message of a pending ask with the buttons, a failure, and in a settled reply its
+ * ending and the last message of its answer, unless that answer is silent.
  */
 function isLoudIn({ card, isLast }: Slot, { isSettled }: ReconcileFacts): boolean {
   // Of an ask's messages, only the one with the buttons notifies.

@@ -147,7 +147,10 @@ function accessAfter({ slot, entry, streamChange }: Edit): Access {
   return entry.access
 }
 
-/** Records that the message counts as removed but stays, on platforms without removal. */
+/**
+ * Records that the message counts as removed although it stays on the screen, and frees its key, so that its content can be
+ * posted again. For platforms without removal, and for a message that can no longer be edited.
+ */
 export function withEmptied(ledger: Ledger, entry: ShownEntry): Ledger {
   return withChanged(ledger, entry, asReplaced(asGone(entry)))
 }

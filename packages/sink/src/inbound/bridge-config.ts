@@ -56,7 +56,10 @@ export function sinkOptionsOf(
   }
 }
 
-/** Loads a platform's client, an optional peer dependency. If it is missing, rejects with the command that installs it. */
+/**
+ * Loads a platform's client, an optional peer dependency. If that fails for any reason, rejects with `invalid`, the command
+ * that installs it, and the error as the cause.
+ */
 export async function loadClient<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()

@@ -278,7 +278,7 @@ function createUnwrapLoader(ownUnwrap: Unwrap | undefined, onError: InboundOptio
     return await imported
   }
 
-  /** Imports Baileys' function. If that fails, reports it and resolves with one that keeps the content. */
+  /** Imports Baileys' function. If that fails, reports `malformed` and resolves with a function that keeps the content. */
   async function importUnwrap(): Promise<Unwrap> {
     try {
       const { normalizeMessageContent } = await import('baileys')

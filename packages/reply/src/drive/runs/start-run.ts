@@ -111,8 +111,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Waits for the connection, then lets the asks of a session that exists be answered again after a stop. Rejects if
-   * the connection doesn't come up.
+   * Waits for the connection. In a session that exists, also waits until no stop is running, and lets asks be answered again
+   * after a stop that was not confirmed. Rejects if the connection doesn't come up.
    */
   async function whenLiveAndReopened(): Promise<void> {
     await server.readiness.whenLive()
@@ -156,8 +156,9 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Posts the prompt again if the server doesn't run it, after the connection broke. Resolves with whether it was
-   * posted. False if the prompt is no longer wanted or its reply has events. Rejects if the server can't be read.
+   * Posts the prompt again if the server doesn't run it, after the connection broke and the first post has ended. Resolves
+   * with whether it was posted, even if the server refused it, which fails the reply. False if it could run twice, is no
+   * longer wanted, or its reply has events. Rejects only if the server can't be read.
    */
   async function postAgainIfUnrun(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,

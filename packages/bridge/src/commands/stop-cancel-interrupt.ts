@@ -7,7 +7,7 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import type { Command, CommandReply, CommandServices } from './command.ts'
 
-/** `/stop` and `/cancel` do the same. */
+/** Stops what runs in the chat, see `stopRuns`. `/stop` and `/cancel` do the same. */
 export function stopCommand(name: 'stop' | 'cancel', services: CommandServices): Command {
   return {
     name,

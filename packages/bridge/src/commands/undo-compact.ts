@@ -5,7 +5,10 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
 
-/** Reverts the last prompt of the session. Refuses while the session is busy, and for the prompt of another person. */
+/**
+ * Reverts the last prompt of the session. Refuses while the session is busy, and for the prompt of another person, unless an
+ * admin sends it. Says so if there is no session or prompt.
+ */
 export function undoCommand(services: CommandServices): Command {
   return {
     name: 'undo',

@@ -53,7 +53,8 @@ export function readPeople(path: string): BridgeConfig['people'] | undefined {
 }
 
 /**
- * Returns the config with absolute directories for agents. An agent runs on this computer, but a server may run elsewhere.
+ * Returns the config with absolute directories for agents, resolved from a folder. Those of servers stay, because a server may
+ * run elsewhere.
  */
 function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {

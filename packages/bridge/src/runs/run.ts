@@ -398,7 +398,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     await channels.tryPost(prompt, message, sessionID === undefined ? undefined : { server, sessionID })
   }
 
-  /** Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails. */
+  /**
+   * Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails, and
+   * rejects when the bridge stops meanwhile.
+   */
   async function updateExecution(
     change: Partial<Execution>,
     more: Parameters<typeof state.commit>[0] = [],

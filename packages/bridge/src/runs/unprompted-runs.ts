@@ -385,7 +385,10 @@ export async function beginUnpromptedRun(
     return newest
   }
 
-  /** Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails. */
+  /**
+   * Changes and stores the execution, together with other writes, and emits its events. Retries while the store fails, and
+   * rejects when the bridge stops meanwhile.
+   */
   async function updateExecution(change: Partial<Execution>, more: readonly Write[] = []): Promise<void> {
     const before = execution
     execution = { ...execution, ...change }

@@ -1,13 +1,8 @@
 import type { LocalEnding, LocalHistory, LocalOutput, LocalRun } from '@reply/core/source'
+import { dropsCutTexts, isInterruptionNote } from './claude-history.ts'
 import type { Dialect } from './dialect.ts'
 import { createSessionStore } from './session-store.ts'
 import { createSubagents } from './subagents.ts'
-
-/**
- * The agent that doesn't keep a text whose stream was cut off, so that a session which ends with a text ended regularly. The
- * agents of Codex and Qwen repeat such a text like any other (codex-acp 2.6, qwen-code 0.24).
- */
-const dropsCutTexts = '@agentclientprotocol/claude-agent-acp'
 
 /**
  * Adds the runs of a loaded session to `history`, from the updates that have repeated it. Version 1 of the protocol doesn't
@@ -26,7 +21,10 @@ export function createHistoryReader(dialectOf: () => Dialect, runOf: (sessionID:
       const updated = sessions.update(params, () => false)
       if (!updated) continue
       const { decoded, sessionID: id } = updated
-      if (id === sessionID && decoded.prompt) addPrompt(decoded.prompt)
+      if (id === sessionID && decoded.prompt && isInterruptionNote(decoded.prompt.text, agent)) {
+        if (prompt) begin()
+        end({ type: 'aborted' })
+      } else if (id === sessionID && decoded.prompt) addPrompt(decoded.prompt)
       else if (decoded.outputs || decoded.subagent || decoded.message) {
         begin()
         if (decoded.message) subagents.receive(decoded.message)
@@ -38,9 +36,14 @@ export function createHistoryReader(dialectOf: () => Dialect, runOf: (sessionID:
       }
     }
     if (prompt) begin()
-    end(last === 'text' && agent === dropsCutTexts ? { type: 'completed' } : { type: 'aborted' })
+    end(last === 'text' && dropsCutTexts(agent) ? { type: 'completed' } : { type: 'aborted' })
 
     function addPrompt(piece: { readonly messageID: string; readonly text: string }): void {
+      if (prompt?.messageID !== undefined && piece.messageID && prompt.messageID !== piece.messageID) {
+        // The prompt before has no answer.
+        begin()
+        end({ type: 'aborted' })
+      }
       if (!prompt) end({ type: 'completed' })
       prompt = { messageID: piece.messageID || undefined, text: (prompt?.text ?? '') + piece.text }
     }

@@ -1,4 +1,5 @@
 import type { LocalEnding, LocalHistory, LocalRun } from '@reply/core/source'
+import { dropsCutTexts, isInterruptionNote } from './claude-history.ts'
 import type { DecodedUpdate } from './decode/update.ts'
 
 /** Turns the updates that repeat the past of a session into its runs. */
@@ -10,12 +11,6 @@ export interface Replay {
 }
 
 type Prompt = NonNullable<DecodedUpdate['prompt']>
-
-/**
- * The agent that doesn't keep a text whose stream was cut off, so that a session which ends with a text ended regularly.
- * Codex's repeats such a text like any other (codex-acp 2.6).
- */
-const dropsCutTexts = '@agentclientprotocol/claude-agent-acp'
 
 /**
  * `onBegin` is called before a run begins, and `end` ends a run. Agents don't repeat how a run ended: the last one is aborted
@@ -36,7 +31,13 @@ export function createReplay(
   return { take, finish }
 
   function take({ prompt: piece, outputs = [], subagent, message, state }: DecodedUpdate): void {
-    if (piece) {
+    if (piece && isInterruptionNote(piece.text, agent)) {
+      // Its own message may have begun without a text.
+      if (prompt && prompt.messageID !== piece.messageID) begin()
+      prompt = undefined
+      isAnswered = false
+      endRun()
+    } else if (piece) {
       if (prompt && prompt.messageID !== piece.messageID) begin()
       prompt = { ...piece, text: `${prompt?.text ?? ''}${piece.text}` }
     }
@@ -59,7 +60,7 @@ export function createReplay(
   function finish(): LocalRun | undefined {
     if (prompt) begin()
     if (isWorking) return run
-    if (agent !== dropsCutTexts) isAnswered = false
+    if (!dropsCutTexts(agent)) isAnswered = false
     endRun()
     return undefined
   }

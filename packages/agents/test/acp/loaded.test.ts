@@ -78,6 +78,28 @@ test.each([
   await client.close()
 })
 
+const claude = '@agentclientprotocol/claude-agent-acp'
+const userWith = (messageId: string, text: string) => ({ ...user(text), messageId })
+
+test("Claude Code's note that a run was stopped is no prompt, and ends its run as aborted", async () => {
+  const note = userWith('u3', '[Request interrupted by user]')
+  const { client } = await stage(claude, old(userWith('u1', 'One.'), chunk('First.'), userWith('u2', 'Two.'), note))
+  const posted = { sessionID: 'ses_old', directory: '/project', at: Date.now() - 60_000, messageID: 'msg_before' }
+  const resumed = await client.resume({ ...posted, text: 'Two.', sameTextBefore: 0 })
+  if (resumed.type !== 'found') throw new Error(resumed.type)
+  const reply = await resumed.stream.result
+  expect([reply.prompt?.text, reply.outcome]).toEqual(['Two.', 'aborted'])
+  await client.close()
+})
+
+test('two prompts without an answer in between are two, by their ids', async () => {
+  const { client } = await stage(claude, old(userWith('u1', 'yes'), userWith('u2', 'yes')))
+  const posted = { sessionID: 'ses_old', directory: '/project', at: Date.now() - 60_000, messageID: 'msg_before' }
+  const resumed = await client.resume({ ...posted, text: 'yes', sameTextBefore: 1 })
+  expect(resumed.type).toBe('found')
+  await client.close()
+})
+
 test('a prompt without an answer is aborted, and the next one is answered', async () => {
   const { client, heard } = await stage('qwen-code', old(user('One.'), chunk('First.'), user('Two.')))
   const reply = await client.reply('ses_old')

@@ -108,6 +108,18 @@ test('a program that was killed finds its run again, with its calls and its answ
   await client.close()
 })
 
+test("Claude Code's note that a run was stopped is no prompt, and ends its run as aborted", async () => {
+  const note = asked('[Request interrupted by user]', 'u3')
+  const { client } = reading(
+    [...asked('First.', 'u1'), said('One.'), ...asked('Go.', 'u2'), call, ...note, idle],
+    {},
+    claude,
+  )
+  const reply = await resumed(client, 'Go.')
+  expect([reply.prompt?.text, reply.outcome]).toEqual(['Go.', 'aborted'])
+  await client.close()
+})
+
 test('each prompt of the past begins a run, and what comes before the first one too', async () => {
   const texts = async (updates: Parameters<typeof reading>[0]): Promise<readonly string[]> => {
     const { client, source } = reading(updates)

@@ -62,15 +62,16 @@ function isPlanMissing(tool: string, { plan }: Input): boolean {
   return tool === 'ExitPlanMode' && (typeof plan !== 'string' || plan.trim() === '')
 }
 
-/** The decision that denies, with the person's reason if they gave one. */
+/** Returns the decision that denies, with the person's reason or else the default. A canceled ask also interrupts the turn. */
 function denialOf(answer: LocalAnswer, otherwise: string): Decision {
   if (answer.type === 'canceled') return { behavior: 'deny', message: 'The run was stopped.', interrupt: true }
   return { behavior: 'deny', message: (answer.type === 'rejected' && answer.message) || otherwise }
 }
 
 /**
- * Returns the question to show for a form of an MCP server, or for an address that it wants a person to visit. `send` gets
- * the response to the server.
+ * Returns the question to show for a form of an MCP server, or for an address that it wants a person to visit. `callID` is
+ * the call that it may come from. `send` gets the response to the server: for an address `accept` if it was answered,
+ * `decline` if it was rejected, otherwise `cancel`.
  */
 export function formAsk(
   asked: Extract<ClaudeEvent, { readonly type: 'form' }>,

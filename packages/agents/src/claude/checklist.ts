@@ -3,20 +3,26 @@ import type { TodoChange, TodoItem } from './decode/tools.ts'
 
 /** The tasks of one session. They survive its runs and its process. */
 export interface Checklist {
-  /** Applies a change and returns the new list. */
+  /**
+   * Applies a change and returns the new list, without the ids. A change of an unknown task adds it if the change has its
+   * text, and is ignored otherwise.
+   */
   apply(change: Exclude<TodoChange, { readonly type: 'own' }>): readonly Todo[]
 }
 
-/**
- * The checklists of the most recently used sessions. An evicted one starts empty, until Claude Code lists its tasks.
- */
+/** The checklists of the most recently used sessions. */
 export interface Checklists {
+  /**
+   * Returns the session's checklist, and counts it as used. A new one, and one that was evicted, is empty until Claude Code
+   * lists its tasks.
+   */
   of(sessionID: string): Checklist
 }
 
 /** How many sessions keep their tasks. */
 const mostKept = 256
 
+/** Creates the checklists, none of which has a task. Evicts the least recently used one beyond `mostKept`. */
 export function createChecklists(): Checklists {
   const kept = new Map<string, Checklist>()
   return {
@@ -31,6 +37,7 @@ export function createChecklists(): Checklists {
   }
 }
 
+/** Creates a checklist without tasks. */
 export function createChecklist(): Checklist {
   let tasks: readonly TodoItem[] = []
   return {
@@ -41,6 +48,10 @@ export function createChecklist(): Checklist {
   }
 }
 
+/**
+ * Returns the tasks with the change of one: removed with the status `deleted`, changed, or added with the default status
+ * `pending`. The same tasks if an unknown one comes without a text.
+ */
 function withChange(tasks: readonly TodoItem[], change: Extract<TodoChange, { readonly type: 'task' }>) {
   const { id, content, status } = change
   if (status === 'deleted') return tasks.filter((task) => task.id !== id)

@@ -42,14 +42,17 @@ export async function promptBlocks(name: string, prompt: SourcePrompt): Promise<
   return blocks
 }
 
-/** Adds a text, to the last block if that is a text. */
+/** Adds a text to the blocks: after a blank line to the last one if that is a text, otherwise as a block. */
 function appendText(blocks: PromptBlock[], text: string): void {
   const last = blocks.at(-1)
   if (last?.type === 'text') blocks[blocks.length - 1] = { type: 'text', text: `${last.text}\n\n${text}` }
   else blocks.push({ type: 'text', text })
 }
 
-/** Converts a file to a picture or a document, by its content. */
+/**
+ * Converts a file to a picture or a document, by its content. An address of the web is only taken for pictures, and isn't
+ * read. Rejects with `unsupported` for other types, and with `invalid` if the file can't be read.
+ */
 async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
   const { url, mime, filename } = file
   if (/^https?:/.test(url)) {
@@ -70,7 +73,7 @@ async function fileBlock(name: string, file: PromptFile): Promise<PromptBlock> {
   throw unsupportedPrompt(name, what, 'Send text, a PDF, or a picture in PNG, JPEG, GIF or WebP.')
 }
 
-/** The content of a `data:` or `file:` URL. Rejects with `invalid` if it can't be read. */
+/** Reads the content of a `data:` or `file:` URL. Rejects with `invalid` if it can't be read. */
 async function bytesOf({ url, filename }: PromptFile): Promise<Buffer> {
   const data = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url)
   try {
@@ -84,7 +87,7 @@ async function bytesOf({ url, filename }: PromptFile): Promise<Buffer> {
   }
 }
 
-/** The text of a file. Undefined if it is not UTF-8, or empty. */
+/** Returns the text of a file. Undefined if it is empty, has a zero byte or isn't UTF-8. */
 function textOf(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)

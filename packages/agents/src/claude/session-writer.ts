@@ -9,15 +9,21 @@ import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
  * prompt. After a task in the background has ended, it also begins turns by itself, even if a prompt is on its way.
  */
 export interface ClaudeSessionWriter {
-  /** Call it before you send the prompt of a run. The run ends with the turn that answers its prompt. */
+  /**
+   * Stores that a prompt of this run is about to be sent under this uuid. The run ends with the turn that answers it. Call it
+   * before you send the prompt.
+   */
   expectTurn(run: LocalRun, uuid: string): void
-  /** Writes an event to the run that it belongs to. Begins and ends runs. `raw` is the event's line. */
+  /**
+   * Writes an event to the run that it belongs to. Begins and ends runs, and answers requests that no person can. Drops
+   * output that belongs to no run. `raw` is the event's line.
+   */
   write(event: ClaudeEvent, raw: unknown): void
-  /** The running task of a sub-agent's run. Undefined for other runs. */
+  /** Returns the id of the task that runs in a sub-agent's run. Undefined for other runs. */
   taskOf(run: LocalRun): string | undefined
   /** Whether a turn runs, a prompt waits, or a task works in the background. */
   isBusy(): boolean
-  /** Ends all runs, because the process has ended. */
+  /** Fails the turn's run, the waiting ones and those of sub-agents with this message, because the process has ended. */
   failAll(message: string): void
 }
 
@@ -52,7 +58,10 @@ interface Turn {
   readonly isConfirmed: boolean
 }
 
-/** `respond` answers a request from Claude Code. `wake` begins a run of the session without a prompt. */
+/**
+ * Creates the writer of a process that has begun no turn. `checklist` has the session's tasks, and `now` is the time in ms.
+ * `respond` answers a request from Claude Code. `wake` begins a run of the session without a prompt.
+ */
 export function createSessionWriter(
   checklist: Checklist,
   now: () => number,
@@ -82,10 +91,12 @@ export function createSessionWriter(
     failAll,
   }
 
+  /** Adds the prompt behind those that wait for their turn. */
   function expectTurn(run: LocalRun, uuid: string): void {
     waiting = [...waiting, { uuid, run }]
   }
 
+  /** Passes an event to the function for its type. */
   function write(event: ClaudeEvent, raw: unknown): void {
     switch (event.type) {
       case 'response':
@@ -121,6 +132,9 @@ export function createSessionWriter(
   }
 
   /**
+   * Begins a turn in the run of the announced prompt, else of the oldest that waits, else in a new run without a prompt. Does
+   * nothing during a turn.
+   *
    * A turn that begins while a prompt waits may still be Claude Code's own. Its output is then shown in the prompt's run
    * too, before the answer, and only the result tells them apart.
    */
@@ -134,7 +148,10 @@ export function createSessionWriter(
     turn = { run: prompt?.run ?? wake(wakeReason ?? 'Claude Code goes on by itself.'), prompt, isConfirmed }
   }
 
-  /** Claude Code said that the turn, or the next one if there is none, answers this prompt. */
+  /**
+   * Stores that the turn, or the next one if there is none, answers this prompt. If the turn runs for another prompt and this
+   * one waits, ends the turn's run and goes on in this one's.
+   */
   function confirm(uuid: string): void {
     if (!turn) announced = uuid
     else if (turn.prompt?.uuid === uuid) turn = { ...turn, isConfirmed: true }
@@ -153,7 +170,10 @@ export function createSessionWriter(
     if (turn) writeOutput(turn.run, event, raw)
   }
 
-  /** Ends the turn and its run. The prompt waits again if the turn was Claude Code's own. */
+  /**
+   * Ends the turn, writes its usage, and ends its run. The run goes on if the turn was Claude Code's own and a prompt was
+   * expected: that waits again. Does nothing if there is no turn and no prompt.
+   */
   function endTurn(event: Extract<ClaudeEvent, { readonly type: 'end' }>): void {
     if (!turn && waiting.length > 0) beginTurn()
     const ended = turn
@@ -168,7 +188,7 @@ export function createSessionWriter(
     else endRun(run, endingOf(event))
   }
 
-  /** Ends a run, and forgets its calls. Its sub-agents in the background keep theirs. */
+  /** Ends a run, and forgets its calls, sub-agents and tasks. Sub-agents in the background keep theirs. */
   function endRun(run: LocalRun, ending: LocalEnding): void {
     run.end(ending)
     step = undefined
@@ -177,6 +197,7 @@ export function createSessionWriter(
     for (const [taskID, task] of tasks) if (!task.isBackground && !task.run?.isOpen()) tasks.delete(taskID)
   }
 
+  /** Writes what one of Claude Code's events says to the run. Ignores events that are no output. */
   function writeOutput(run: LocalRun, event: ClaudeEvent, raw: unknown): void {
     switch (event.type) {
       case 'message':
@@ -210,7 +231,10 @@ export function createSessionWriter(
     }
   }
 
-  /** Writes the output of a sub-agent, which is not streamed. */
+  /**
+   * Writes the output of the sub-agent that this call started. It isn't streamed. A call of an unknown sub-agent is written to
+   * the turn, and its texts are dropped.
+   */
   function writeToChild(
     parent: string,
     event: Extract<ClaudeEvent, { readonly type: 'call' | 'result' | 'text' }>,
@@ -223,7 +247,10 @@ export function createSessionWriter(
     else writeToTurn(event, raw)
   }
 
-  /** Shows an ask in the run that it belongs to. Denies the request if that run has ended. */
+  /**
+   * Shows an ask and its call in the run of its sub-agent, or else of the turn. Denies the request if that run has ended or
+   * there is none.
+   */
   function showAsk(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
     const child = event.agentID === undefined ? undefined : tasks.get(event.agentID)?.run
     const asking = child ?? turn?.run
@@ -236,7 +263,7 @@ export function createSessionWriter(
     asking.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
   }
 
-  /** Shows a form in the run of the call that it came from. Cancels it if no run is open. */
+  /** Shows a form in the run of the server's newest open call, or else of the turn. Cancels it if no run is open. */
   function showForm(event: Extract<ClaudeEvent, { readonly type: 'form' }>): void {
     // The request names the server, and neither the call nor the sub-agent.
     const prefix = `mcp__${event.server.replace(/[^\w-]/g, '_')}__`
@@ -246,12 +273,14 @@ export function createSessionWriter(
     else respond(event.requestID, { action: 'cancel' }).catch(() => {})
   }
 
-  /** Answers a permission request that no person can be asked about. */
+  /** Denies a permission request that no person can be asked about. Ignores that the process may be gone. */
   function denyRequest(requestID: string): void {
     respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
   }
 
-  /** Writes a call that begins, or whose input is known now. */
+  /**
+   * Writes a call: as pending without an input, and as running with one. Does nothing for a known call without an input.
+   */
   function writeCall(
     run: LocalRun,
     { callID, tool, input }: { readonly callID: string; readonly tool: string; readonly input?: Input },
@@ -266,14 +295,17 @@ export function createSessionWriter(
     run.write({ type: 'tool', callID, tool: toolName(tool), state, raw })
   }
 
-  /** The metadata that links a call to its sub-agent. Empty for other calls. */
+  /** Returns the metadata that links a call to its sub-agent. Empty for other calls. */
   function childLink(callID: string) {
     const child = children.get(callID)
     if (!child) return {}
     return { metadata: { sessionId: child.run.sessionID, ...(child.isBackground && { background: true }) } }
   }
 
-  /** Writes the end of a call, and the change that it made to the checklist. */
+  /**
+   * Writes the end of a call, its files, and the change that it made to the checklist. Ends its sub-agent too, unless that was
+   * only started. Ignores the result of an unknown call.
+   */
   function writeResult(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
     const { callID, isError, text: output, files, value, isLaunch } = event
     const known = calls.get(callID)
@@ -298,7 +330,10 @@ export function createSessionWriter(
     }
   }
 
-  /** Remembers a task. Begins a child run if it is a sub-agent. */
+  /**
+   * Stores a task. For a sub-agent it also begins a child run and links it to its call. A command, and a task of an unknown
+   * call, has no run.
+   */
   function startTask(event: Extract<ClaudeEvent, { type: 'task' }>, raw: unknown): void {
     const { taskID, callID, kind, title, text } = event
     const known = callID === undefined ? undefined : calls.get(callID)
@@ -321,7 +356,10 @@ export function createSessionWriter(
     known.run.write({ type: 'tool', callID, tool, state, raw })
   }
 
-  /** Forgets a task, and ends its child run. Keeps its summary as the reason of Claude Code's next turn. */
+  /**
+   * Forgets a task, and ends its child run. The summary of one in the background is the reason of Claude Code's next turn. It
+   * may come in a second report.
+   */
   function endTask({ taskID, outcome, summary }: Extract<ClaudeEvent, { type: 'task-ended' }>): void {
     const task = tasks.get(taskID)
     tasks.delete(taskID)
@@ -335,7 +373,7 @@ export function createSessionWriter(
     task?.run?.end(outcome === 'failed' ? { type: 'failed', error } : { type: outcome })
   }
 
-  /** Writes the tokens of the current model call, with what the turn cost. */
+  /** Writes the tokens of the current model call, with what the turn cost in US dollars. Does nothing before the first call. */
   function writeUsage(run: LocalRun, cost: number): void {
     if (!step) return
     const { usage, output, messageID } = step
@@ -343,6 +381,7 @@ export function createSessionWriter(
     run.write({ type: 'usage', messageID, stepID: messageID, tokens, cost: Math.max(0, cost) })
   }
 
+  /** Forgets the turn, the prompts and the tasks, then fails their runs. */
   function failAll(message: string): void {
     const ending = { type: 'failed', error: { name: 'ExitError', message, raw: undefined } } as const
     const runs = [turn?.run, ...waiting.map(({ run }) => run), ...[...tasks.values()].map(({ run }) => run)]
@@ -353,6 +392,7 @@ export function createSessionWriter(
   }
 }
 
+/** Returns how a run ends with its turn: aborted, failed, or completed, with the finish `length` if the answer was cut off. */
 function endingOf({
   isError,
   isAborted,
@@ -365,7 +405,8 @@ function endingOf({
   return { type: 'completed', finish: stopReason === 'max_tokens' ? 'length' : 'stop' }
 }
 
-/** The session of a sub-agent. Its transcript has the same name. */
+/** Returns the id of a sub-agent's session. Its transcript has the same name. */
 const subAgentID = (taskID: string): string => `agent-${taskID}`
 
+/** Returns Claude Code's name of a model as replies name it. */
 const modelOf = (modelID: string) => ({ providerID: 'anthropic', modelID })

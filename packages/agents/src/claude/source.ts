@@ -50,20 +50,21 @@ const defaultEnv = {
   CLAUDE_CODE_FORWARD_SUBAGENT_TEXT: '1',
 }
 
-/** The defaults that your own environment does not set. */
+/** Returns the variables of `defaultEnv` that your own environment doesn't set. */
 function unsetDefaults(): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(defaultEnv).filter(([name]) => process.env[name] === undefined))
 }
 
+/** Whether Claude Code can have made the id of a session or a message. */
 const isUUID = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)
 
 /** The process of a session. */
 interface SessionProcess {
   readonly program: JsonProgram
   readonly writer: ClaudeSessionWriter
-  /** Called when a run begins. */
+  /** Stops the timer that ends an idle process. Called when a run begins. */
   stopIdleTimer(): void
-  /** Called when nothing runs, not even in the background. */
+  /** Starts that timer again from the beginning. Called when nothing runs, not even in the background. */
   startIdleTimer(): void
 }
 
@@ -160,13 +161,13 @@ export function claude(options: ClaudeOptions = {}): Source {
   })
   return agent.source
 
-  /** The process of the run's session or, for a sub-agent, of the session that started it. */
+  /** Returns the process of the session or, for a sub-agent at any depth, of its root. Undefined if none runs. */
   function processOf({ sessionID }: Pick<SessionInfo, 'sessionID'>): SessionProcess | undefined {
     const parentID = agent.session(sessionID)?.parentID
     return processes.get(sessionID) ?? (parentID === undefined ? undefined : processOf({ sessionID: parentID }))
   }
 
-  /** Starts the session's process, or waits for the one that is starting. */
+  /** Resolves with the session's process: the one that is starting, or else a new one. Rejects if it can't be started. */
   async function openProcess(run: LocalRun): Promise<SessionProcess> {
     const { sessionID } = run
     const opened = opening.get(sessionID) ?? startSession(run).finally(() => opening.delete(sessionID))
@@ -174,7 +175,10 @@ export function claude(options: ClaudeOptions = {}): Source {
     return await opened
   }
 
-  /** Starts the session's process. Resumes the session if Claude Code knows it. */
+  /**
+   * Starts the session's process, after an earlier one has ended. Resumes the session if Claude Code knows it, copies one if
+   * it is a copy, and otherwise begins it. Rejects if it can't be started.
+   */
   async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
     const original = begun.has(sessionID) ? undefined : forks.get(sessionID)
@@ -204,6 +208,7 @@ export function claude(options: ClaudeOptions = {}): Source {
     if (isClosed) void program.close()
     return opened
 
+    /** Arms the timer that ends the process after `idleMs`. Stops an earlier one. */
     function startIdleTimer(): void {
       stopIdleTimer()
       stopIdleTimer = clock.after(idleMs, () => {
@@ -217,7 +222,10 @@ export function claude(options: ClaudeOptions = {}): Source {
     }
   }
 
-  /** Starts Claude Code, and passes on its events and its end. */
+  /**
+   * Starts Claude Code with these arguments for a session. `onEvent` gets its events with their lines, and `onEnd` how it
+   * ended. Answers to our requests and requests of unknown kinds are handled here. Rejects if it can't be started.
+   */
   async function startClaude(
     session: readonly string[],
     directory: string | undefined,
@@ -259,7 +267,10 @@ export function claude(options: ClaudeOptions = {}): Source {
     }
   }
 
-  /** Lists models and commands. Starts a separate process for that, and ends it. */
+  /**
+   * Returns the models and commands. Starts a separate process for that, and ends it. Rejects with `unreachable` after
+   * `deadlineMs`, and with `refused` if the process ends or answers with an error.
+   */
   async function offers(): Promise<ReturnType<typeof offersIn>> {
     const requestID = randomUUID()
     let program: JsonProgram | undefined

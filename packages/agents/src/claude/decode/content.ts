@@ -19,7 +19,10 @@ type Block = z.infer<typeof block>
 
 const blocks = z.array(block)
 
-/** The text of a content. A picture or document in it becomes its type and size, for example `[image/png, 12 kB]`. */
+/**
+ * Returns the text of a content, with a line for each block. A picture or document becomes its type and size, for example
+ * `[image/png, 12 kB]`, or its address. Empty for a content of another shape.
+ */
 export function textIn(content: unknown): string {
   if (typeof content === 'string') return content
   return (blocks.safeParse(content).data ?? [])
@@ -28,11 +31,12 @@ export function textIn(content: unknown): string {
     .join('\n')
 }
 
-/** The pictures and documents of a content. */
+/** Returns the pictures and documents of a content. Empty for a text, and for a content of another shape. */
 export function filesIn(content: unknown): readonly PromptFile[] {
   return (blocks.safeParse(content).data ?? []).flatMap((one) => fileOf(one) ?? [])
 }
 
+/** Returns the line of a block: its text, or what the picture or document is. Empty for other kinds. */
 function textOf(one: Block): string {
   if (one?.type === 'text') return one.text
   if (!one) return ''
@@ -41,6 +45,10 @@ function textOf(one: Block): string {
   return `[${media_type}, ${byteSize(Buffer.byteLength(data, type === 'base64' ? 'base64' : 'utf8'))}]`
 }
 
+/**
+ * Returns the picture or document as a file with a `data:` URL, or with its address and an unknown type. Undefined for other
+ * blocks.
+ */
 function fileOf(one: Block): PromptFile | undefined {
   if (!one || one.type === 'text') return undefined
   const filename = one.title ?? undefined

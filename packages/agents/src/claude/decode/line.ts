@@ -190,12 +190,16 @@ const line = z.union([
     .transform(endEvents),
 ])
 
-/** Reads one line. Empty if it changes no reply, for example if its kind is unknown. */
+/**
+ * Returns the events of one line, in order. Empty if it changes no reply, for example if its kind is unknown or it has
+ * another shape.
+ */
 export function decodeClaude(value: unknown): readonly ClaudeEvent[] {
   const found = line.safeParse(value)
   return found.success ? found.data : []
 }
 
+/** Returns the events of a `system` line: a turn, an end of work, a task, a retry, a compaction or a notice. */
 function systemEvents(found: z.infer<typeof system>): readonly ClaudeEvent[] {
   switch (found.subtype) {
     case 'init':
@@ -239,7 +243,7 @@ function systemEvents(found: z.infer<typeof system>): readonly ClaudeEvent[] {
   }
 }
 
-/** Empty for a task that has not ended. */
+/** Returns the end of a task, without an empty summary. Empty for a task that has not ended. */
 function taskStatusEvents(taskID: string, status: string, summary = ''): readonly ClaudeEvent[] {
   const outcome = outcomes.get(status)
   return outcome === undefined ? [] : [{ type: 'task-ended', taskID, outcome, ...(summary !== '' && { summary }) }]
@@ -253,6 +257,7 @@ const outcomes: ReadonlyMap<string, Extract<ClaudeEvent, { readonly type: 'task-
   ['killed', 'aborted'],
 ] as const)
 
+/** Returns the event of a piece of the answer that is being streamed. */
 function streamEvents(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
   switch (event.type) {
     case 'message_start': {
@@ -280,6 +285,10 @@ function streamEvents(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
 
 type Blocks = readonly z.infer<typeof block>[]
 
+/**
+ * Returns the texts, thoughts and calls of a whole message, in order. `of` is the call that started the sub-agent that wrote
+ * it. Leaves out other blocks.
+ */
 function assistantEvents(
   { model, content }: { readonly model: string; readonly content: Blocks },
   of: string | undefined,
@@ -294,7 +303,10 @@ function assistantEvents(
   })
 }
 
-/** `value` is the tool's own result. Each result has its own line. */
+/**
+ * Returns the results of tools. `of` is the call that started the sub-agent that made the call, and `value` the tool's own
+ * result, which is that of the only result because each has its own line.
+ */
 function resultEvents(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type !== 'tool_result') return []
@@ -308,7 +320,10 @@ function resultEvents(content: Blocks, of: string | undefined, value: unknown): 
 
 const launch = z.object({ isAsync: z.literal(true), status: z.literal('async_launched') })
 
+/** Returns the field of a sub-agent's event. Empty for the session's own. */
 const child = (parentID: string | undefined) => (parentID === undefined ? {} : { parent: parentID })
+
+/** Returns the ask of a permission request. Of its suggestions, only rules that allow something count for "always". */
 function requestEvents(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
   const { tool_name: tool, tool_use_id: callID, agent_id: agentID, permission_suggestions } = asked
   const rules = (permission_suggestions ?? []).flatMap((one) => {
@@ -321,12 +336,17 @@ function requestEvents(requestID: string, asked: z.infer<typeof request>): reado
   return [{ type: 'ask', requestID, callID, tool, input: asked.input, rules, ...agent }]
 }
 
+/** Returns the form or the address with which an MCP server asks. A form that can't be read has no schema. */
 function elicitationEvents(requestID: string, asked: z.infer<typeof elicitation>): readonly ClaudeEvent[] {
   const { mcp_server_name: server, message, requested_schema, url } = asked
   const schema = requested_schema ?? undefined
   return [{ type: 'form', requestID, server, message, schema, ...(typeof url === 'string' && { url }) }]
 }
 
+/**
+ * Returns the end of a turn. Its text is the answer, else the errors, else the kind of the end. The context limit is that of
+ * the first model that names one.
+ */
 function endEvents(found: z.infer<typeof result>): readonly ClaudeEvent[] {
   const { is_error: isError, terminal_reason, api_error_status, stop_reason, modelUsage } = found
   const limits = Object.values(modelUsage).flatMap(({ contextWindow }) => contextWindow ?? [])

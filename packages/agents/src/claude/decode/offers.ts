@@ -19,7 +19,7 @@ const initialized = z.object({
     .default([]),
 })
 
-/** Reads the slash commands and models that Claude Code lists when it starts. */
+/** Returns the slash commands and models that Claude Code lists when it starts. Both are empty for another shape. */
 export function offersIn(value: unknown): z.infer<typeof initialized> {
   return initialized.safeParse(value).data ?? { commands: [], models: [] }
 }

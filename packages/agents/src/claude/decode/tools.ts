@@ -30,12 +30,12 @@ const fields: Readonly<Record<string, string>> = {
   replace_all: 'replaceAll',
 }
 
-/** The tool's name in replies. A tool that is not listed keeps its name. */
+/** Returns the tool's name in replies. A tool that isn't listed keeps its name. */
 export function toolName(tool: string): string {
   return names[tool] ?? tool
 }
 
-/** Renames the input's fields as replies name them. Values stay. */
+/** Returns the input with its fields renamed as replies name them. The same input for a tool that isn't listed. */
 export function toolInput(tool: string, input: Input): Input {
   if (!(tool in names)) return input
   return Object.fromEntries(Object.entries(input).map(([name, value]) => [fields[name] ?? name, value]))
@@ -52,7 +52,7 @@ const asked = z.object({
   ),
 })
 
-/** The questions in the input of AskUserQuestion. Empty if it has another shape. */
+/** Returns the questions in the input of AskUserQuestion. Empty if it has another shape. */
 export function questionsIn(input: unknown): z.infer<typeof asked>['questions'] {
   return asked.safeParse(input).data?.questions ?? []
 }
@@ -88,7 +88,7 @@ const taskList = z.object({ tasks: z.array(task) })
 const updated = z.object({ taskId: z.string(), subject: z.string().optional(), status: status.optional() })
 
 /**
- * Reads the checklist change of a call. The shapes are those of `sdk-tools.d.ts` in `@anthropic-ai/claude-agent-sdk`.
+ * Returns the checklist change of a successful call. The shapes are those of `sdk-tools.d.ts` in `@anthropic-ai/claude-agent-sdk`.
  * The texts were recorded with 2.1.197. Undefined for other tools, and for calls that changed nothing.
  */
 export function todoChangeIn({ tool, input, text, value }: Ended): TodoChange | undefined {

@@ -55,7 +55,10 @@ const common = z.looseObject({
   toolUseResult: z.unknown().optional(),
 })
 
-/** Reads a line. Undefined if it was cut off by the end of a process, or if it changes no reply. */
+/**
+ * Reads a line of a transcript. Undefined if it isn't JSON, for example because the process was killed while it wrote, or if
+ * it changes no reply.
+ */
 export function decodeTranscriptLine(text: string): TranscriptLine | undefined {
   let raw: unknown
   try {
@@ -100,7 +103,10 @@ export function decodeTranscriptLine(text: string): TranscriptLine | undefined {
   }
 }
 
-/** Results of tools, summaries and Claude Code's own notes begin no run. */
+/**
+ * Returns the prompt of a `user` line, or that a person stopped the run. A turn of Claude Code itself has the summary of its
+ * task as a synthetic prompt. Empty for results of tools, summaries and Claude Code's own notes, which begin no run.
+ */
 function promptOf({ uuid, isMeta, isCompactSummary, origin, message }: z.infer<typeof user>) {
   const blocks = typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
   if (isMeta || isCompactSummary || blocks.some(({ type }) => type === 'tool_result')) return {}
@@ -116,7 +122,7 @@ function promptOf({ uuid, isMeta, isCompactSummary, origin, message }: z.infer<t
   return { prompt: { id: uuid, parts: [...shown, ...files] } }
 }
 
-/** A slash command as it was typed. Undefined for other texts. */
+/** Returns a slash command as it was typed, with its arguments. Undefined for other texts. */
 function commandIn(text: string): string | undefined {
   const name = /<command-name>\/?([\s\S]*?)<\/command-name>/.exec(text)?.[1]
   const args = /<command-args>([\s\S]*?)<\/command-args>/.exec(text)?.[1] ?? ''
@@ -125,7 +131,7 @@ function commandIn(text: string): string | undefined {
 
 const meta = z.object({ toolUseId: z.string(), description: z.string().default('') })
 
-/** Reads the file that links a sub-agent's transcript to its call. Undefined if it was cut off. */
+/** Reads the file that links a sub-agent's transcript to its call. Undefined if it isn't JSON of this shape. */
 export function decodeSubAgentFile(text: string): z.infer<typeof meta> | undefined {
   try {
     return meta.safeParse(JSON.parse(text)).data

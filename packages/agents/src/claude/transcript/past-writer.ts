@@ -14,6 +14,7 @@ export interface PastSubAgent {
 
 /** Writes the lines of a session's transcript to its history. */
 export interface PastWriter {
+  /** Begins a run if the line is a prompt, and otherwise writes it to the current run. Ignores what comes before a prompt. */
   write(line: TranscriptLine): void
   /** Ends the last run. Without a final answer it counts as aborted, because its process has ended. */
   end(): void
@@ -22,7 +23,10 @@ export interface PastWriter {
 type Call = Extract<ClaudeEvent, { readonly type: 'call' }>
 type Result = Extract<ClaudeEvent, { readonly type: 'result' }>
 
-/** `subAgents` are the session's sub-agents, by the call that started each. Tasks are added to the checklist. */
+/**
+ * Creates a writer that has begun no run. `subAgents` are the session's sub-agents, by the call that started each. Tasks are
+ * added to the checklist.
+ */
 export function createPastWriter(
   history: LocalHistory,
   checklist: Checklist,
@@ -51,6 +55,7 @@ export function createPastWriter(
     writeLine(run, line)
   }
 
+  /** Ends the current run as its last line from the model says, or as aborted if a person stopped it. */
   function end(): void {
     if (run) endRun(run, isInterrupted ? undefined : last)
     run = undefined
@@ -115,11 +120,12 @@ function endRun(run: LocalRun, last: TranscriptLine | undefined): void {
   else run.end(stopReason === undefined || stopReason === 'tool_use' ? { type: 'aborted' } : { type: 'completed' })
 }
 
-/** Links a sub-agent's call to its session. */
+/** Returns the metadata that links a call to its sub-agent's session. Undefined for other calls. */
 function linkTo(child: LocalRun | undefined) {
   return child && { metadata: { sessionId: child.sessionID } }
 }
 
+/** Returns the prompt in the input of a call that starts a sub-agent. Undefined if it is no text. */
 function promptOfCall({ prompt }: Input): string | undefined {
   return typeof prompt === 'string' ? prompt : undefined
 }

@@ -15,37 +15,48 @@ import { createPastWriter, type PastSubAgent } from './past-writer.ts'
 export interface Transcripts {
   /** Whether Claude Code has written transcripts on this computer. */
   readonly exist: () => boolean
-  /** Finds a session by its transcript. Undefined if it has none. */
+  /** Finds a session by its transcript. Undefined if it has none, or none with a prompt. */
   find(sessionID: string): Promise<SessionInfo | undefined>
-  /** Lists the sessions that changed most recently, newest first, at most 100. */
+  /**
+   * Lists the sessions that changed most recently, newest first, at most 100: those of the directory, or of all, that changed
+   * at `since` or later. Leaves out those without a prompt.
+   */
   list(query: {
     readonly directory?: string | undefined
     readonly since?: number | undefined
   }): Promise<readonly SessionInfo[]>
-  /** Adds the runs of a session to the history, and its tasks to the checklist. Adds nothing without a transcript. */
+  /**
+   * Adds the runs of a session to the history, and its tasks to the checklist, in the order of the file. Ends the last run.
+   * Adds nothing without a transcript, and skips lines that can't be read.
+   */
   read(sessionID: string, history: LocalHistory, checklist: Checklist): Promise<void>
 }
 
 /** How many sessions are listed. Each costs the reading of a few lines. */
 const mostListed = 100
 
-/** `env` is the environment of Claude Code. */
+/**
+ * Returns the access to the transcripts below `CLAUDE_CONFIG_DIR`, by default `.claude` in the home. `env` is the environment
+ * of Claude Code. Reads nothing yet.
+ */
 export function createTranscripts(env: Readonly<Record<string, string | undefined>>): Transcripts {
   const config = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? homedir(), '.claude')
   const projects = join(config, 'projects')
   return { exist: () => existsSync(projects), find, list, read }
 
+  /** Looks for the session's transcript and reads its first prompt. */
   async function find(sessionID: string): Promise<SessionInfo | undefined> {
     const path = await pathOf(sessionID)
     return path === undefined ? undefined : await infoOf(path, sessionID)
   }
 
-  /** The session's transcript. Undefined if no project has one. */
+  /** Returns the path of the session's transcript. Undefined if no project has one. */
   async function pathOf(sessionID: string): Promise<string | undefined> {
     const paths = (await namesIn(projects)).map((folder) => join(projects, folder, `${sessionID}.jsonl`))
     return paths.find((path) => existsSync(path))
   }
 
+  /** Sorts the files by the time of their change, and reads the first prompts of the newest. */
   async function list({ directory, since = 0 }: Parameters<Transcripts['list']>[0]): Promise<readonly SessionInfo[]> {
     const folders = await namesIn(projects)
     const wanted = directory === undefined ? folders : folders.filter((folder) => folder === folderOf(directory))
@@ -55,6 +66,7 @@ export function createTranscripts(env: Readonly<Record<string, string | undefine
     return infos.filter((info) => info !== undefined)
   }
 
+  /** Reads the transcripts of the sub-agents, then the session's own line by line. */
   async function read(sessionID: string, history: LocalHistory, checklist: Checklist): Promise<void> {
     const path = await pathOf(sessionID)
     if (path === undefined) return
@@ -65,17 +77,20 @@ export function createTranscripts(env: Readonly<Record<string, string | undefine
   }
 }
 
-/** Claude Code's name for a project's folder. */
+/** Returns Claude Code's name for the folder of a directory's transcripts. */
 function folderOf(directory: string): string {
   return directory.replace(/[^a-zA-Z0-9]/g, '-')
 }
 
-/** The names of files and folders in a folder. Empty if it can't be read. */
+/** Lists the names of files and folders in a folder. Empty if it can't be read. */
 async function namesIn(path: string): Promise<readonly string[]> {
   return await readdir(path).catch(() => [])
 }
 
-/** The transcripts in a project's folder, with the times of their last change in ms since the epoch. */
+/**
+ * Lists the transcripts in a project's folder, with the times of their last change in ms since the epoch. The time is 0 for
+ * a file that is gone.
+ */
 async function transcriptsIn(folder: string) {
   const names = (await namesIn(folder)).filter((name) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.jsonl$/.test(name))
   return await Promise.all(
@@ -90,7 +105,10 @@ async function transcriptsIn(folder: string) {
   )
 }
 
-/** Reads a transcript up to its first prompt, which gives the title. Undefined if it has none. */
+/**
+ * Reads a transcript up to its first prompt, whose first line gives the title, at most 100 characters. Undefined if it has
+ * no prompt.
+ */
 async function infoOf(path: string, sessionID: string): Promise<SessionInfo | undefined> {
   for await (const { prompt, cwd, at } of linesOf(path)) {
     if (!prompt) continue
@@ -104,7 +122,7 @@ async function infoOf(path: string, sessionID: string): Promise<SessionInfo | un
   return undefined
 }
 
-/** Yields the lines that change a reply. */
+/** Yields the lines of a transcript that change a reply, in order. Skips those that can't be read. */
 async function* linesOf(path: string): AsyncIterable<TranscriptLine> {
   const input = createReadStream(path, 'utf8')
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -115,7 +133,10 @@ async function* linesOf(path: string): AsyncIterable<TranscriptLine> {
   }
 }
 
-/** Reads the transcripts of a session's sub-agents, by the call that started each. */
+/**
+ * Reads the transcripts of a session's sub-agents, by the call that started each. Leaves out one without a file that names
+ * its call. One without a transcript has no lines.
+ */
 async function readSubAgents(folder: string): Promise<ReadonlyMap<string, PastSubAgent>> {
   const subagents = join(folder, 'subagents')
   const found = await Promise.all(

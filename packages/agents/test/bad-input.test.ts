@@ -140,7 +140,7 @@ function orphan() {
   say('grandchild', 'Stray.')
   end('grandchild')
 }`,
-    source: (command, onError) => codex({ command, onError, graceMs: 200 }),
+    source: (command, onError) => codex({ command, onError }),
   },
   'ACP 1': {
     program: acpProgram(
@@ -148,7 +148,7 @@ function orphan() {
       `const begin = () => {}
 const end = (session) => answer(prompts.get(session), { stopReason: 'end_turn' })`,
     ),
-    source: (command, onError) => acpSource({ command, onError, name: 'the agent', files: 'none', graceMs: 200 }),
+    source: (command, onError) => acpSource({ command, onError, name: 'the agent', files: 'none' }),
   },
   'ACP 2': {
     program: acpProgram(
@@ -159,8 +159,7 @@ const end = (session) => answer(prompts.get(session), { stopReason: 'end_turn' }
 }
 const end = (session) => state(session, 'idle', { stopReason: 'end_turn' })`,
     ),
-    source: (command, onError) =>
-      acpSource({ command, onError, name: 'the agent', files: 'none', graceMs: 200, protocol: 2 }),
+    source: (command, onError) => acpSource({ command, onError, name: 'the agent', files: 'none', protocol: 2 }),
   },
 }
 

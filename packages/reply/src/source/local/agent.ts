@@ -4,16 +4,7 @@ import type { ReplyEvent } from '../../event.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import type { InputPart } from '../input.ts'
 import { createMessageIDs } from '../message-id.ts'
-import type {
-  AskAddress,
-  Capabilities,
-  SessionInfo,
-  SessionQuery,
-  SessionRead,
-  Source,
-  SourcePrompt,
-  WorkStatus,
-} from '../port.ts'
+import type { AskAddress, Capabilities, SessionInfo, SessionRead, Source, SourcePrompt, WorkStatus } from '../port.ts'
 import { resolveDots } from '../resolve-dots.ts'
 import { createAborter } from './abort.ts'
 import type { LocalAgent, LocalAgentOptions, LocalHistoryRun } from './agent-options.ts'
@@ -22,6 +13,7 @@ import { failureFrom, promptPartsOf, resolvesBeforeAbort, toLocalAnswer } from '
 import type { LocalAnswer } from './output.ts'
 import { createRun, type LocalChildStart, type LocalRun, type OwnedRun } from './run.ts'
 import { createSessionLog, type SessionLog } from './session-log.ts'
+import { createLocalSessions, newestOf } from './sessions.ts'
 
 /** The reading of a session's past. Its runs emit nothing until it is over. */
 interface PastRead {
@@ -37,15 +29,10 @@ interface PastRead {
  */
 export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const { name, clock = systemClock, redact = (text) => text } = options
-  const sessions = new Map<string, SessionInfo>()
   /** The runs that have not ended, by session: the current one first, then those that wait for its end. */
   const runs = new Map<string, readonly OwnedRun[]>()
-  /** The ids of the sessions that the agent has listed. */
-  const listedOnce = new Set<string>()
   /** What sessions hold. Empty unless the agent can read them. A session without a log was not read yet. */
   const logs = new Map<string, SessionLog>()
-  /** Sessions that are being looked up with the agent. */
-  const finds = new Map<string, Promise<SessionInfo>>()
   /** Sessions that are being read. */
   const reads = new Map<string, Promise<void>>()
   /** Runs that the agent began by itself. A prompt that is on its way when one ends is part of the same reply. */
@@ -53,6 +40,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const events = createEventQueue()
   const ids = createMessageIDs({ clock })
   const aborter = createAborter(options, clock)
+  const sessions = createLocalSessions(options, clock, events, startOnce)
   let starting: Promise<void> | undefined
   let isClosed = false
   const source: Source = {
@@ -74,12 +62,12 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     children: async (place) => {
       await findSession(place)
       await readOnce(place)
-      return childrenOf(place.sessionID)
+      return sessions.childrenOf(place.sessionID)
     },
     working: async () => busySessions(),
     asks: async () => ({ asks: allRuns().flatMap((run) => run.asks()), isWhole: true }),
-    sessions: listSessions,
-    newestTime: async (directory) => newestOf((await listSessions({ directory })).map(({ updatedAt }) => updatedAt)),
+    sessions: sessions.list,
+    newestTime: async (directory) => newestOf((await sessions.list({ directory })).map(({ updatedAt }) => updatedAt)),
     spelled: async (directory) => (await options.spelled?.(directory)) ?? resolveDots(directory),
     create: createSession,
     prompt: async (place, prompt) => await sendPrompt(place, prompt, promptPartsOf(prompt)),
@@ -101,10 +89,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   }
   return {
     source,
-    session: (id) => sessions.get(id),
+    session: sessions.get,
     run: (id) => runs.get(id)?.[0],
     wake,
-    update: storeSession,
+    update: sessions.store,
     fail: failAllRuns,
   }
 
@@ -153,51 +141,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     throwIfClosed()
   }
 
-  /**
-   * Returns a session. An unknown one is looked up with the agent and stored. Simultaneous calls share one look-up. Rejects
-   * with `gone` if the agent doesn't know it either.
-   */
+  /** Returns a session, like `LocalSessions.find`. Rejects with `closed` once the source is closed. */
   async function findSession(place: SessionRef): Promise<SessionInfo> {
     throwIfClosed()
-    const stored = sessions.get(place.sessionID)
-    if (stored) return stored
-    // Two at once would confuse an agent that repeats the session's content while it opens it.
-    const finding = finds.get(place.sessionID) ?? findAndStore(place).finally(() => finds.delete(place.sessionID))
-    finds.set(place.sessionID, finding)
-    return await finding
-  }
-
-  /** Looks a session up with the agent and stores it. Rejects with `gone` if the agent doesn't know it. */
-  async function findAndStore(place: SessionRef): Promise<SessionInfo> {
-    await startOnce()
-    const found = await options.find?.(place)
-    if (!found) throw new ReplyError('gone', `${name} has no session ${place.sessionID}. Start a new one.`)
-    return sessions.get(place.sessionID) ?? storeSession(found)
-  }
-
-  /**
-   * Lists the agent's root sessions, and the stored ones that match the query. A stored session that the agent has listed
-   * before is left out if the agent no longer lists it, for example because it was archived. Fields that are stored replace
-   * the agent's.
-   */
-  async function listSessions(query: SessionQuery): Promise<readonly SessionInfo[]> {
-    if (options.sessions) await startOnce()
-    const listed = new Map<string, SessionInfo>()
-    for (const info of (await options.sessions?.(query)) ?? []) {
-      listed.set(info.sessionID, info)
-      listedOnce.add(info.sessionID)
-    }
-    for (const stored of sessions.values()) {
-      const ofAgent = listed.get(stored.sessionID)
-      if (ofAgent) listed.set(stored.sessionID, withDefaults(stored, ofAgent))
-      else if (!listedOnce.has(stored.sessionID) && matchesQuery(stored, query)) listed.set(stored.sessionID, stored)
-    }
-    return [...listed.values()]
-  }
-
-  /** Lists the stored sessions that this one is the parent of. */
-  function childrenOf(sessionID: string): readonly SessionInfo[] {
-    return [...sessions.values()].filter(({ parentID }) => parentID === sessionID)
+    return await sessions.find(place)
   }
 
   /**
@@ -214,7 +161,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       working: runs.has(sessionID) ? (log.working() ?? { status: 'busy' }) : undefined,
       asks: (runs.get(sessionID) ?? []).flatMap((run) => run.asks()),
       todos: log.todos(),
-      children: childrenOf(sessionID),
+      children: sessions.childrenOf(sessionID),
     }
   }
 
@@ -294,7 +241,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const created = await options.create({ ...input, directory: home })
     const at = clock.now()
     if (options.read) openLog(created.sessionID)
-    return storeSession({ title: input.title, createdAt: at, updatedAt: at, ...created })
+    return sessions.store({ title: input.title, createdAt: at, updatedAt: at, ...created })
   }
 
   /**
@@ -307,17 +254,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const copy = await options.fork?.(place, messageID)
     const log = logs.get(place.sessionID)?.copy(messageID)
     if (copy && log) logs.set(copy.sessionID, log)
-    if (copy) return storeSession(copy)
+    if (copy) return sessions.store(copy)
     throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
-  }
-
-  /** Stores these fields of a session over its earlier ones, emits it and returns it. */
-  function storeSession(info: SessionInfo): SessionInfo {
-    const next = { ...sessions.get(info.sessionID), ...info }
-    sessions.set(info.sessionID, next)
-    const { sessionID, directory, parentID, title, createdAt } = next
-    events.push([{ type: 'session', at: clock.now(), sessionID, directory, parentID, title, createdAt }])
-    return next
   }
 
   /**
@@ -380,8 +318,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       },
     })
     runs.set(place.sessionID, [...(runs.get(place.sessionID) ?? []), run])
-    const info = sessions.get(place.sessionID)
-    if (info && !past) sessions.set(place.sessionID, { ...info, updatedAt: clock.now() })
+    if (!past) sessions.touch(place.sessionID)
     return run
   }
 
@@ -412,7 +349,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     const { sessionID = ids().replace('msg', 'ses'), title, text, background } = start
     const at = clock.now()
     const { directory } = parent
-    storeSession({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
+    sessions.store({ sessionID, parentID: parent.sessionID, directory, title, createdAt: at, updatedAt: at })
     if (options.read) openLog(sessionID)
     logs.get(parent.sessionID)?.addChild(parent.promptID, sessionID)
     const run = addRun({ sessionID, directory }, ids(), background === true, past)
@@ -440,15 +377,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     await findSession(place)
     const canceled = allRuns().filter(
       ({ sessionID, isBackground }) =>
-        sessionID === place.sessionID || (isBackground && isDescendant(sessionID, place.sessionID)),
+        sessionID === place.sessionID || (isBackground && sessions.isBelow(sessionID, place.sessionID)),
     )
     await aborter.abort(canceled, place)
-  }
-
-  /** Whether the session is a sub-agent of the other one, at any depth. */
-  function isDescendant(sessionID: string, ancestorID: string): boolean {
-    const parentID = sessions.get(sessionID)?.parentID
-    return parentID !== undefined && (parentID === ancestorID || isDescendant(parentID, ancestorID))
   }
 
   /** Returns the runs of all sessions that have not ended. */
@@ -481,28 +412,4 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     events.fail(new ReplyError('closed', `The connection to ${name} was closed. Create a new one.`))
     options.close?.()
   }
-}
-
-/** Whether a query for root sessions includes this one. A session without a directory or a time counts as included. */
-function matchesQuery({ parentID, directory, updatedAt }: SessionInfo, query: SessionQuery): boolean {
-  const isThere = query.everywhere === true || query.directory === undefined || directory === undefined
-  if (parentID !== undefined || !(isThere || directory === query.directory)) return false
-  return query.since === undefined || updatedAt === undefined || updatedAt >= query.since
-}
-
-/** Returns the session with the agent's fields where it has none itself, and the later time of both. */
-function withDefaults(stored: SessionInfo, { directory, title, createdAt, updatedAt }: SessionInfo): SessionInfo {
-  return {
-    ...stored,
-    directory: stored.directory ?? directory,
-    title: stored.title ?? title,
-    createdAt: stored.createdAt ?? createdAt,
-    updatedAt: newestOf([stored.updatedAt, updatedAt]),
-  }
-}
-
-/** Returns the latest time. Undefined if none is known. */
-function newestOf(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.max(...known)
 }

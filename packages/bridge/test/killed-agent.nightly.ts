@@ -72,5 +72,6 @@ test.each(cases)('a bridge that is killed while $name $version answers says so o
   await once(bridge, 'exit')
   await telegram.close()
   await model.close()
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  // An agent writes its files until it has ended.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 100, retryDelay: 100 })
 })

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /**
  * What all programs of this file do. Each defines `hear(line)`, which calls `play` with a prompt, and the functions that
  * write its lines: `begin`, `say` and `end` for a turn, `strange` for lines of unknown kinds, and `orphan` for a sub-agent
- * of a sub-agent of a session that nobody has announced.
+ * of a sub-agent of a session that was never announced.
  */
 const shared = `
 const print = (line) => process.stdout.write(JSON.stringify(line) + '\\n')

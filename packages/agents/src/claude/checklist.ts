@@ -22,7 +22,7 @@ export interface Checklists {
 /** How many sessions keep their tasks. */
 const mostKept = 256
 
-/** Creates the checklists, none of which has a task. Evicts the least recently used one beyond `mostKept`. */
+/** Creates the checklists, which are empty at first. Evicts the least recently used one beyond `mostKept`. */
 export function createChecklists(): Checklists {
   const kept = new Map<string, Checklist>()
   return {

@@ -81,7 +81,7 @@ test.each([
 const claude = '@agentclientprotocol/claude-agent-acp'
 const userWith = (messageId: string, text: string) => ({ ...user(text), messageId })
 
-test("Claude Code's note that a run was stopped is no prompt, and ends its run as aborted", async () => {
+test("Claude Code's note that a run was stopped ends that run as aborted, and isn't a prompt", async () => {
   const note = userWith('u3', '[Request interrupted by user]')
   const { client } = await stage(claude, old(userWith('u1', 'One.'), chunk('First.'), userWith('u2', 'Two.'), note))
   const posted = { sessionID: 'ses_old', directory: '/project', at: Date.now() - 60_000, messageID: 'msg_before' }

@@ -125,7 +125,7 @@ function linkTo(child: LocalRun | undefined) {
   return child && { metadata: { sessionId: child.sessionID } }
 }
 
-/** Returns the prompt in the input of a call that starts a sub-agent. Undefined if it is no text. */
+/** Returns the prompt in the input of a call that starts a sub-agent. Undefined if it isn't a text. */
 function promptOfCall({ prompt }: Input): string | undefined {
   return typeof prompt === 'string' ? prompt : undefined
 }

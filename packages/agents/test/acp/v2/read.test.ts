@@ -108,7 +108,7 @@ test('a program that was killed finds its run again, with its calls and its answ
   await client.close()
 })
 
-test("Claude Code's note that a run was stopped is no prompt, and ends its run as aborted", async () => {
+test("Claude Code's note that a run was stopped ends that run as aborted, and isn't a prompt", async () => {
   const note = asked('[Request interrupted by user]', 'u3')
   const { client } = reading(
     [...asked('First.', 'u1'), said('One.'), ...asked('Go.', 'u2'), call, ...note, idle],

@@ -35,8 +35,8 @@ try {
 }
 
 /**
- * Describes an ask: its questions, or a permission's title and details. Often the input of a permission's tool is not known
- * yet when it is asked: see `askChanged`.
+ * Describes an ask: its questions, or a permission's title and details. Often the input of a permission's tool is not
+ * known yet when it is asked: see `askChanged`.
  */
 function describe(ask: Ask): string {
   if (ask.type === 'question') return ask.questions.map(({ question }) => question).join(' · ')
@@ -44,7 +44,9 @@ function describe(ask: Ask): string {
   return [askTitle(ask), ...details.map(({ label, text }) => (label === '' ? text : `${label}: ${text}`))].join('\n  ')
 }
 
-/** Throws any error but that of an ask that is settled, because a refusal settles the session's other permissions too. */
+/**
+ * Throws any error but that of an ask that is settled, because a refusal settles the session's other permissions too.
+ */
 function unlessResolved(error: unknown): void {
   if (!(error instanceof ReplyError) || error.type !== 'already-resolved') throw error
 }

@@ -41,7 +41,9 @@ function tableOf(text, marker) {
   return text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
 }
 
-/** Compares two rows, for `sort`: version 1 first, then by number. The preview builds of version 2 begin with a zero. */
+/**
+ * Compares two rows, for `sort`: version 1 first, then by number. The preview builds of version 2 begin with a zero.
+ */
 function byGeneration(one, other) {
   const isSecond = ({ version }) => version.startsWith('0.')
   return isSecond(one) - isSecond(other) || byVersion(one, other)
@@ -76,7 +78,10 @@ function nameOf(row) {
     .trim()
 }
 
-/** Prints a table and returns the text with it between its markers. The text as it is without a table. Exits without markers. */
+/**
+ * Prints a table and returns the text with it between its markers. The text as it is without a table. Exits without
+ * markers.
+ */
 function replaced(text, marker, table) {
   if (table === undefined) {
     console.log(`docs/compatibility.md keeps its ${marker} table: only \`npm run test:${marker}\` replaces it.`)

@@ -4,7 +4,8 @@ const seedsPerDay = 100_000
 const daysSince2026 = Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 86_400_000)
 
 /**
- * Prints and returns today's first seed (UTC), or the one in the environment variable. Throws if that isn't a whole number.
+ * Prints and returns today's first seed (UTC), or the one in the environment variable. Throws if that isn't a whole
+ * number.
  */
 export function firstSeed(variable: string): number {
   const named = process.env[variable]

@@ -10,7 +10,9 @@ import { formatMessage } from 'publint/utils'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'reply-pack-'))
-/** Imports all entries, and fails if two of a package export different things under one name, such as two error classes. */
+/**
+ * Imports all entries, and fails if two of a package export different things under one name, such as two error classes.
+ */
 const sameInAll = `
 const known = new Map()
 for (const entry of process.argv.slice(1)) {
@@ -75,7 +77,9 @@ try {
 }
 process.exit(failures === 0 ? 0 : 1)
 
-/** Puts a package where an installation would, beside its dependencies, and adds its importable exports to `entries`. */
+/**
+ * Puts a package where an installation would, beside its dependencies, and adds its importable exports to `entries`.
+ */
 function unpack({ name, exports }, tarball, path) {
   const to = join(modules, name)
   mkdirSync(to)

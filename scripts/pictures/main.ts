@@ -30,8 +30,8 @@ try {
 }
 
 /**
- * Stores a picture in `docs/pictures`. Few colours are enough for a screen, and a quarter of the bytes. Rejects if it has
- * more than `maxBytes`.
+ * Stores a picture in `docs/pictures`. Few colours are enough for a screen, and a quarter of the bytes. Rejects if it
+ * has more than `maxBytes`.
  */
 async function save(name: string, what: Page | Locator): Promise<void> {
   const png = await sharp(await what.screenshot())

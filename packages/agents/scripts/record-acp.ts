@@ -17,8 +17,8 @@ import { agentsOfV2 } from '../test/acp/v2/scenes.ts'
 const names = process.argv.slice(2)
 
 /**
- * Plays one scene, and stores the messages of both sides, redacted. Without a file, it only plays. `act` may call `forget`,
- * so that the messages before that are not stored.
+ * Plays one scene, and stores the messages of both sides, redacted. Without a file, it only plays. `act` may call
+ * `forget`, so that the messages before that are not stored.
  */
 async function record(
   file: string | undefined,
@@ -57,7 +57,9 @@ function withTerminalText(line: string, change: (text: string) => string): strin
   })
 }
 
-/** Returns a message with only the name and description of its commands. Qwen Code also sends the texts of its skills. */
+/**
+ * Returns a message with only the name and description of its commands. Qwen Code also sends the texts of its skills.
+ */
 function withoutSkills(message: { readonly params?: { readonly update?: Readonly<Record<string, unknown>> } }): object {
   const { update } = message.params ?? {}
   if (!Array.isArray(update?.availableCommands)) return message

@@ -173,7 +173,9 @@ const scenes: Readonly<Record<string, Scene>> = Object.fromEntries([
 /** Notifications of Codex that describe this computer. */
 const aboutMachine = /"method":"(?:configWarning|remoteControl\/status\/changed)"/
 
-/** Sends the scenario's prompt, allows its permissions, and answers its questions with "Blue". Resolves with its reply. */
+/**
+ * Sends the scenario's prompt, allows its permissions, and answers its questions with "Blue". Resolves with its reply.
+ */
 async function prompt(client: Client, scenario: string): Promise<readonly Reply[]> {
   const observer: ReplyObserver = {
     permissionAsked: ({ ask }) => void client.answer(ask, 'once'),

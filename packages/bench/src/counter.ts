@@ -7,8 +7,8 @@ interface Counter {
 }
 
 /**
- * Returns the observer of all measurements, and its counts, 0 at first. It listens to text and settling, and does next to
- * nothing with them.
+ * Returns the observer of all measurements, and its counts, 0 at first. It listens to text and settling, and does next
+ * to nothing with them.
  */
 export function createCounter(): Counter {
   const count = { units: 0, settled: 0 }

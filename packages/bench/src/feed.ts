@@ -37,7 +37,9 @@ export async function underLoad(load: StreamLoad, listening: LoadListeners): Pro
   }
 }
 
-/** Watches a server until all replies have settled. Rejects if they take much longer than the load, or if a call fails. */
+/**
+ * Watches a server until all replies have settled. Rejects if they take much longer than the load, or if a call fails.
+ */
 async function watchUntilSettled(
   url: string,
   { sessions, seconds }: StreamLoad,

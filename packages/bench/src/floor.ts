@@ -1,8 +1,8 @@
 import { createParser } from 'eventsource-parser'
 
 /**
- * Does the least that any client must: decodes bytes, splits frames, parses JSON. Returns the number of frames. Throws if
- * one isn't JSON.
+ * Does the least that any client must: decodes bytes, splits frames, parses JSON. Returns the number of frames. Throws
+ * if one isn't JSON.
  */
 export function readFloor(chunks: readonly Uint8Array[]): number {
   const utf8 = new TextDecoder()

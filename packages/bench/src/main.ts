@@ -65,8 +65,8 @@ async function bench(): Promise<void> {
 }
 
 /**
- * Measures a goal in a process of its own, so that no pipeline runs on code optimized for another. Rejects if the process
- * fails, or takes longer than `deadlineMs`, which kills it.
+ * Measures a goal in a process of its own, so that no pipeline runs on code optimized for another. Rejects if the
+ * process fails, or takes longer than `deadlineMs`, which kills it.
  */
 function measure({ id }: Goal, effort: Effort): Promise<number> {
   const script = fileURLToPath(new URL('./run.js', import.meta.url))
@@ -127,7 +127,9 @@ const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.ur
 const beginMarker = '<!-- figures -->'
 const endMarker = '<!-- /figures -->'
 
-/** Replaces the table and the machine between the two markers of `docs/benchmarks.md`. Throws if it lacks the markers. */
+/**
+ * Replaces the table and the machine between the two markers of `docs/benchmarks.md`. Throws if it lacks the markers.
+ */
 function writeFigures(table: string): void {
   const text = readFileSync(page, 'utf8')
   const start = text.indexOf(beginMarker)

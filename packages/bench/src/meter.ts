@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs'
 import { Server } from 'node:net'
 
 /**
- * `node --import meter.js` writes to file 3 how much CPU time the program took, in ms, until it ended or listened, which
- * ends it.
+ * `node --import meter.js` writes to file 3 how much CPU time the program took, in ms, until it ended or listened,
+ * which ends it.
  */
 process.once('exit', () => {
   const { user, system } = process.cpuUsage()

@@ -26,8 +26,8 @@ export async function race(first: () => unknown, second: () => unknown, effort: 
 
 /**
  * Resolves with the milliseconds of `times` runs in sequence. Collects the other side's garbage first, if Node exposes
- * that, but only the young generation: a full collection would also discard compiled code whose objects happen to be dead
- * at the moment, which doesn't happen in a running server.
+ * that, but only the young generation: a full collection would also discard compiled code whose objects happen to be
+ * dead at the moment, which doesn't happen in a running server.
  */
 async function timeRuns(run: () => unknown, times: number): Promise<number> {
   globalThis.gc?.({ type: 'minor' })

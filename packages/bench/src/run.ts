@@ -10,8 +10,8 @@ process.stdout.write(`${value}\n`)
 process.exit(0)
 
 /**
- * Resolves with the goals among which the wanted one is. The resident memory of a bridge is measured, so its process loads
- * nothing of the other goals: they take 50 MB.
+ * Resolves with the goals among which the wanted one is. The resident memory of a bridge is measured, so its process
+ * loads nothing of the other goals: they take 50 MB.
  */
 async function goalsOf(wanted: string): Promise<readonly Goal[]> {
   if (wanted.startsWith('bridge.')) return (await import('./goals/bridge.ts')).bridgeGoals

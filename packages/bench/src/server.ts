@@ -14,8 +14,8 @@ const connected = 'data: {"type":"server.connected","properties":{}}\n\n'
 export type Answer = string | ((query: URLSearchParams) => Response)
 
 /**
- * Returns a server with these responses by path. Any other path answers with an empty list, so that no session is busy. A
- * session that isn't listed is unreadable: 503.
+ * Returns a server with these responses by path. Any other path answers with an empty list, so that no session is busy.
+ * A session that isn't listed is unreadable: 503.
  */
 export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
   const queued: Iterable<Uint8Array>[] = []

@@ -31,15 +31,15 @@ export interface Kit {
   /** Runs a slash command. */
   command(sessionID: string, name: string, words: string): Promise<void>
   /**
-   * Calls the server and records the call, whatever its status. Resolves with the JSON response, or undefined if it has no
-   * body. Rejects if the body isn't JSON.
+   * Calls the server and records the call, whatever its status. Resolves with the JSON response, or undefined if it has
+   * no body. Rejects if the body isn't JSON.
    */
   send(method: string, path: string, body?: unknown): Promise<unknown>
   /** Resolves with the JSON response to a GET, which isn't recorded. Rejects for a status other than 2xx. */
   read(path: string): Promise<unknown>
   /**
-   * Resolves with the first event that fits, from frame number `since` on, which may have come before. Rejects with `what`
-   * after a minute.
+   * Resolves with the first event that fits, from frame number `since` on, which may have come before. Rejects with
+   * `what` after a minute.
    */
   event(what: string, fits: (frame: Frame) => boolean, since?: number): Promise<Frame>
   /** Waits until a session, by default any, is reported as idle, from frame number `since` on. Resolves with its id. */

@@ -58,7 +58,9 @@ export const cacheFolder = (): string =>
   process.env.REPLY_OPENCODE_CACHE ??
   join(process.env.XDG_CACHE_HOME ?? process.env.LOCALAPPDATA ?? join(homedir(), '.cache'), 'reply', 'opencode')
 
-/** Resolves with the path of the binary from `npm install`. Undefined if there is none, or if it has another version. */
+/**
+ * Resolves with the path of the binary from `npm install`. Undefined if there is none, or if it has another version.
+ */
 const installedBinary = async (version: string): Promise<string | undefined> => {
   try {
     const manifest = createRequire(import.meta.url).resolve(`${packageName(version)}/package.json`)
@@ -113,7 +115,8 @@ export const npmNewest = async (name: string): Promise<string> => {
 }
 
 /**
- * Resolves with the newest version of OpenCode 1, or of OpenCode 2, on npm. Rejects with type `install` if npm names none.
+ * Resolves with the newest version of OpenCode 1, or of OpenCode 2, on npm. Rejects with type `install` if npm names
+ * none.
  */
 export const newestOpencode = async (generation: 1 | 2): Promise<string> =>
   await npmNewest(packageName(generation === 2 ? openCode2Version : defaultVersion))

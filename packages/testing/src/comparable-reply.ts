@@ -19,9 +19,9 @@ const passing = new Set([
 
 /**
  * Returns a copy of a reply, or of any value in it, without undefined fields and those that differ between two ways of
- * following the same run: times, the wire's own objects, the context window (read over REST), an ask's directory (only on
- * `/global/event`), an ask's call (which repeats its tool part), and the reason for giving up. Two replies from the same
- * events have equal results.
+ * following the same run: times, the wire's own objects, the context window (read over REST), an ask's directory (only
+ * on `/global/event`), an ask's call (which repeats its tool part), and the reason for giving up. Two replies from the
+ * same events have equal results.
  */
 export const comparableReply = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(comparableReply)

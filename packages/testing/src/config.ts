@@ -79,7 +79,9 @@ const secondAgents = (agents: OpencodeConfig['agent']): object | undefined =>
     }),
   )
 
-/** Returns permissions as version 2 has them: a list of rules, one for each tool and pattern, with its names of tools. */
+/**
+ * Returns permissions as version 2 has them: a list of rules, one for each tool and pattern, with its names of tools.
+ */
 const secondPermissions = (permission: OpencodeConfig['permission'] = {}): readonly object[] =>
   Object.entries(permission).flatMap(([tool, rules]) => {
     const action = renamedTools[tool] ?? tool

@@ -12,8 +12,8 @@ export const isOpenCode2 = (version: string): boolean => /^(?:2\.|0\.0\.0-next-)
 export const renamedTools: Readonly<Record<string, string>> = { bash: 'shell', task: 'subagent' }
 
 /**
- * Returns an answer with its tool calls in the names of a generation. Scripts use those of OpenCode 1, so it is the same
- * object for 1.
+ * Returns an answer with its tool calls in the names of a generation. Scripts use those of OpenCode 1, so it is the
+ * same object for 1.
  */
 export const inGeneration = (generation: 1 | 2, pieces: ModelAnswer): ModelAnswer =>
   generation === 1

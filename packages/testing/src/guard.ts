@@ -31,8 +31,8 @@ process.stdin.on('end', () => {
 `
 
 /**
- * Starts the guard of a throw-away folder and of the server in it: a process that kills the server and removes the folder
- * when ours ends. It doesn't keep our process alive. Nothing is guarded if it can't be started.
+ * Starts the guard of a throw-away folder and of the server in it: a process that kills the server and removes the
+ * folder when ours ends. It doesn't keep our process alive. Nothing is guarded if it can't be started.
  */
 export const startGuard = (root: string): Guard => {
   // Detached: a Control-C in the terminal goes to the whole group and must not end the guard before it has cleaned up.

@@ -11,8 +11,8 @@ export interface HandClock {
   /** Calls `run` when `advance` reaches that time. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
   /**
-   * Lets time pass: runs due timers in order, also those that they set. Awaits `rest` before the first and after each, so
-   * that the program can settle. Rejects with the error of a timer that throws, and leaves the time there.
+   * Lets time pass: runs due timers in order, also those that they set. Awaits `rest` before the first and after each,
+   * so that the program can settle. Rejects with the error of a timer that throws, and leaves the time there.
    */
   advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
   /** How many timers are set. */

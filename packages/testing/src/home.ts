@@ -4,8 +4,8 @@ import { join } from 'node:path'
 const modelsFile = 'models.json'
 
 /**
- * Fills a new home with the settings, if the server reads them there, and with files that save the server its slow first
- * seconds:
+ * Fills a new home with the settings, if the server reads them there, and with files that save the server its slow
+ * first seconds:
  * - Without an installed plugin SDK of its own version, it installs one into the config folder (50 MB, with npm). 1.14
  *   and later compare with the lock file, earlier ones with `package.json`.
  * - At the first prompt, it downloads the catalogue of all models, and the scripted model does not need that.

@@ -56,8 +56,8 @@ export interface OpencodeServer {
   /** Kills the server, like a crash. Home and project stay. */
   kill(): Promise<void>
   /**
-   * Stops the server if it runs, and starts it again with the same home, project and port. Rejects with type `launch` if
-   * it doesn't start, and after `stop`.
+   * Stops the server if it runs, and starts it again with the same home, project and port. Rejects with type `launch`
+   * if it doesn't start, and after `stop`.
    */
   restart(): Promise<void>
   /** Stops the server and removes everything it created. Safe to call twice. */
@@ -66,8 +66,9 @@ export interface OpencodeServer {
 
 /**
  * Starts a real OpenCode server in a throw-away home and project, pointed at a scripted model, and waits until it
- * answers. You can start several. `stop()` removes everything, and so does the end of your process. Rejects, and removes
- * everything, with type `install` without a binary, and with `launch` if the server doesn't start or refuses its config.
+ * answers. You can start several. `stop()` removes everything, and so does the end of your process. Rejects, and
+ * removes everything, with type `install` without a binary, and with `launch` if the server doesn't start or refuses
+ * its config.
  */
 export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeServer> => {
   const version = options.version ?? defaultVersion
@@ -144,7 +145,9 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
   }
 }
 
-/** Returns the header that the launcher itself must send to a server with that environment. Empty without a password. */
+/**
+ * Returns the header that the launcher itself must send to a server with that environment. Empty without a password.
+ */
 const authorizationOf = (env: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { OPENCODE_SERVER_USERNAME: username = 'opencode' } = env
   const password = env.OPENCODE_PASSWORD ?? env.OPENCODE_SERVER_PASSWORD
@@ -178,8 +181,8 @@ const waitForModel = async (
 }
 
 /**
- * Rejects with type `launch`, and the server's reason, if it refused the project's config. That only shows on the routes
- * of a directory: health and the event stream look fine.
+ * Rejects with type `launch`, and the server's reason, if it refused the project's config. That only shows on the
+ * routes of a directory: health and the event stream look fine.
  */
 const requireValidConfig = async (
   url: string,

@@ -34,15 +34,15 @@ const fixed = {
 }
 
 /**
- * Makes a throw-away home and a throw-away git project below the system's temporary folder. The project's one commit has
- * a README and these files. Rejects if git fails.
+ * Makes a throw-away home and a throw-away git project below the system's temporary folder. The project's one commit
+ * has a README and these files. Rejects if git fails.
  */
 export const createProject = async (files: Readonly<Record<string, string>> = {}): Promise<Project> =>
   await createProjectIn(createRoot(), files)
 
 /**
- * Makes the throw-away folder alone, and returns its real path. Synchronous, so that its guard starts before anything can
- * end the process.
+ * Makes the throw-away folder alone, and returns its real path. Synchronous, so that its guard starts before anything
+ * can end the process.
  */
 export const createRoot = (): string => realpathSync(mkdtempSync(join(tmpdir(), 'reply-')))
 

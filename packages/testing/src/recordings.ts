@@ -85,8 +85,8 @@ const filePath = ({ version, scenario }: RecordingName, kind: keyof typeof endin
 const byNumbers = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true })
 
 /**
- * Returns every recording of a generation of OpenCode, by default the first, by version and then scenario. Empty if there
- * is no folder of recordings. `hasGlobal`: whether `/global/event` was recorded too.
+ * Returns every recording of a generation of OpenCode, by default the first, by version and then scenario. Empty if
+ * there is no folder of recordings. `hasGlobal`: whether `/global/event` was recorded too.
  */
 export const listRecordings = ({
   generation = 1,

@@ -1,6 +1,6 @@
 /**
- * For tests with a hand clock: lets requests arrive until a condition holds. Rejects with `what` after `withinMs` of real
- * time, by default a minute.
+ * For tests with a hand clock: lets requests arrive until a condition holds. Rejects with `what` after `withinMs` of
+ * real time, by default a minute.
  */
 export async function until(isSo: () => boolean, what = isSo.toString(), withinMs = 60_000): Promise<void> {
   const end = performance.now() + withinMs

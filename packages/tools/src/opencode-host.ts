@@ -25,10 +25,10 @@ export interface OpenCodeHostOptions {
 const deadlineMs = 30_000
 
 /**
- * Gives tools to an OpenCode server, version 1 or 2. Registers an MCP server for each run, and removes it when the run has
- * settled. OpenCode has MCP servers per directory, so during the run other sessions of that directory see the tools too.
- * Their names begin with a random prefix. Throws `invalid` for an invalid `url`. `offer` rejects as `serveTools` does, and
- * if the server can't be reached, refuses, or can't connect to the tools.
+ * Gives tools to an OpenCode server, version 1 or 2. Registers an MCP server for each run, and removes it when the run
+ * has settled. OpenCode has MCP servers per directory, so during the run other sessions of that directory see the tools
+ * too. Their names begin with a random prefix. Throws `invalid` for an invalid `url`. `offer` rejects as `serveTools`
+ * does, and if the server can't be reached, refuses, or can't connect to the tools.
  */
 export function openCodeHost(options: OpenCodeHostOptions = {}): ToolHost {
   const address = options.url === undefined ? undefined : toAddress(options)
@@ -54,8 +54,8 @@ interface OpenCodeTarget {
 }
 
 /**
- * Serves the tools, and registers them under a random name. Resolves with the prompt unchanged. Rejects, and serves nothing
- * any more, if OpenCode can't be reached or can't connect to the tools.
+ * Serves the tools, and registers them under a random name. Resolves with the prompt unchanged. Rejects, and serves
+ * nothing any more, if OpenCode can't be reached or can't connect to the tools.
  */
 async function offerTools(
   tools: Tools,
@@ -75,7 +75,9 @@ async function offerTools(
     throw error
   }
 
-  /** Removes the tools from OpenCode, if it may have them, and stops serving. Ignores that OpenCode can't be reached. */
+  /**
+   * Removes the tools from OpenCode, if it may have them, and stops serving. Ignores that OpenCode can't be reached.
+   */
   async function unregisterAndClose(): Promise<void> {
     if (version2 !== undefined) await unregister(name, version2).catch(() => {})
     await served.close()
@@ -110,8 +112,9 @@ async function offerTools(
   }
 
   /**
-   * Resolves with the JSON of the response, or undefined if it is empty. Rejects with `unreachable` if the server doesn't
-   * answer within 30 s, with `unauthorized` or `refused` for an error, and with `not-opencode` if the response isn't JSON.
+   * Resolves with the JSON of the response, or undefined if it is empty. Rejects with `unreachable` if the server
+   * doesn't answer within 30 s, with `unauthorized` or `refused` for an error, and with `not-opencode` if the response
+   * isn't JSON.
    */
   async function request(method: string, path: string, version2: boolean, body?: object): Promise<unknown> {
     const query = new URLSearchParams(

@@ -114,7 +114,9 @@ async function answerClient(
   await transport.handleRequest(request, response)
 }
 
-/** Returns a server for one request: `tools/list` or `tools/call`. A call of an unknown tool is an error for the model. */
+/**
+ * Returns a server for one request: `tools/list` or `tools/call`. A call of an unknown tool is an error for the model.
+ */
 function createMcpServer(tools: ReadonlyMap<string, BoundTool>): Server {
   const server = new Server({ name: 'reply', version: '1' }, { capabilities: { tools: {} } })
   server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -136,8 +138,8 @@ interface BoundTool {
   /** The JSON Schema of the input, always an object. */
   readonly schema: { readonly type: 'object'; readonly [field: string]: unknown }
   /**
-   * Resolves with the handler's result as text, or as JSON. Never rejects: what the handler or the schema throws is text for
-   * the model, and goes to `onError`. An input that doesn't fit the schema is only text for the model.
+   * Resolves with the handler's result as text, or as JSON. Never rejects: what the handler or the schema throws is
+   * text for the model, and goes to `onError`. An input that doesn't fit the schema is only text for the model.
    */
   readonly call: (input: unknown, signal: AbortSignal) => Promise<{ readonly text: string; readonly isError: boolean }>
 }

@@ -75,7 +75,9 @@ async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<Fakes
   return { type: 'done', finalsMs, limited, latenciesMs: latencies, firstsMs: firsts }
 }
 
-/** Looks every 2 ms until the chat shows the beginning of an answer, and then records how long after `since` that is. */
+/**
+ * Looks every 2 ms until the chat shows the beginning of an answer, and then records how long after `since` that is.
+ */
 function recordFirstShown(chat: number, since: number): void {
   const timer = setInterval(() => {
     if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
@@ -85,8 +87,8 @@ function recordFirstShown(chat: number, since: number): void {
 }
 
 /**
- * Resolves with the time at which the last of the chats showed its whole answer, looked up every 100 ms, and empties the
- * set. Rejects if no further chat does within a minute.
+ * Resolves with the time at which the last of the chats showed its whole answer, looked up every 100 ms, and empties
+ * the set. Rejects if no further chat does within a minute.
  */
 async function waitUntilShown(waiting: Set<number>): Promise<number> {
   for (let changedAt = performance.now(); ; ) {

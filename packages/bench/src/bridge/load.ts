@@ -98,8 +98,8 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
 }
 
 /**
- * Writes chats that were used before, each with its session and ten messages that replies may refer to, and finished runs.
- * Writes chats by the hundred, so it rounds `known` up. Rejects if another process uses the state.
+ * Writes chats that were used before, each with its session and ten messages that replies may refer to, and finished
+ * runs. Writes chats by the hundred, so it rounds `known` up. Rejects if another process uses the state.
  */
 async function fillState(folder: string, known: number, ran: FinishedRuns = { runs: 0, logKB: 0 }): Promise<void> {
   const store = await sqliteStore({ folder })

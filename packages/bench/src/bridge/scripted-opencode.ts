@@ -86,7 +86,9 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     return rest === 'message' ? messages : []
   }
 
-  /** Creates a session and returns it, or starts a run for a prompt. Does nothing for any other path, and returns true. */
+  /**
+   * Creates a session and returns it, or starts a run for a prompt. Does nothing for any other path, and returns true.
+   */
   function answerPost(pathname: string, body: string): unknown {
     if (pathname === '/session') {
       const id = `ses_${String(++ids).padStart(8, '0')}`
@@ -100,7 +102,8 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
   }
 
   /**
-   * Publishes the prompt, then the answer piece by piece, and then the end. Only calls `onPrompt` if the session is unknown.
+   * Publishes the prompt, then the answer piece by piece, and then the end. Only calls `onPrompt` if the session is
+   * unknown.
    */
   function startRun(sessionID: string, body: { messageID?: string; parts: { text?: string }[] }): void {
     const prompt = body.parts.map(({ text = '' }) => text).join('')

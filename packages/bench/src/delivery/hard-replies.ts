@@ -54,7 +54,10 @@ interface WritingPace {
   readonly pieceUnits: number
 }
 
-/** Returns the timeline of a text that grows at a pace, and then settles. `after` follows a tool that runs for ten minutes. */
+/**
+ * Returns the timeline of a text that grows at a pace, and then settles. `after` follows a tool that runs for ten
+ * minutes.
+ */
 function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, after = ''): Timeline {
   const states: { atMs: number; reply: Reply }[] = []
   let atMs = 0

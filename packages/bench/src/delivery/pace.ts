@@ -38,8 +38,8 @@ const endings = Array.from({ length: pieces + 1 }, (_, count) =>
 )
 
 /**
- * Shows growing texts in this many chats, by a clock that only moves once all calls are over, so the machine's load doesn't
- * count. Text that never appears counts as infinitely late.
+ * Shows growing texts in this many chats, by a clock that only moves once all calls are over, so the machine's load
+ * doesn't count. Text that never appears counts as infinitely late.
  */
 export async function measurePace(platform: PacedPlatform, chats: number): Promise<Paced> {
   const clock = createHandClock()

@@ -34,7 +34,9 @@ export interface PacedPlatform {
   readonly name: string
   /** Messages can be edited, so growing text appears as it comes. */
   readonly edits: boolean
-  /** The shortest time between two texts of one chat that the platform's own budget allows for that many chats, in ms. */
+  /**
+   * The shortest time between two texts of one chat that the platform's own budget allows for that many chats, in ms.
+   */
   budgetMs(chats: number): number
   open(clock: HandClock, chats: number): Promise<OpenedChats>
 }
@@ -75,7 +77,9 @@ function times<T>(count: number, make: (index: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, index) => make(index))
 }
 
-/** Telegram, whose budget is sends and edits to one chat, 1 a second, in groups 20 a minute. To all chats: 30 a second. */
+/**
+ * Telegram, whose budget is sends and edits to one chat, 1 a second, in groups 20 a minute. To all chats: 30 a second.
+ */
 function telegram(kind: 'private' | 'group'): PacedPlatform {
   const perChatMs = kind === 'private' ? 1000 : 3000
   return {

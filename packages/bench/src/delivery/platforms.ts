@@ -59,8 +59,8 @@ export function screenText(screen: readonly { readonly from: string; readonly te
 }
 
 /**
- * Feeds a sink a reply over its timeline, and waits until it is shown. Reports what isn't on standard error. `start`: when
- * the reply began, by `performance.now()`.
+ * Feeds a sink a reply over its timeline, and waits until it is shown. Reports what isn't on standard error. `start`:
+ * when the reply began, by `performance.now()`.
  */
 async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<void> {
   const startedAt = Date.now()

@@ -21,8 +21,8 @@ export interface Watched {
 const lookMs = 50
 
 /**
- * Shows a timeline in a new chat, and resolves with what a person saw of it. `refuseLast` rate-limits the first call after
- * the reply's end.
+ * Shows a timeline in a new chat, and resolves with what a person saw of it. `refuseLast` rate-limits the first call
+ * after the reply's end.
  */
 export async function watchDelivery(
   platform: Platform,

@@ -2,7 +2,10 @@ import { startLoadedBridge } from '../bridge/load.ts'
 import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
 
-/** Telegram lets a bot send 30 messages a second. https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this */
+/**
+ * Telegram lets a bot send 30 messages a second.
+ * https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
+ */
 const perSecond = 30
 const activeChats = { full: 500, quick: 60 }
 const knownChats = 10_000
@@ -103,8 +106,8 @@ async function burstRatio(effort: Effort): Promise<number> {
 }
 
 /**
- * Resolves with the median time from the first piece of an answer to the chat that shows it, as a multiple of that from a
- * message to its prompt.
+ * Resolves with the median time from the first piece of an answer to the chat that shows it, as a multiple of that from
+ * a message to its prompt.
  */
 async function firstTextRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 60 : 20
@@ -146,8 +149,8 @@ async function startMsWithLogs(logKB: number): Promise<number> {
 }
 
 /**
- * Lets all chats write at once, with answers of ten seconds. Resolves with the time until all are shown as a multiple of
- * what Telegram's budget allows, the rate-limited calls, and the highest resident memory.
+ * Lets all chats write at once, with answers of ten seconds. Resolves with the time until all are shown as a multiple
+ * of what Telegram's budget allows, the rate-limited calls, and the highest resident memory.
  */
 async function answerAtOnce(
   effort: Effort,

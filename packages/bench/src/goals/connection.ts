@@ -294,8 +294,8 @@ function collectedHeap(): number {
 }
 
 /**
- * Throws any error but `refused`. After connecting, the client reads a running reply again, and this server can't answer
- * that.
+ * Throws any error but `refused`. After connecting, the client reads a running reply again, and this server can't
+ * answer that.
  */
 function rethrowUnlessRefused(error: ReplyError): void {
   if (error.type !== 'refused') throw error

@@ -115,8 +115,8 @@ function markdownOf(units: number, round: number): string {
 const scripts = ['fast', 'channels'].map((name) => fileURLToPath(new URL(`../delivery/${name}.js`, import.meta.url)))
 
 /**
- * Shows the hard replies in a process of its own, whose clock is sped up, and resolves with what people saw. Rejects if the
- * process fails.
+ * Shows the hard replies in a process of its own, whose clock is sped up, and resolves with what people saw. Rejects if
+ * the process fails.
  */
 function watchChannels(): Promise<readonly ChannelRow[]> {
   const [fast = '', channels = ''] = scripts

@@ -85,7 +85,9 @@ function trackAll(events: readonly ReplyEvent[]): void {
   }
 }
 
-/** The time for 100,000 deltas as a multiple of that for 10,000. With `perSecond`, for an observer that reads the text. */
+/**
+ * The time for 100,000 deltas as a multiple of that for 10,000. With `perSecond`, for an observer that reads the text.
+ */
 function readRatio(chunking: Chunking, effort: Effort, perSecond?: number): Promise<number> {
   const chunks = (deltas: number) => chunksOf(framesOf(generateTurn({ deltas }).events), chunking)
   const short = chunks(10_000)
@@ -112,8 +114,8 @@ function cpuShareAt(perSecond: number): number {
 }
 
 /**
- * Reads chunks as a live stream, one delta each. With `perSecond`, at that pace and for an observer that reads the text.
- * Throws if it never did.
+ * Reads chunks as a live stream, one delta each. With `perSecond`, at that pace and for an observer that reads the
+ * text. Throws if it never did.
  */
 function readAll(chunks: readonly Uint8Array[], perSecond: number | undefined): void {
   if (perSecond === undefined) return readLive(chunks, createCounter().observer)
@@ -129,7 +131,10 @@ function readAll(chunks: readonly Uint8Array[], perSecond: number | undefined): 
 
 const everyMs = 50
 
-/** Returns an observer like a sink's: at most every 50 ms it reads the growing part's text and scans all of it. Counts that. */
+/**
+ * Returns an observer like a sink's: at most every 50 ms it reads the growing part's text and scans all of it. Counts
+ * that.
+ */
 function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
   const count = { reads: 0 }
   let next = 0

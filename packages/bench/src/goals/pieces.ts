@@ -33,8 +33,8 @@ export const pieceGoals: readonly Goal[] = [
 ]
 
 /**
- * Resolves with zod's time for all recorded events, as a multiple of our check's. A value that the check doesn't know goes
- * to zod, as in the decoder. Rejects if a value doesn't fit its schema.
+ * Resolves with zod's time for all recorded events, as a multiple of our check's. A value that the check doesn't know
+ * goes to zod, as in the decoder. Rejects if a value doesn't fit its schema.
  */
 function raceSafeParse(effort: Effort): Promise<number> {
   const checks = new Map<Schema, ReturnType<typeof checkOf>>()

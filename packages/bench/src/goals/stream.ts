@@ -44,8 +44,8 @@ const chunkings = [
 ] as const
 
 /**
- * Recordings have three times as many whole parts and messages as deltas, and those take more than reading them: how much
- * more differs from processor to processor, 1.3 on one and 1.6 on another.
+ * Recordings have three times as many whole parts and messages as deltas, and those take more than reading them: how
+ * much more differs from processor to processor, 1.3 on one and 1.6 on another.
  */
 const recordedBound = { atMost: 1.7 }
 

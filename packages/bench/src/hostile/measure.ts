@@ -56,8 +56,8 @@ export function ratios(path: Path, units: number, only?: readonly string[]): rea
 }
 
 /**
- * Lets both run in turn until neither gets faster, the ratio is clearly low, or `longestMs` are over. Returns the quotient
- * of their fastest times.
+ * Lets both run in turn until neither gets faster, the ratio is clearly low, or `longestMs` are over. Returns the
+ * quotient of their fastest times.
  */
 function settledRatio(run: () => number, plain: () => number): number {
   let best = Number.POSITIVE_INFINITY
@@ -79,8 +79,8 @@ function settledRatio(run: () => number, plain: () => number): number {
 
 /**
  * Returns the longest flush of plain text and of each pattern, or of those with an id in `only`, while it grows, in ms.
- * Each flush counts as its fastest try, and the text grows again until that has settled. A path that shows texts when they
- * are complete has no live tail: its last rendering is what `ratios` measures.
+ * Each flush counts as its fastest try, and the text grows again until that has settled. A path that shows texts when
+ * they are complete has no live tail: its last rendering is what `ratios` measures.
  */
 export function longestFlushes(path: Path, units: number, only?: readonly string[]): readonly Finding[] {
   flushGrowing(path, plainText, units)
@@ -128,8 +128,8 @@ function flushGrowing(path: Path, pattern: Pattern, units: number): readonly num
 }
 
 /**
- * Returns the CPU time in ms of a flush, which excludes other work on the machine. Then lets the platform show the result,
- * which doesn't count.
+ * Returns the CPU time in ms of a flush, which excludes other work on the machine. Then lets the platform show the
+ * result, which doesn't count.
  */
 function cpuMs(flush: () => () => void): number {
   const before = process.cpuUsage()

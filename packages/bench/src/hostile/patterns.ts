@@ -2,8 +2,8 @@
 export interface Pattern {
   readonly id: string
   /**
-   * Returns a text of about `units` UTF-16 units. Each `round` below `roundCount` gives a different text, so that no cache
-   * has seen it. Most throw a `RangeError` for a higher one.
+   * Returns a text of about `units` UTF-16 units. Each `round` below `roundCount` gives a different text, so that no
+   * cache has seen it. Most throw a `RangeError` for a higher one.
    */
   write(units: number, round: number): string
 }
@@ -88,7 +88,10 @@ function repeatedPattern(id: string, unit: string): Pattern {
   return linePattern(id, () => unit)
 }
 
-/** The pattern of a text with these lines. Each N becomes the round's letter. The text ends with the letter and the round. */
+/**
+ * The pattern of a text with these lines. Each N becomes the round's letter. The text ends with the letter and the
+ * round.
+ */
 function linePattern(id: string, line: (at: number, round: number) => string): Pattern {
   return {
     id,

@@ -1,7 +1,9 @@
 import { longestFlushes, ratios } from './measure.ts'
 import { paths } from './paths.ts'
 
-/** `table.js [PATH…]` prints what each pattern takes on each path: as a ratio to plain text, and as its longest flush. */
+/**
+ * `table.js [PATH…]` prints what each pattern takes on each path: as a ratio to plain text, and as its longest flush.
+ */
 const wanted = process.argv.slice(2)
 const small = 8192
 const large = 102_400

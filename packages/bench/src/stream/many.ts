@@ -42,7 +42,9 @@ function partEvents(index: number): readonly SessionScopedEvent[] {
   ]
 }
 
-/** The events of a run with this many permissions, all pending at once, answered in the order of asking. It doesn't end. */
+/**
+ * The events of a run with this many permissions, all pending at once, answered in the order of asking. It doesn't end.
+ */
 export function eventsOfAsks(count: number): readonly ReplyEvent[] {
   const ids = Array.from({ length: count }, (_, index) => `per_${String(index).padStart(8, '0')}`)
   const fields = { sessionID, directory: undefined, path: [sessionID], status: 'pending', askedAt: at } as const

@@ -7,8 +7,9 @@ const directory = '/project'
 const model = { id: 'm1', providerID: 'fake' }
 
 /**
- * Returns one generated run of a new session: the frames as JSON, written as the preview build of OpenCode 2 writes them
- * in its recordings. Steps of one text and one tool call each, until the deltas are used up. The same for the same number.
+ * Returns one generated run of a new session: the frames as JSON, written as the preview build of OpenCode 2 writes
+ * them in its recordings. Steps of one text and one tool call each, until the deltas are used up. The same for the same
+ * number.
  */
 export function generateSecondTurn(deltas: number): readonly string[] {
   const frames: string[] = []

@@ -49,8 +49,8 @@ const commonWords = [
 const rareWords = ['—', 'naïve', '`code`', '\n\n', '→']
 
 /**
- * Returns a generated run: steps of one text part and one tool call each, until the deltas are used up. The same for the
- * same shape.
+ * Returns a generated run: steps of one text part and one tool call each, until the deltas are used up. The same for
+ * the same shape.
  */
 export function generateTurn(options: TurnShape): Turn {
   const { deltas, partDeltas = 5000, seed = '', isNew = true, at: start = 1_790_000_000_000 } = options
@@ -151,7 +151,9 @@ export function generateTurn(options: TurnShape): Turn {
   }
 }
 
-/** Returns the JSON of each event, with ids like one server's: they increase through the whole stream, from `first` on. */
+/**
+ * Returns the JSON of each event, with ids like one server's: they increase through the whole stream, from `first` on.
+ */
 export function framesOf(events: readonly WireEvent[], first = 0): readonly string[] {
   return events.map((event, index) => JSON.stringify({ id: idOf('evt', first + index, ''), ...event }))
 }

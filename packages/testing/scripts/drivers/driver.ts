@@ -47,7 +47,9 @@ export const held = async (kit: Kit, name: string): Promise<void> => {
   await kit.tape.quiet(250)
 }
 
-/** Returns the last text or thinking of a step before its hold. Empty if there is none. Throws if no step has the hold. */
+/**
+ * Returns the last text or thinking of a step before its hold. Empty if there is none. Throws if no step has the hold.
+ */
 const textBefore = (kit: Kit, name: string): string => {
   const steps = Object.values(kit.scenario.scripts).flatMap((script) => script.steps)
   const pieces = steps.find(

@@ -25,7 +25,9 @@ const agentVersions: Readonly<Record<AgentName, string>> = {
 
 const nodePlatform = process.platform === 'win32' ? 'win' : process.platform
 
-/** Each agent's npm package, and the path of its program below `node_modules`. Claude Code is a binary of the platform. */
+/**
+ * Each agent's npm package, and the path of its program below `node_modules`. Claude Code is a binary of the platform.
+ */
 const packages: Readonly<Record<AgentName, { readonly name: string; readonly program: string }>> = {
   claude: {
     name: `@anthropic-ai/claude-code-${process.platform}-${process.arch}`,
@@ -54,8 +56,8 @@ const packages: Readonly<Record<AgentName, { readonly name: string; readonly pro
 export const newestAgent = async (name: AgentName): Promise<string> => await npmNewest(packages[name].name)
 
 /**
- * Resolves with the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache is
- * `agents`, beside the folder of OpenCode's binaries. Safe to call concurrently. Default version: the one in
+ * Resolves with the path of an agent's program. Downloads it into the cache with npm if it is missing there. The cache
+ * is `agents`, beside the folder of OpenCode's binaries. Safe to call concurrently. Default version: the one in
  * `agentVersions`. Rejects with type `install` if it can't be downloaded, or if the package lacks the program.
  */
 export const agentBinary = async (name: AgentName, version = agentVersions[name]): Promise<string> => {

@@ -42,8 +42,8 @@ function validRow(row: Fields, path: string): readonly DiscordComponent[] {
 const linkStyle = 5
 
 /**
- * Returns a button or a link. Throws a `Refusal` for a link with a custom id or without a URL, and for a button
- * without a custom id or label.
+ * Returns a button or a link. Throws a `Refusal` without a label, for a link with a custom id or without a URL, for a
+ * button without a custom id, and for a text that is too long.
  */
 function validButton(fields: Fields, path: string): DiscordComponent {
   const label = requireText(fields, 'label', path, limits.label)
@@ -93,7 +93,9 @@ export function requireCustomId(fields: Fields, path: string): string {
   return requireText(fields, 'custom_id', path, limits.customId)
 }
 
-/** Returns a field's text. Throws a `Refusal` that names its path if it is absent, empty, or over `most` UTF-16 units. */
+/**
+ * Returns a field's text. Throws a `Refusal` that names its path if it is absent, empty, or over `most` UTF-16 units.
+ */
 export function requireText(fields: Fields, name: string, path: string, most: number): string {
   const value = fields[name]
   const at = path === '' ? name : `${path}.${name}`

@@ -19,7 +19,8 @@ export interface Gateway {
   pushFrame(text: string): void
   /**
    * Breaks all connections, or closes them with that code. After most codes clients reconnect and get what they missed.
-   * After 4004 and 4014 they may not: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+   * After 4004 and 4014 they may not:
+   * https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
    */
   dropConnections(code?: number): void
   /** How the gateway treats clients from now on. */
@@ -35,8 +36,8 @@ export interface Gateway {
 }
 
 /**
- * `open`: as usual. A code: closes a connection with it when the client identifies itself. `silent`: accepts connections
- * but sends nothing on any, like a half-open connection.
+ * `open`: as usual. A code: closes a connection with it when the client identifies itself. `silent`: accepts
+ * connections but sends nothing on any, like a half-open connection.
  */
 export type GatewayMood = 'open' | 'silent' | number
 

@@ -141,7 +141,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
     channel: Channel,
     message: { readonly from: DiscordUser } & Pick<Post, 'content' | 'replyTo' | 'forwarded'> &
       Partial<Pick<Post, 'files'>>,
-  ) {
+  ): string {
     if (channel.kind === 'group')
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
     const post = addPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...message })

@@ -128,8 +128,8 @@ function postMessage({ state, fields, files, channelId }: Call): unknown {
 
 /**
  * Edits the bot's message and returns it as REST does. Keeps the fields that the call leaves out. Given components
- * replace all existing ones. Throws a `Refusal` for another author's message, in an archived thread, if nothing would be
- * left, for too many edits of old messages, and for anything too long.
+ * replace all existing ones. Throws a `Refusal` for another author's message, in an archived thread, if nothing would
+ * be left, for too many edits of old messages, and for anything too long.
  */
 function editMessage({ state, fields, channelId, messageId }: Call): unknown {
   const channel = channelIn(state, channelId)

@@ -108,8 +108,8 @@ export function createRest(
   }
 
   /**
-   * Returns what answers a call about the application, which is not logged: reads it, or replaces its commands. Undefined
-   * for any other call. The answer rejects with a `Refusal` for wrong commands.
+   * Returns what answers a call about the application, which is not logged: reads it, or replaces its commands.
+   * Undefined for any other call. The answer rejects with a `Refusal` for wrong commands.
    */
   function applicationRoute(method: string, path: string): ((request: IncomingMessage) => Promise<Answer>) | undefined {
     // https://discord.com/developers/docs/resources/application#get-current-application
@@ -145,8 +145,8 @@ export function createRest(
   }
 
   /**
-   * Does the call and returns the response, with its bucket in the headers. Refuses it with a 429 if the global window or
-   * the bucket's is empty. Calls that need no token don't count globally.
+   * Does the call and returns the response, with its bucket in the headers. Refuses it with a 429 if the global window
+   * or the bucket's is empty. Calls that need no token don't count globally.
    */
   function runWithinBudget(match: RouteMatch, received: Pick<Call, 'fields' | 'files' | 'query' | 'method'>): Answer {
     const { route, ...place } = match
@@ -247,8 +247,8 @@ function invalidCommands(): Refusal {
 }
 
 /**
- * Resolves with the fields and files of a call: JSON, or a form with JSON and files. No fields for an empty body. Rejects
- * with a `Refusal` for invalid JSON, and a 500 for a text that can't be encoded.
+ * Resolves with the fields and files of a call: JSON, or a form with JSON and files. No fields for an empty body.
+ * Rejects with a `Refusal` for invalid JSON, and a 500 for a text that can't be encoded.
  */
 async function readPayload(request: IncomingMessage): Promise<Pick<Call, 'fields' | 'files'>> {
   const body = await readBody(request)

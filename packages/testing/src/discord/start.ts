@@ -59,7 +59,9 @@ export interface FakeDiscord
   readonly connections: number
   /** Sends any text to the connected clients as a frame. It is not kept for a resume. */
   pushFrame(text: string): void
-  /** Breaks the gateway's connections, or closes them with that code. After 4004 and 4014, clients may not reconnect. */
+  /**
+   * Breaks the gateway's connections, or closes them with that code. After 4004 and 4014, clients may not reconnect.
+   */
   dropGateway(code?: number): void
   /**
    * How the gateway treats clients from now on. `open`: as usual. A code: closes the connection when the client

@@ -38,7 +38,9 @@ export interface DiscordState {
   changed(channel: Channel): void
 }
 
-/** Returns the bot and its channels without messages. `onChange` gets the id of each channel that now looks different. */
+/**
+ * Returns the bot and its channels without messages. `onChange` gets the id of each channel that now looks different.
+ */
 export function createState(
   { channels, allowances, nonceMs = limits.nonceMs }: Pick<DiscordOptions, 'channels' | 'allowances' | 'nonceMs'>,
   clock: TestClock,

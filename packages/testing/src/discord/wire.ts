@@ -24,7 +24,10 @@ export function isOutside({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
 
-/** An account as REST names it, without whether it is a webhook. https://discord.com/developers/docs/resources/user#user-object */
+/**
+ * An account as REST names it, without whether it is a webhook.
+ * https://discord.com/developers/docs/resources/user#user-object
+ */
 export function userObject({ id, name = 'Person', isBot = false }: DiscordUser): Fields {
   const username = name.toLowerCase().replace(/\W/g, '_')
   return { id, username, global_name: name, discriminator: '0', avatar: null, bot: isBot }
@@ -35,7 +38,10 @@ export function botObject({ id, username }: Me): Fields {
   return { id, username, global_name: null, discriminator: '0001', avatar: null, bot: true }
 }
 
-/** https://docs.discord.com/developers/resources/channel#channel-object */
+/**
+ * Returns a channel as REST returns it, with its server's id unless it is outside of one.
+ * https://docs.discord.com/developers/resources/channel#channel-object
+ */
 export function channelObject(channel: Channel): Fields {
   const { id, kind, parentId, name } = channel
   const place = isOutside(channel) ? {} : { guild_id: guildId }
@@ -48,17 +54,19 @@ export function interactionContext({ kind }: Channel): number {
 }
 
 /**
- * Returns the fields that a message has only over the gateway. Outside of a server, only the channel's type: `channel_type` in discord-api-types' GatewayMessageEventExtraFields, the others
- * in https://docs.discord.com/developers/events/gateway-events#message-create
+ * Returns the fields that a message has only over the gateway: the channel's type, and within a server its id and the
+ * author's membership, which a webhook lacks. `channel_type` is in discord-api-types' GatewayMessageEventExtraFields,
+ * the others in https://docs.discord.com/developers/events/gateway-events#message-create
  */
 export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
   const channel_type = kinds[channel.kind]
   if (isOutside(channel)) return { channel_type }
-  // A webhook is not a member.
   return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
-/** Returns the message as one that replies to nothing, because a referenced message doesn't name the one it references. */
+/**
+ * Returns the message as one that replies to nothing, because a referenced message doesn't name the one it references.
+ */
 function withoutReply({ replyTo: _, ...post }: Post): Post {
   return post
 }

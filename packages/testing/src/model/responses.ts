@@ -22,8 +22,8 @@ export const responses: Dialect = {
 const isCall = ({ type }: Fields): boolean => typeof type === 'string' && /_call$/.test(type)
 
 /**
- * Returns an item's turn. Each call is an item of its own: those of one answer follow each other and count as one round,
- * so only the first has a turn. None for an unknown item.
+ * Returns an item's turn. Each call is an item of its own: those of one answer follow each other and count as one
+ * round, so only the first has a turn. None for an unknown item.
  */
 const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly Turn[] => {
   if (isCall(item)) {

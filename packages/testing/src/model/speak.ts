@@ -20,7 +20,9 @@ interface Delivery {
   readonly hold: (name: string, gone: AbortSignal) => Promise<void>
 }
 
-/** Returns a text in pieces of `size` code points, because JSON can't contain half a surrogate pair. None for no text. */
+/**
+ * Returns a text in pieces of `size` code points, because JSON can't contain half a surrogate pair. None for no text.
+ */
 const chunksOf = (text: string, size: number): readonly string[] => {
   const points = Array.from(text)
   const chunks: string[] = []
@@ -29,8 +31,8 @@ const chunksOf = (text: string, size: number): readonly string[] => {
 }
 
 /**
- * Returns a tool's input as JSON. A script can't know the server's ids, so `{session}` becomes the last one named in the
- * results. It stays if there is none.
+ * Returns a tool's input as JSON. A script can't know the server's ids, so `{session}` becomes the last one named in
+ * the results. It stays if there is none.
  */
 const inputJson = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')

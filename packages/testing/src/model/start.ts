@@ -52,7 +52,10 @@ export interface ModelRequest extends ScriptRequest {
 export interface ScriptedModel {
   /** The base URL for a provider, ending in `/v1`. */
   readonly url: string
-  /** The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL`. */
+  /**
+   * The same without a path, for clients that add the version themselves: `ANTHROPIC_BASE_URL`,
+   * `GOOGLE_GEMINI_BASE_URL`.
+   */
   readonly origin: string
   /** The requests for answers so far, in order of arrival. All of them, unless you set `keepRequests`. */
   readonly requests: readonly ModelRequest[]
@@ -101,7 +104,9 @@ const answerTo = (script: Script | undefined, scriptRequest: ScriptRequest, atte
 
 const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
 
-/** Returns the model that a request names, in its body or, as Gemini's clients do, in its path. "m1" if it names none. */
+/**
+ * Returns the model that a request names, in its body or, as Gemini's clients do, in its path. "m1" if it names none.
+ */
 const modelIn = (body: unknown, path: string): string =>
   isFields(body) && typeof body.model === 'string' ? body.model : (/models\/([^:/]+):/.exec(path)?.[1] ?? 'm1')
 

@@ -11,8 +11,8 @@ export interface Allowance {
 /** Counts calls within any time span of an allowance's length. */
 export interface Budget {
   /**
-   * Takes one call from each scope. If a scope is used up or frozen, takes none and throws `refusalOf(secondsToWait)`. A
-   * scope that is used up is then frozen until its next call may be made.
+   * Takes one call from each scope. If a scope is used up or frozen, takes none and throws `refusalOf(secondsToWait)`.
+   * A scope that is used up is then frozen until its next call may be made.
    */
   spend(scopes: readonly Scope[], refusalOf: (waitS: number) => Error): void
   /** Refuses all calls of this scope for this many seconds from now, whatever was frozen before. */
@@ -56,7 +56,9 @@ export function createBudget(clock: TestClock): Budget {
   }
 }
 
-/** How long the scope's next call has to wait, in ms, rounded up to seconds like `retry_after`. 0 if it needn't wait. */
+/**
+ * How long the scope's next call has to wait, in ms, rounded up to seconds like `retry_after`. 0 if it needn't wait.
+ */
 function waitMsOf(account: Account, { allowances }: Scope, now: number): number {
   const waits = allowances.map(({ count, perMs }) => {
     const counted = account.spent.filter((at) => at > now - perMs)

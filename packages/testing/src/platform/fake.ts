@@ -2,7 +2,9 @@ import { TestingError, type TestingFailure } from '../error.ts'
 
 /** The members that every fake platform has. A place is a chat, a channel or a person, as the platform names it. */
 export interface FakePlatform<Place, Call, Fault, Message, Kind = string> {
-  /** Every accepted call so far, in order of arrival, whatever the response. Calls with a wrong token are not logged. */
+  /**
+   * Every accepted call so far, in order of arrival, whatever the response. Calls with a wrong token are not logged.
+   */
   readonly calls: readonly Call[]
   /** The number of calls of this kind, whatever the response. */
   count(kind: Kind): number
@@ -79,8 +81,8 @@ interface Labelled {
 }
 
 /**
- * Returns the button of a message that a person presses: the first one with the wanted label, else the first one with it
- * as another name. Throws a `TestingError` that lists the labels if there is none. `kind` names it there.
+ * Returns the button of a message that a person presses: the first one with the wanted label, else the first one with
+ * it as another name. Throws a `TestingError` that lists the labels if there is none. `kind` names it there.
  */
 export function shownButton<Button extends Labelled>(
   platform: TestingFailure,

@@ -46,8 +46,8 @@ interface Mark {
 }
 
 /**
- * Forwards one event stream, frame by frame, and applies its faults. Calls `onFrame` after each frame it wrote, once for a
- * duplicate, and not for one that ended the output.
+ * Forwards one event stream, frame by frame, and applies its faults. Calls `onFrame` after each frame it wrote, once
+ * for a duplicate, and not for one that ended the output.
  */
 export function createFaultyStream(
   outlet: Outlet,
@@ -126,8 +126,8 @@ export function createFaultyStream(
   }
 
   /**
-   * Runs a step after the delay, at once if there is none and no step waits. Keeps the steps in order, whatever the timers
-   * do. Does nothing after the end.
+   * Runs a step after the delay, at once if there is none and no step waits. Keeps the steps in order, whatever the
+   * timers do. Does nothing after the end.
    */
   function afterDelay(run: () => void): void {
     if (hasEnded) return
@@ -141,8 +141,8 @@ export function createFaultyStream(
   }
 
   /**
-   * Writes a frame, twice or not at all if a fault demands it, counts it, and applies what is due behind it. Holds it back
-   * while stalled. Does nothing after the end.
+   * Writes a frame, twice or not at all if a fault demands it, counts it, and applies what is due behind it. Holds it
+   * back while stalled. Does nothing after the end.
    */
   function passFrame(frame: Uint8Array): void {
     if (hasEnded) return
@@ -168,7 +168,9 @@ export function createFaultyStream(
     return left > 0
   }
 
-  /** Writes bytes, and applies each fault at its byte. Holds back what comes behind a stall. Does nothing after the end. */
+  /**
+   * Writes bytes, and applies each fault at its byte. Holds back what comes behind a stall. Does nothing after the end.
+   */
   function write(chunk: Uint8Array): void {
     if (hasEnded || chunk.length === 0) return
     if (isStalled) {

@@ -75,8 +75,8 @@ interface OpenStream {
 const ownHeaders = ['connection', 'keep-alive', 'transfer-encoding', 'host']
 
 /**
- * Starts an HTTP proxy on loopback in front of a real server. Changes nothing except for its faults. While the server is
- * down, it breaks the client's connections. Rejects if it can't get a port.
+ * Starts an HTTP proxy on loopback in front of a real server. Changes nothing except for its faults. While the server
+ * is down, it breaks the client's connections. Rejects if it can't get a port.
  */
 export async function startProxy(options: ProxyOptions): Promise<FaultProxy> {
   const { target, clock = realClock } = options

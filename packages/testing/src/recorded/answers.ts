@@ -81,7 +81,10 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
   }
 }
 
-/** Whether another run begins with this event, by a busy session or a new prompt, so that the current one can't end any more. */
+/**
+ * Whether another run begins with this event, by a busy session or a new prompt, so that the current one can't end any
+ * more.
+ */
 function beginsAnother(frame: Frame, fold: Fold): boolean {
   if (frame.type === 'session.status') return fieldsOf(frame.properties.status).type !== 'idle'
   const { id, role } = fieldsOf(frame.properties.info)
@@ -135,8 +138,8 @@ export function createSecondAnswers(version: string): RestAnswers {
 }
 
 /**
- * Answers with a page of 50 messages, or as many as the query asks for, newest first unless it asks for `asc`. The cursor
- * is where the next page begins. Empty at the last one.
+ * Answers with a page of 50 messages, or as many as the query asks for, newest first unless it asks for `asc`. The
+ * cursor is where the next page begins. Empty at the last one.
  */
 function pageOf(messages: readonly unknown[], search: URLSearchParams): Response {
   const limit = Number(search.get('limit') ?? 50)

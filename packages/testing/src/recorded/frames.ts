@@ -13,8 +13,9 @@ export interface Frame {
 const framesByBytes = new WeakMap<Uint8Array, readonly Frame[]>()
 
 /**
- * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`, which every
- * server sends itself. Cached per array: one recording is played thousands of times. Throws if a frame isn't JSON.
+ * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`, which
+ * every server sends itself. Cached per array: one recording is played thousands of times. Throws if a frame isn't
+ * JSON.
  */
 export function framesOf(bytes: Uint8Array): readonly Frame[] {
   const cached = framesByBytes.get(bytes)
@@ -25,8 +26,8 @@ export function framesOf(bytes: Uint8Array): readonly Frame[] {
 }
 
 /**
- * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`. Throws if a
- * frame isn't JSON.
+ * Returns the frames of raw recorded bytes, without heartbeats, `sync` copies and a first `server.connected`. Throws if
+ * a frame isn't JSON.
  */
 function parseFrames(bytes: Uint8Array): readonly Frame[] {
   const lines = new TextDecoder().decode(bytes).split('\n')

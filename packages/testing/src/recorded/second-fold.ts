@@ -180,8 +180,8 @@ function sessionInfo(id: string, data: Fields, created: number | undefined): Fie
 }
 
 /**
- * Returns an assistant's message after an event of its step, a retry, its texts or its tools. The same object for any other
- * event, and for deltas of texts.
+ * Returns an assistant's message after an event of its step, a retry, its texts or its tools. The same object for any
+ * other event, and for deltas of texts.
  */
 function messageAfter(message: Fields, type: string, data: Fields, created: number | undefined): Fields {
   const content: readonly Fields[] = Array.isArray(message.content) ? message.content : []

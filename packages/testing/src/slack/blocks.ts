@@ -115,8 +115,8 @@ function sectionFields(fields: unknown): readonly string[] {
 }
 
 /**
- * Returns the texts of a context block on one line, without those of images. Throws a `Refusal` for anything but 1 to 10
- * texts and images. https://docs.slack.dev/reference/block-kit/blocks/context-block
+ * Returns the texts of a context block on one line, without those of images. Throws a `Refusal` for anything but 1 to
+ * 10 texts and images. https://docs.slack.dev/reference/block-kit/blocks/context-block
  */
 function contextText(elements: unknown): string {
   if (!Array.isArray(elements) || elements.length === 0 || elements.length > limits.context)
@@ -146,7 +146,8 @@ function richText(elements: unknown): string {
 }
 
 /**
- * Returns the text of an element: a text, a mention, or that of the elements inside. Throws a `Refusal` for anything else.
+ * Returns the text of an element: a text, a mention, or that of the elements inside. Throws a `Refusal` for anything
+ * else.
  * https://docs.slack.dev/reference/block-kit/blocks/rich-text-block#user-element-type
  */
 function richTextOfElement(element: Fields): string {
@@ -167,8 +168,8 @@ function validControls(block: Fields, index: number): readonly SlackControl[] {
 }
 
 /**
- * Returns a button or a select, with `defaultId` as its action id if it has none. Throws a `Refusal` for another
- * type, and for a text or id that is too long.
+ * Returns a button or a select, with `defaultId` as its action id if it has none. Throws a `Refusal` for another type,
+ * for wrong options, and for a wrong or too long text, value or id.
  */
 function validControl(element: Fields, blockId: string, defaultId: string): SlackControl {
   const { type, action_id, value = '' } = element

@@ -64,8 +64,9 @@ export function createDelivery(clock: TestClock): EventDelivery {
   }
 
   /**
-   * Resolves with whether it was finally acknowledged. An event is tried again at once, after a minute and after
-   * five, or once more if `repeatNext` was called. False, without a try, if no app is connected.
+   * Resolves with whether it was finally acknowledged. An event that isn't is sent again at once, after a minute and
+   * after five. One that is acknowledged is sent once more if `repeatNext` was called. False, without a try, if no app
+   * is connected.
    */
   async function send(type: SlackEnvelope, body: Fields): Promise<boolean> {
     if (!receiver?.isConnected()) return false

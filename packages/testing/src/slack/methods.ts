@@ -99,7 +99,8 @@ function deleteMessage(state: SlackState, payload: Fields): Fields {
 }
 
 /**
- * Returns the type and the payload of an event. Undefined if the call has none. Throws a `Refusal` if either is missing.
+ * Returns the type and the payload of an event. Undefined if the call has none. Throws a `Refusal` if either is
+ * missing.
  * https://docs.slack.dev/messaging/message-metadata
  */
 function metadataIn(payload: Fields): object | undefined {
@@ -129,8 +130,9 @@ interface MessageContent {
 }
 
 /**
- * Returns the content of a message: its blocks, else its Markdown, else its text. Adds its mentions to the state. Throws
- * a `Refusal` if it has none, if it has Markdown beside another, for wrong blocks, and for a text over `most` characters.
+ * Returns the content of a message: its blocks, else its Markdown, else its text. Adds its mentions to the state.
+ * Throws a `Refusal` if it has none, if it has Markdown beside another, for wrong blocks, and for a text over `most`
+ * characters.
  */
 function readMessage(state: SlackState, payload: Fields, most: number): MessageContent {
   const fallback = textIn(payload, 'text') ?? ''
@@ -382,7 +384,7 @@ function readReplies(state: SlackState, payload: Fields): Fields {
 }
 
 /**
- * Returns the channel that a call names. Throws a `Refusal` if it doesn't exist, or if the app may not read messages.
+ * Returns the channel that a call names, as `channelIn` does. Throws a `Refusal` also if the app may not read messages.
  */
 function readableChannel(state: SlackState, payload: Fields): Channel {
   if (!state.features.history) throw new Refusal('missing_scope')
@@ -390,8 +392,9 @@ function readableChannel(state: SlackState, payload: Fields): Channel {
 }
 
 /**
- * Returns the state of a message's stream. Empty if it has none. `streaming_state` is in `ConversationsRepliesResponse` and `ConversationsHistoryResponse` of `@slack/web-api`, and
- * its values are in `events/message.d.ts` of `@slack/types`. The value for a stream that Slack closed is undocumented.
+ * Returns the state of a message's stream. Empty if it has none. `streaming_state` is in `ConversationsRepliesResponse`
+ * and `ConversationsHistoryResponse` of `@slack/web-api`, and its values are in `events/message.d.ts` of
+ * `@slack/types`. The value for a stream that Slack closed is undocumented.
  */
 function streamingState({ stream }: Post, now: number): Fields {
   if (!stream) return {}
@@ -435,7 +438,9 @@ function mentionsIn(text: string, linksNames = false): readonly string[] {
   return [...mentionsInMrkdwn(text, linksNames), ...[...text.matchAll(links)].map(([mention]) => mention)]
 }
 
-/** Returns the same for Slack's older formatting, which has marks instead of Markdown links. */
+/**
+ * Returns the mentions in Slack's older formatting, which has no Markdown links: marks, and bare names if `linksNames`.
+ */
 function mentionsInMrkdwn(text: string, linksNames = false): readonly string[] {
   const found = [...text.matchAll(markup), ...(linksNames ? text.matchAll(names) : [])]
   return found.map(([mention]) => mention)

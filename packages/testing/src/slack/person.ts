@@ -35,18 +35,24 @@ export interface SlackPeople {
   say(channel: string, text: string, options?: SlackSay): string
   /** Presses the button with this text. Resolves with whether the app acknowledged it in time. */
   press(channel: string, ts: string, label: string, options?: SlackFrom): Promise<boolean>
-  /** Picks the option with this label of the message's selects. Resolves with whether the app acknowledged it in time. */
+  /**
+   * Picks the option with this label of the message's selects. Resolves with whether the app acknowledged it in time.
+   */
   choose(channel: string, ts: string, option: string, options?: SlackFrom): Promise<boolean>
-  /** Gives a slash command, as in `command('C1', '/ask', 'Why?')`. Resolves with whether it was acknowledged in time. */
+  /**
+   * Gives a slash command, as in `command('C1', '/ask', 'Why?')`. Resolves with whether it was acknowledged in time.
+   */
   command(channel: string, name: string, text?: string, options?: SlackFrom): Promise<boolean>
   /** The dialog that a person has open. Undefined if none is. Default: the person U1. */
   view(user?: string): SlackView | undefined
   /**
-   * Fills in the open dialog, field by field, with texts or option labels, and submits it, which closes it. Resolves with
-   * whether the app acknowledged it in time.
+   * Fills in the open dialog, field by field, with texts or option labels, and submits it, which closes it. Resolves
+   * with whether the app acknowledged it in time.
    */
   submit(answers: readonly (string | readonly string[])[], options?: SlackFrom): Promise<boolean>
-  /** Presses Stop in a thread where the agent is working. Resolves with whether the app finally acknowledged the event. */
+  /**
+   * Presses Stop in a thread where the agent is working. Resolves with whether the app finally acknowledged the event.
+   */
   stop(channel: string, threadTs: string, options?: SlackFrom): Promise<boolean>
   /** Deletes a message. The app gets no event. */
   remove(channel: string, ts: string): void

@@ -43,8 +43,8 @@ interface Answer extends HttpAnswer {
 const page = '<html><head><title>Server Error | Slack</title></head><body><h1>Server Error</h1></body></html>'
 
 /**
- * Returns a handler that speaks the Web API, and takes and serves files. Answers 404 to another path. `openSocket` makes
- * the URL of a new connection.
+ * Returns a handler that speaks the Web API, and takes and serves files. Answers 404 to another path. `openSocket`
+ * makes the URL of a new connection.
  */
 export function createWebApi(
   state: SlackState,
@@ -124,7 +124,7 @@ export function createWebApi(
 
   /**
    * Takes the bytes of an upload, which are the body or the first file in a form. Answers 400, and takes none, if their
-   * number is another than announced.
+   * number is another than announced, or if none was announced.
    */
   async function storeUpload(id: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request)

@@ -111,7 +111,10 @@ export function channelIn(state: SlackState, payload: Fields, name = 'channel'):
   return channel
 }
 
-/** Returns the bot's own message that a call names. Throws a `Refusal` for any other, with this error if it is a person's. */
+/**
+ * Returns the bot's own message that a call names. Throws a `Refusal` for any other, with this error if it is a
+ * person's.
+ */
 export function ownPost({ posts }: Channel, payload: Fields, error = 'cant_update_message'): Post {
   const post = posts.get(requiredText(payload, 'ts'))
   if (!post) throw new Refusal('message_not_found')

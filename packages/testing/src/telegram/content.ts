@@ -140,7 +140,10 @@ export function keyboardIn(payload: Fields): TelegramRows {
   return rows.map((row: unknown) => (Array.isArray(row) ? row.map(readButton) : [])).filter((row) => row.length > 0)
 }
 
-/** Buttons that do something in the person's app, and cause no press. https://core.telegram.org/bots/api#inlinekeyboardbutton */
+/**
+ * Buttons that do something in the person's app, and cause no press.
+ * https://core.telegram.org/bots/api#inlinekeyboardbutton
+ */
 const otherActions = ['web_app', 'login_url', 'switch_inline_query', 'switch_inline_query_current_chat', 'copy_text']
 
 /** Returns the URL. Adds a missing scheme, as Telegram does. Throws a `Refusal` for anything but a URL. */

@@ -90,8 +90,9 @@ export function parseHtml(source: string): Formatted {
   }
 
   /**
-   * Adds the entity of the tag that was opened last. Adds none if it is empty, if it is a link without a working URL, or
-   * if the code inside it has added the same. Throws a `Refusal` for another tag, or if none is open. `</>` closes any.
+   * Adds the entity of the tag that was opened last. Adds none if it is empty, if it is a link without a working URL,
+   * or if the code inside it has added the same. Throws a `Refusal` for another tag, or if none is open. `</>` closes
+   * any.
    */
   function closeTag(name: string, place: string): void {
     const last = open.pop()

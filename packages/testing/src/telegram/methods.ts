@@ -109,8 +109,8 @@ function withTopicOfReply(target: Target, replyTo: number | undefined): Target {
 }
 
 /**
- * Returns an upload, which it stores, or the file with the given id, or one without bytes for an address, which Telegram
- * itself would fetch. Throws a `Refusal` for anything else, and for an empty or too large upload.
+ * Returns an upload, which it stores, or the file with the given id, or one without bytes for an address, which
+ * Telegram itself would fetch. Throws a `Refusal` for anything else, and for an empty or too large upload.
  */
 function readFile({ files }: TelegramState, payload: Fields, field: 'document' | 'photo'): StoredFile {
   const named = textIn(payload, field)

@@ -81,7 +81,7 @@ function nodesOf(node: DefaultTreeAdapterTypes.ChildNode, isVerbatim: boolean): 
 }
 
 /**
- * Makes a picture with an address of Telegram's own, also inside the node, the emoji or time that it stands for.
+ * Returns the node with each picture that has an address of Telegram's own as the emoji or time it stands for.
  * https://core.telegram.org/bots/api#rich-markdown-style
  */
 function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
@@ -141,8 +141,8 @@ export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
 }
 
 /**
- * Returns the sizes of an element's content, without the element. `tag` is the element's, or empty for the message itself.
- * Text beside blocks counts as a block in some of them.
+ * Returns the sizes of an element's content, without the element. `tag` is the element's, or empty for the message
+ * itself. Text beside blocks counts as a block in some of them.
  */
 function measureChildren(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
   let own = 0

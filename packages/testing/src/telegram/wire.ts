@@ -38,8 +38,9 @@ export function userObject({ id, name = 'Person', isBot = false }: TelegramPerso
 const standIn = { admin: 1_087_968_824, channel: 136_817_688 } as const
 
 /**
- * Returns the fields that only some messages have: none for a plain message outside of topics. In a topic, a message that isn't a reply names the topic's first message, whose id is
- * the topic's: example in https://github.com/banteg/takopi/pull/152. `sender_chat` and `forward_origin`:
+ * Returns the fields that only some messages have: none for a plain message outside of topics. In a topic, a message
+ * that isn't a reply names the topic's first message, whose id is the topic's: example in
+ * https://github.com/banteg/takopi/pull/152. `sender_chat` and `forward_origin`:
  * https://core.telegram.org/bots/api#message
  */
 export function originFields({ threadId, replyTo, isForwarded, as }: TelegramOrigin, post: Post, chat: Chat): Fields {

@@ -29,8 +29,8 @@ export interface CloudContent {
 }
 
 /**
- * Returns the content of a message. `listBody` is the longest text above a list. Throws a `CloudRefusal` if the Cloud API
- * doesn't accept it, as all functions below do.
+ * Returns the content of a message. `listBody` is the longest text above a list. Throws a `CloudRefusal` if the Cloud
+ * API doesn't accept it, as all functions below do.
  */
 export function readContent(fields: Fields, listBody: number): CloudContent {
   switch (fields.type) {
@@ -107,8 +107,8 @@ function readRows(values: readonly unknown[]): readonly WhatsAppButton[] {
 }
 
 /**
- * Returns a document by its media id. Its caption may be absent, and its name is then "Untitled" unless given. Throws
- * a `CloudRefusal` without an id.
+ * Returns a document by its media id. Its caption may be absent. Its name is "Untitled" unless given. Throws a
+ * `CloudRefusal` without an id or for a caption that is too long.
  */
 function readDocument(document: Fields): CloudContent {
   const source = document.caption === undefined ? '' : requireText(document.caption, 'caption', cloudLimits.caption)
@@ -128,8 +128,8 @@ function readImage({ id, link, caption }: Fields): CloudContent {
 }
 
 /**
- * Returns a template: its name and its parameters, a line each, and its quick replies. Throws a `CloudRefusal` without a
- * name or a language. https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates
+ * Returns a template: its name and its parameters, a line each, and its quick replies. Throws a `CloudRefusal` without
+ * a name or a language. https://developers.facebook.com/docs/whatsapp/cloud-api/guides/send-message-templates
  */
 function readTemplate({ name, language, components }: Fields): CloudContent {
   if (typeof fieldsOf(language).code !== 'string') throw invalidParameter('template.language.code is required')

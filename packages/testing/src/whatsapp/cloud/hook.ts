@@ -31,8 +31,8 @@ export interface Hook {
   /** `sha256=…` over these bytes. */
   sign(body: string | Uint8Array): string
   /**
-   * Sets the webhook as in the app's settings, and sends it what waits. Requests the challenge first. Rejects, and keeps
-   * the former URL, if it isn't returned.
+   * Sets the webhook as in the app's settings, and sends it what waits. Requests the challenge first. Rejects, and
+   * keeps the former URL, if it isn't returned.
    */
   setUrl(url: string, verifyToken: string): Promise<void>
   /** Queues an event of the number, with this value. */

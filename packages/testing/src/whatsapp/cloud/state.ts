@@ -92,8 +92,8 @@ export function createState(
   }
 
   /**
-   * Marks a message as read if the call has a status, else reacts or posts. Throws a `CloudRefusal` for another product,
-   * and if neither a number nor a user id is addressed.
+   * Marks a message as read if the call has a status, else reacts or posts. Throws a `CloudRefusal` for another
+   * product, and if neither a number nor a user id is addressed.
    */
   function sendMessage(fields: Fields, lost?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
@@ -107,9 +107,9 @@ export function createState(
   }
 
   /**
-   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `lost` or 24 h without
-   * a person's message, is only reported. A template may begin a conversation. Throws a `CloudRefusal` for wrong content,
-   * for an unknown file, for a used-up budget, and after 24 h if the option says so.
+   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `lost` or 24 h
+   * without a person's message, is only reported. A template may begin a conversation. Throws a `CloudRefusal` for
+   * wrong content, for an unknown file, for a used-up budget, and after 24 h if the option says so.
    */
   function post(person: string, fields: Fields, lost: number | undefined): unknown {
     const content = readContent(fields, listBody)
@@ -156,8 +156,8 @@ export function createState(
   }
 
   /**
-   * Marks a person's message as read, and shows "typing…" for 25 s if the call asks for it. Finds it in any chat, because
-   * the call doesn't name a person. Throws a `CloudRefusal` if there is none.
+   * Marks a person's message as read, and shows "typing…" for 25 s if the call asks for it. Finds it in any chat,
+   * because the call doesn't name a person. Throws a `CloudRefusal` if there is none.
    */
   function markRead({ message_id: id, typing_indicator: typing }: Fields): unknown {
     const found = [...chats].find(([, { posts }]) => posts.get(String(id))?.from === 'person')
@@ -198,8 +198,8 @@ export function createState(
 }
 
 /**
- * Returns a call's `biz_opaque_callback_data`. Undefined if absent. Throws a `CloudRefusal` for anything but a text of at
- * most 512 characters, in messages of any kind: "biz_opaque_callback_data character maximum from 256 to 512".
+ * Returns a call's `biz_opaque_callback_data`. Undefined if absent. Throws a `CloudRefusal` for anything but a text of
+ * at most 512 characters, in messages of any kind: "biz_opaque_callback_data character maximum from 256 to 512".
  * https://developers.facebook.com/docs/whatsapp/business-platform/changelog
  */
 function callbackDataIn({ biz_opaque_callback_data: data }: Fields): string | undefined {

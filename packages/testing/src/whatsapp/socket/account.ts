@@ -111,8 +111,8 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
   }
 
   /**
-   * Deletes, reacts, edits or posts, by the content's fields. Posts nothing if a message with its id exists. Throws for the
-   * server's refusals.
+   * Deletes, reacts, edits or posts, by the content's fields. Posts nothing if a message with its id exists. Throws for
+   * the server's refusals.
    */
   function applyMessage(jid: string, made: Fields, content: Fields, options: Fields): void {
     const id = String(fieldsOf(made.key).id)
@@ -149,7 +149,8 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
 
   /**
    * Replaces the text of one of the account's messages. Ignores messages of others and unknown ones. Adds the id of one
-   * older than 15 min to `lateEdits` instead. Throws a `SocketBoom` less than 3 s after the last edit in the chat.
+   * older than 15 min to `lateEdits` instead. Throws a `SocketBoom` less than 3 s after the last edit in the chat, even
+   * an ignored one, and for a text that is too long.
    */
   function editMessage(jid: string, content: Fields): void {
     const place = chat(jid)
@@ -175,7 +176,10 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
     changed(jid)
   }
 
-  /** Sets the account's emoji below a message. An empty text removes it. Ignores unknown messages. */
+  /**
+   * Sets the account's emoji below a message. An empty text removes it. Ignores unknown messages. Notifies observers in
+   * any case.
+   */
   function react(jid: string, { key, text }: Fields): void {
     const { posts } = chat(jid)
     const id = String(fieldsOf(key).id)
@@ -191,7 +195,10 @@ export function createAccount(clock: TestClock, aheadMs: number, changed: (jid: 
   }
 }
 
-/** Returns the text, else the caption, else "". Throws a `SocketBoom` if it is too long, and a `TypeError` if it isn't text. */
+/**
+ * Returns the text, else the caption, else "". Throws a `SocketBoom` if it is too long, and a `TypeError` if it isn't
+ * text.
+ */
 function validText(content: Fields): string {
   const text = content.text ?? content.caption ?? ''
   if (typeof text !== 'string') throw new TypeError('text is not a string')

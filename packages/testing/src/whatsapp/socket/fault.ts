@@ -16,8 +16,8 @@ export type SocketFault = FaultTimes & {
     /** It is done, but writing it does not end in time: 408. */
     | { readonly type: 'unanswered' }
     /**
-     * It is done, and the connection closes before the acknowledgement. The call resolves: `sendMessage` of Baileys does
-     * once the bytes are written (`sendRawMessage` in its `Socket/socket.ts`).
+     * It is done, and the connection closes before the acknowledgement. The call resolves: `sendMessage` of Baileys
+     * does once the bytes are written (`sendRawMessage` in its `Socket/socket.ts`).
      */
     | { readonly type: 'accept-then-drop' }
     /**

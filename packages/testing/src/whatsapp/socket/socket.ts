@@ -187,7 +187,7 @@ export function createSocket(link: SocketLink): SocketHandle {
     emit('messages.update', [{ key, update: { status: 0, messageStubParameters: [error] } }])
   }
 
-  /** "composing" shows "typing…" for 10 s. Any other type ends it. */
+  /** "composing" shows "typing…" for 10 s. Any other type ends it. Rejects as `runCall` does. */
   async function sendPresenceUpdate(type: string, jid = ''): Promise<void> {
     await runCall('typing', jid, () => {
       account.chat(jid).typingUntil = type === 'composing' ? now() + socketLimits.typingMs : 0
@@ -195,7 +195,7 @@ export function createSocket(link: SocketLink): SocketHandle {
     })
   }
 
-  /** Marks messages as read, one call each. Ignores unknown messages. */
+  /** Marks messages as read, one call each. Ignores unknown messages. Rejects as `runCall` does, without the rest. */
   async function readMessages(keys: readonly object[]): Promise<void> {
     for (const key of keys.map(fieldsOf)) {
       const jid = String(key.remoteJid)
@@ -209,8 +209,8 @@ export function createSocket(link: SocketLink): SocketHandle {
   }
 
   /**
-   * Logs a call, and does it unless a fault prevents that. Resolves with the acknowledgement to emit later. Rejects with
-   * a `SocketBoom` on a closed socket and for some faults. Never resolves for a stall.
+   * Logs a call, and does it unless a fault prevents that. Resolves with the acknowledgement to emit later. Rejects
+   * with a `SocketBoom` on a closed socket and for some faults. Never resolves for a stall.
    */
   async function runCall(kind: SocketCallKind, jid: string, run: () => void): Promise<Acknowledged> {
     const fault = plan.next({ kind })

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createHandClock, type FaultProxy, type ProxyFault, startProxy } from '../src/index.ts'
+import { createHandClock, type FaultProxy, type PassedFrame, type ProxyFault, startProxy } from '../src/index.ts'
 
 const frame = (type: string, more: object = {}): string => `data: ${JSON.stringify({ type, ...more })}\n\n`
 const typesIn = (said: string): readonly string[] =>
@@ -175,6 +175,31 @@ describe('an event stream', () => {
         { connection: 1, event: 1, type: 'one', data: '{"type":"one"}' },
         { connection: 1, event: 1, type: 'server.heartbeat' },
       ])
+  })
+
+  test('that is stalled within a frame reports it only when the rest was written', async () => {
+    const types: string[] = []
+    const onFrame = ({ type }: PassedFrame): void => void types.push(type)
+    const { url, resume } = await start([{ type: 'stall', at: { bytes: 12 } }], { onFrame })
+    const { heard } = await listen(url)
+    send(frame('one'), frame('two'))
+    await expect.poll(() => heard.said).toBe(frame('one').slice(0, 12))
+    expect(types).toEqual([])
+    await resume()
+    await expect.poll(() => heard.said).toBe(frame('one') + frame('two'))
+    expect(types).toEqual(['one', 'two'])
+  })
+
+  test('that is stalled within its last, incomplete frame ends behind it', async () => {
+    const { url, resume } = await start([{ type: 'stall', at: { bytes: 6 } }])
+    const { heard, ended } = await listen(url)
+    send('data: half')
+    listeners[0]?.end()
+    await expect.poll(() => heard.said).toBe('data: ')
+    expect(heard.over).toBe('')
+    await resume()
+    await ended
+    expect(heard).toEqual({ said: 'data: half', over: 'end' })
   })
 
   test('that breaks at the server breaks here', async () => {

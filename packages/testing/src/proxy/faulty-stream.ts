@@ -121,8 +121,7 @@ export function createFaultyStream(
       heldBack.push(() => writeAndEnd(partial, how))
       return
     }
-    write(partial)
-    cut(how)
+    write(partial, () => cut(how))
   }
 
   /**
@@ -154,11 +153,12 @@ export function createFaultyStream(
     if (takeDrop(type)) return
     const isCounted = type !== 'server.heartbeat' && type !== 'sync'
     const isTwice = isCounted && (doublesAll || repeated.has(events + 1))
-    write(frame)
-    if (isCounted) events += 1
-    if (!hasEnded) onFrame({ event: events, type, data })
-    applyDueFaults()
-    if (isTwice) write(frame)
+    write(frame, () => {
+      if (isCounted) events += 1
+      onFrame({ event: events, type, data })
+      applyDueFaults()
+      if (isTwice) write(frame)
+    })
   }
 
   /** Whether a frame of this type is dropped. Uses up one of its times if so. */
@@ -169,12 +169,14 @@ export function createFaultyStream(
   }
 
   /**
-   * Writes bytes, and applies each fault at its byte. Holds back what comes behind a stall. Does nothing after the end.
+   * Writes bytes, applies each fault at its byte, and calls `onWritten` behind the last one. Holds back what comes behind
+   * a stall. Does nothing after the end.
    */
-  function write(chunk: Uint8Array): void {
-    if (hasEnded || chunk.length === 0) return
+  function write(chunk: Uint8Array, onWritten: () => void = () => {}): void {
+    if (hasEnded) return
+    if (chunk.length === 0) return onWritten()
     if (isStalled) {
-      heldBack.push(() => write(chunk))
+      heldBack.push(() => write(chunk, onWritten))
       return
     }
     const ends = [...marks].flatMap((mark) => (mark.unit === 'bytes' ? [mark.at] : []))
@@ -182,7 +184,7 @@ export function createFaultyStream(
     bytes += length
     outlet.write(chunk.subarray(0, length))
     applyDueFaults()
-    write(chunk.subarray(length))
+    write(chunk.subarray(length), onWritten)
   }
 
   /** Applies and forgets the faults whose place is reached. */

@@ -33,8 +33,8 @@ export interface RecordedServer {
   /** Whether REST shows a state of milliseconds: a run idle with an open message, or a prompt before its run. */
   readonly isPassing: boolean
   /**
-   * Sends the next events to all listeners, and ends all streams where the recorded server restarted. Returns how many
-   * events were sent.
+   * Sends the next events to all listeners, and breaks all streams where the recorded server restarted. Returns how
+   * many events were sent, restarts included, which is fewer than `count` at the end.
    */
   publish(count?: number): number
   /**

@@ -74,16 +74,20 @@ function measure({ id }: Goal, effort: Effort): Promise<number> {
   const limit = id.startsWith('bridge.') ? ['--max-old-space-size=1024'] : []
   const args = ['--expose-gc', ...limit, script, id, effort]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const late = setTimeout(() => child.kill('SIGKILL'), deadlineMs)
+  let isLate = false
+  const late = setTimeout(() => {
+    isLate = true
+    child.kill('SIGKILL')
+  }, deadlineMs)
   const printed: Buffer[] = []
   child.stdout.on('data', (bytes: Buffer) => printed.push(bytes))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       clearTimeout(late)
-      if (signal !== null) return reject(new Error(`Measuring ${id} was stopped after ${deadlineMs} ms.`))
-      if (code === 0) resolve(Number(Buffer.concat(printed).toString()))
-      else reject(new Error(`Measuring ${id} failed with exit code ${code}.`))
+      if (isLate) reject(new Error(`Measuring ${id} was stopped after ${deadlineMs} ms.`))
+      else if (code === 0) resolve(Number(Buffer.concat(printed).toString()))
+      else reject(new Error(`Measuring ${id} failed with ${signal ?? `exit code ${code}`}.`))
     })
   })
 }

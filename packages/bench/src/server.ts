@@ -29,7 +29,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     wake()
   }
 
-  /** Ends the stream after the chunk that it sends. The next one gets what is queued. */
+  /** Ends the stream after the chunks that it sends. The next one gets what is queued. */
   function cut(): void {
     streams += 1
     wake()
@@ -56,7 +56,8 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
     yield new TextEncoder().encode(connected)
     while (!signal?.aborted && own === streams) {
       yield* queued.shift() ?? []
-      if (queued.length > 0) continue
+      // What happened during the chunks woke nothing.
+      if (queued.length > 0 || signal?.aborted || own !== streams) continue
       await new Promise<void>((resolve) => {
         wake = resolve
       })

@@ -46,7 +46,7 @@ const serverEnvironment = ({ home }: Project, more: Readonly<Record<string, stri
   ...more,
 })
 
-/** Whether a process has neither exited nor been killed. Also true for one that couldn't be started. */
+/** Whether a process has neither exited nor been killed. False for one that couldn't be started. */
 const isRunning = (child: ChildProcess): boolean => child.exitCode === null && child.signalCode === null
 
 /**

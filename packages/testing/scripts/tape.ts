@@ -75,17 +75,21 @@ export const startTape = async (url: string, headers: Readonly<Record<string, st
   }
   /**
    * Resolves with the first frame that fits, which may have come before. Rejects with the last frames after
-   * `timeoutMs`.
+   * `timeoutMs`, and with what `fits` throws.
    */
   const seen: Tape['seen'] = (what, fits, timeoutMs = 60_000) =>
     new Promise((resolve, reject) => {
-      /** Resolves if a frame fits. */
+      /** Resolves if a frame fits. Rejects with what `fits` throws, which would else look like a broken connection. */
       const look = (): void => {
-        const frame = frames.find(fits)
-        if (frame === undefined) return
+        try {
+          const frame = frames.find(fits)
+          if (frame === undefined) return
+          resolve(frame)
+        } catch (error) {
+          reject(error)
+        }
         clearTimeout(timer)
         watchers.delete(look)
-        resolve(frame)
       }
       const timer = setTimeout(() => {
         watchers.delete(look)

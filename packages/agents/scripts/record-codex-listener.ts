@@ -1,16 +1,41 @@
 // Records a client of `codex app-server --listen` that sees the runs of another client:
-// `npx tsx packages/agents/scripts/record-codex-listener.ts`.
+// `npx tsx packages/agents/scripts/record-codex-listener.ts [names]`, for example with the name `0.169.0/desk`.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import type { Client, Reply } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { redact } from '@reply/testing/internal'
 import { WebSocket, WebSocketServer } from 'ws'
 import { codex } from '../src/codex.ts'
 import { codexVersions } from '../test/codex/codex-stage.ts'
 import { playDesk } from '../test/codex/desk-scene.ts'
-import { startListener, listenerToken as token } from '../test/codex/listener.ts'
+import { type Listener, startListener, listenerToken as token } from '../test/codex/listener.ts'
+import { connectToolDesk, playToolDesk } from '../test/codex/tool-desk.ts'
 
-for (const version of process.argv.length > 2 ? process.argv.slice(2) : codexVersions) {
+/** Each scene, by the name of its recording. The chat is recorded, and the desk is not. */
+const scenes: Readonly<Record<string, (chat: Client, listener: Listener) => Promise<readonly (Reply | undefined)[]>>> =
+  {
+    desk: async (chat, { url, directory, model }) => {
+      const desk = connectSource(codex({ url, token }))
+      const replies = await playDesk(chat, directory, { desk, model })
+      await desk.close()
+      return replies
+    },
+    'tool-desk': async (chat, { url, directory }) => {
+      const desk = await connectToolDesk(url, directory)
+      const reply = await playToolDesk(chat, directory, desk)
+      desk.close()
+      return [reply]
+    },
+  }
+
+const wanted = process.argv.slice(2)
+const all = codexVersions.flatMap((version) =>
+  Object.entries(scenes).map(([name, play]) => ({ version, name, play, title: `${version}/${name}` })),
+)
+
+for (const { version, name, play, title } of all) {
+  if (wanted.length > 0 && !wanted.includes(title)) continue
   const listener = await startListener(version)
   const { directory, home, model } = listener
   const lines: string[] = []
@@ -40,9 +65,8 @@ for (const version of process.argv.length > 2 ? process.argv.slice(2) : codexVer
   const port = typeof address === 'object' ? address?.port : undefined
   const chat = connectSource(codex({ url: `ws://127.0.0.1:${port}`, token }))
   await chat.ready
-  const desk = connectSource(codex({ url: listener.url, token }))
-  const replies = await playDesk(chat, directory, { desk, model })
-  await Promise.all([chat.close(), desk.close()])
+  const replies = await play(chat, listener)
+  await chat.close()
   proxy.close()
   await listener.close()
   const modelPort = Number(new URL(model.url).port)
@@ -58,6 +82,6 @@ for (const version of process.argv.length > 2 ? process.argv.slice(2) : codexVer
   })
   // Codex answers the client's first requests with facts about this computer.
   const begun = kept.filter((line) => !line.includes('"initialize'))
-  writeFileSync(new URL(`../recordings/codex/${version}/desk.jsonl`, import.meta.url), `${begun.join('\n')}\n`)
-  process.stdout.write(`${version}: ${begun.length} lines, ${replies.map(({ outcome }) => outcome).join(', ')}\n`)
+  writeFileSync(new URL(`../recordings/codex/${version}/${name}.jsonl`, import.meta.url), `${begun.join('\n')}\n`)
+  process.stdout.write(`${title}: ${begun.length} lines, ${replies.map((reply) => reply?.outcome).join(', ')}\n`)
 }

@@ -200,6 +200,40 @@ test('input to a running command is a permission that shows the input, and is re
   expect(decodeRequest('item/commandExecution/requestApproval', { ...params, command: null })).toBeUndefined()
 })
 
+test.each([
+  ['is shown in the turn that goes on, if Codex knows of none', ofTurn.threadId, null, ['question']],
+  ['is refused, if its thread has no run', 'another', null, []],
+  ['is refused, if its turn has no run', ofTurn.threadId, 'another', []],
+] as const)('a form %s', async (name, threadId, turnId, shown) => {
+  const form = { ...approval({}), _meta: null, threadId, turnId }
+  const answer =
+    shown.length > 0
+      ? { id: 0, result: { content: {}, _meta: null, action: 'accept' } }
+      : { id: 0, error: { code: -32601, message: 'mcpServer/elicitation/request is not supported.' } }
+  const command = join(folder, `form ${name}`)
+  writeProgram(command, [
+    { from: 'us', line: { id: 3, method: 'turn/start', params: { threadId: 'root' } } },
+    { from: 'codex', line: { id: 3, result: { turn: { id: 'turn' } } } },
+    { from: 'codex', line: { method: 'turn/started', params: { threadId: 'root', turn: { id: 'turn' } } } },
+    { from: 'codex', line: { id: 0, method: 'mcpServer/elicitation/request', params: form } },
+    { from: 'us', line: answer },
+    {
+      from: 'codex',
+      line: { method: 'turn/completed', params: { threadId: 'root', turn: { id: 'turn', status: 'completed' } } },
+    },
+  ])
+  const errors: string[] = []
+  const client = connectSource(codex({ command, graceMs: 200, onError: ({ message }) => errors.push(message) }))
+  const reply = await client.prompt(
+    { text: 'Go.' },
+    { observe: () => [{ questionAsked: ({ ask }) => void client.answer(ask, [['Yes']]) }] },
+  ).result
+  await client.close()
+  expect([reply.outcome, reply.asks.map(({ type }) => type)]).toEqual(['completed', shown])
+  const refused = 'which belongs to no run that is open. It was refused.'
+  expect(errors).toEqual(shown.length > 0 ? [] : [expect.stringContaining(refused)])
+})
+
 const begun = (id: string, tool: string, args: object) => ({
   from: 'codex',
   line: {

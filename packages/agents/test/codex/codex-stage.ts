@@ -118,6 +118,7 @@ export const codexScripts: Scripts = {
   draw: { steps: [[draw('a house')], [draw('a tree')], [sayText('They are drawn.')]] },
   form: { steps: [[callTool('mcp__forms.form', {})], [sayText('It is ordered.')]] },
   link: { steps: [[callTool('mcp__forms.link', {})], [sayText('You are logged in.')]] },
+  shoot: { steps: [[callTool('shoot', { zoom: 2 })], [sayText('It is shot.')]] },
   view: { steps: [[callTool('view_image', { path: 'dot.png' })], [sayText('A dot.')]] },
   rights: {
     steps: [

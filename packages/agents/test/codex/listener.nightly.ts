@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Client, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { type Client, partsOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterEach, expect, test } from 'vitest'
 import { codex } from '../../src/codex.ts'
 import { collectReplies } from '../collect-replies.ts'
 import { playDesk } from './desk-scene.ts'
 import { type Listener, listenerToken, startListener } from './listener.ts'
+import { connectToolDesk, playToolDesk } from './tool-desk.ts'
 
 const version = '0.169.0'
 
@@ -73,6 +74,17 @@ test('a listener that is killed in mid-turn leaves a reply that failed, and serv
   listener = await startListener(version, listener)
   const next = await chat.prompt({ text: '[scenario:meanwhile] Go.', sessionID }).result
   expect([next.outcome, textOf(next)]).toEqual(['completed', 'The second answer.'])
+})
+
+test('a tool of another client is run there, and its picture is a file of the reply', async () => {
+  listener = await startListener(version)
+  const { url, directory } = listener
+  const chat = await connected(url)
+  const desk = await connectToolDesk(url, directory)
+  const reply = await playToolDesk(chat, directory, desk)
+  desk.close()
+  expect(reply && [reply.outcome, textOf(reply)]).toEqual(['completed', 'It is shot.'])
+  expect(reply && partsOf(reply).map(({ type }) => type)).toContain('file')
 })
 
 test('a client with another token is refused', async () => {

@@ -1,4 +1,4 @@
-import { type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
+import { partsOf, type Reply, ReplyError, textOf, toolsOf } from '@reply/core'
 import { connectSource } from '@reply/core/source'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type CodexOptions, codex } from '../../src/codex.ts'
@@ -6,6 +6,8 @@ import { codexVersions } from './codex-stage.ts'
 import { playDesk } from './desk-scene.ts'
 import { listenerToken } from './listener.ts'
 import { type ReplayListener, replayListener } from './replay-listener.ts'
+import { dot } from './scenes.ts'
+import { playToolDesk } from './tool-desk.ts'
 
 let listener: ReplayListener | undefined
 afterEach(() => listener?.close())
@@ -23,6 +25,24 @@ describe.each(codexVersions)('a listener of Codex %s', (version) => {
     const [first] = replies
     expect(first?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?', status: 'answered' }])
     expect(first && toolsOf(first)).toMatchObject([{ tool: 'bash', state: { status: 'completed', output: 'made\n' } }])
+  })
+})
+
+describe.each(codexVersions)('a client of Codex %s with a tool of its own', (version) => {
+  test('runs the tool itself, and its picture is a file of the reply', async () => {
+    listener = await replayListener(`${version}/tool-desk`)
+    const errors: string[] = []
+    const onError = (error: ReplyError) => void errors.push(error.message)
+    const chat = connectSource(codex({ url: listener.url, token: listenerToken, onError }))
+    const reply = await playToolDesk(chat, '/project')
+    await chat.close()
+    expect(reply?.outcome).toBe('completed')
+    expect(reply && toolsOf(reply)).toMatchObject([
+      { tool: 'shoot', state: { input: { arguments: { zoom: 2 } }, output: 'Shot.\n[image/png, 70 B]' } },
+    ])
+    const files = reply ? partsOf(reply).filter(({ type }) => type === 'file') : []
+    expect(files).toMatchObject([{ mime: 'image/png', url: `data:image/png;base64,${dot}` }])
+    expect(errors).toEqual([])
   })
 })
 

@@ -74,7 +74,7 @@ describe.each(codexVersions)('Codex %s', (version) => {
   })
 })
 
-// These need a login, or a client that has tools, so they are not recorded. Their shapes are those of
+// The model's own pictures need a login, so they are not recorded. Their shapes are those of
 // `codex app-server generate-ts` 0.150.0 and 0.169.0.
 const generation = { type: 'imageGeneration', id: 'i', status: 'completed', revisedPrompt: 'A dot.', failure: null }
 const url = `data:image/png;base64,${dot}`
@@ -102,7 +102,7 @@ test('a picture that was not made is an error of its call', () => {
   })
 })
 
-test("pictures of another client's tool are files", () => {
+test("pictures of another client's tool may be addresses, and the tool may have a namespace", () => {
   const call = {
     type: 'dynamicToolCall',
     id: 'c',

@@ -1,6 +1,6 @@
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
-import { listNames } from './list-names.ts'
+import { namesReply } from './names-reply.ts'
 
 /**
  * Lists the primary agents of the server, sets the one for the next prompts of the chat, or resets it with `default`. An
@@ -14,7 +14,7 @@ export function agentCommand({ state, routes }: CommandServices): Command {
     run: async ({ place, rest, target }) => {
       const { route, client } = await target()
       const names = (await client.agents()).filter(({ isPrimary }) => isPrimary).map(({ name }) => name)
-      if (rest === '') return listNames(texts.agents(plain(route.agent ?? texts.byDefault)), names)
+      if (rest === '') return namesReply(texts.agents(plain(route.agent ?? texts.byDefault)), names)
       const isReset = rest.toLowerCase() === 'default' && !names.includes('default')
       const agent = isReset ? undefined : names.find((name) => name.toLowerCase() === rest.toLowerCase())
       if (!isReset && agent === undefined) throw new CommandRefusal(texts.noAgent(plain(rest)))

@@ -1,12 +1,12 @@
 import { oneLine } from '@reply/sink/internal'
 import { texts } from '../texts.ts'
 import type { Command } from './command.ts'
-import { listNames } from './list-names.ts'
+import { namesReply } from './names-reply.ts'
 
 /** How much of a command and its description is listed, in UTF-16 units. */
 const commandLength = 120
 
-/** Lists the commands of the agent, not those of the bridge. */
+/** Lists the commands of the agent. Those of the bridge are in `register.ts`. */
 export const commandsCommand: Command = {
   name: 'commands',
   description: "the agent's own commands",
@@ -17,6 +17,6 @@ export const commandsCommand: Command = {
     const names = listed.map(({ name, description = '' }) =>
       oneLine([`/${name}`, ...(description === '' ? [] : [description])].join(': '), commandLength),
     )
-    return listNames(texts.commands, names)
+    return namesReply(texts.commands, names)
   },
 }

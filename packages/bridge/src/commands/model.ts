@@ -1,6 +1,6 @@
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandServices } from './command.ts'
-import { listNames } from './list-names.ts'
+import { namesReply } from './names-reply.ts'
 
 /** Lists the models of the server, sets the one for the next prompts of the chat, or resets it with `default`. */
 export function modelCommand({ state, routes }: CommandServices): Command {
@@ -13,7 +13,7 @@ export function modelCommand({ state, routes }: CommandServices): Command {
       const models = await client.models()
       const names = models.map(({ providerID, modelID }) => `${providerID}/${modelID}`)
       const current = route.model ? `${route.model.providerID}/${route.model.modelID}` : texts.byDefault
-      if (rest === '') return listNames(texts.models(plain(current)), names)
+      if (rest === '') return namesReply(texts.models(plain(current)), names)
       if (rest.toLowerCase() === 'default') {
         await state.commit(routes.writeRoute(place, { ...route, model: undefined }))
         return { text: texts.modelSet(texts.byDefault) }

@@ -14,6 +14,7 @@ interface StoredSession {
   details: AcpSession
   cost: number
   costBefore: number
+  hasUsage: boolean
   calls: Map<string, Call>
   /** The terminals and texts of the run. Only version 2 of the protocol has them. */
   terminals: Map<string, AgentTerminal>
@@ -29,6 +30,11 @@ export interface SessionStore {
   change(sessionID: string, details: Partial<AcpSession>): void
   /** Starts a run: resets its calls and cost. */
   beginRun(sessionID: string): void
+  /**
+   * Starts a run whose calls are those of the run before, and returns the usage of that one: its cost, without tokens, because
+   * the agent counts those of both at the end. Empty if nothing was counted so far.
+   */
+  split(sessionID: string): readonly LocalOutput[]
   /** The run's cost so far, in US dollars. */
   costOf(sessionID: string): number
   /**
@@ -53,6 +59,8 @@ export interface Updated {
   readonly decoded: DecodedUpdate
   /** Whether it began work that no prompt began. */
   readonly begins: boolean
+  /** Whether it belongs to a call that had begun, or came while a call was open. */
+  readonly isInCall: boolean
 }
 
 /**
@@ -70,9 +78,10 @@ export function createSessionStore(
     open: (id, response) => change(id, dialectOf().readSession(response)),
     change,
     beginRun,
-    costOf: (id) => Math.max(0, stored(id).cost - stored(id).costBefore),
+    split,
+    costOf,
     update,
-    isCalling: (id) => [...stored(id).calls.values()].some((call) => !hasEnded(call)),
+    isCalling,
     link,
     printed,
     ended,
@@ -87,6 +96,7 @@ export function createSessionStore(
       details: emptySession(sessionID),
       cost: 0,
       costBefore: 0,
+      hasUsage: false,
       calls: new Map(),
       terminals: new Map(),
       texts: { parts: {} },
@@ -103,9 +113,29 @@ export function createSessionStore(
   function beginRun(sessionID: string): void {
     const session = stored(sessionID)
     session.costBefore = session.cost
+    session.hasUsage = false
     session.calls = new Map()
     session.terminals = new Map()
     session.texts = { parts: {} }
+  }
+
+  function isCalling(sessionID: string): boolean {
+    return [...stored(sessionID).calls.values()].some((call) => !hasEnded(call))
+  }
+
+  function split(sessionID: string): readonly LocalOutput[] {
+    const session = stored(sessionID)
+    const { hasUsage } = session
+    const cost = costOf(sessionID)
+    session.costBefore = session.cost
+    session.hasUsage = false
+    const tokens = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheWrite: 0 }
+    return hasUsage ? [{ type: 'usage', stepID: 'turn', tokens, cost }] : []
+  }
+
+  function costOf(sessionID: string): number {
+    const { cost, costBefore } = stored(sessionID)
+    return Math.max(0, cost - costBefore)
   }
 
   function update(params: unknown, isIdle: (sessionID: string) => boolean): Updated | undefined {
@@ -117,13 +147,15 @@ export function createSessionStore(
     if (begins) beginRun(sessionID)
     const decoded = dialectOf().decode(raw, { ...session, textOf })
     if (!decoded) return undefined
-    const { call, calls = [], terminal, texts } = decoded
+    const { call, calls = [], terminal, texts, outputs = [] } = decoded
+    const isInCall = isCalling(sessionID) || (call !== undefined && session.calls.has(call.toolCallId))
+    if (outputs.some(({ type }) => type === 'usage')) session.hasUsage = true
     for (const changed of call ? [call] : calls) session.calls.set(changed.toolCallId, changed)
     if (terminal) session.terminals.set(terminal.terminalID, terminal)
     if (texts) session.texts = texts
     if (decoded.cost !== undefined) session.cost = decoded.cost
     if (decoded.session) change(sessionID, decoded.session)
-    return { sessionID, decoded, begins }
+    return { sessionID, decoded, begins, isInCall }
   }
 
   function link(sessionID: string, callID: string, childID: string, isBackground = false): LocalOutput | undefined {

@@ -17,7 +17,7 @@ import {
 import { createAsks } from './asks.ts'
 import { type AgentConnection, type RunningAgent, startAgent, toReplyError } from './connection.ts'
 import { endingOf, failureOf } from './decode/ending.ts'
-import { type AcpAgent, readSessionID } from './decode/message.ts'
+import { type AcpAgent, readSessionID, readSteering } from './decode/message.ts'
 import type { AcpConfigOption, AcpSession } from './decode/session.ts'
 import { readPromptEnd } from './decode/v1/prompt-end.ts'
 import { decodeNotification } from './decode/v1/update.ts'
@@ -26,6 +26,7 @@ import { dialects } from './dialect.ts'
 import { createHistoryReader } from './history.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
 import { blocksOf } from './prompt.ts'
+import { createPromptTurns, type PromptTurn, type PromptTurns } from './prompt-turns.ts'
 import { createReplay, type Replay } from './replay.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
 import { listSessions } from './session-list.ts'
@@ -101,7 +102,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   let isClosed = false
   /** Whether the newest agent repeats what its sessions held. Also after it has ended. */
   let canRead = false
+  /** The prompts of the newest agent, if it speaks version 2. */
   let turns: Turns = newTurns()
+  /** The prompts of the newest agent, if it speaks version 1. */
+  let promptTurns: PromptTurns = newPromptTurns()
   const local = createLocalAgent({
     name,
     redact: settings.redact,
@@ -142,7 +146,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
         throw new ReplyError('unsupported', `${name} can only copy a whole session. Leave the message out.`)
       return await fork(place.sessionID, local.session(place.sessionID)?.directory ?? cwd)
     },
-    capabilities: () => ({ canRead }),
+    capabilities: () => ({
+      canRead,
+      takesPromptsWhileBusy: running?.agent.steers === true,
+      queuesPrompts: running?.agent.queuesPrompts === true,
+    }),
     prompt,
     cancel: async (run, aborted) => {
       canceled.add(run)
@@ -169,7 +177,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   })
   const wakes = createWakes(
     wake,
-    (run, isLost) => endRun(run, canceled.has(run) ? { type: 'aborted' } : isLost ? silent() : { type: 'completed' }),
+    (run, isLost) => {
+      endRun(run, canceled.has(run) ? { type: 'aborted' } : isLost ? silent() : { type: 'completed' })
+      // A prompt that was queued behind it.
+      if (promptTurns.first(run.sessionID)) sessions.beginRun(run.sessionID)
+    },
     async (sessionID) => {
       const { asks } = await local.source.asks(undefined)
       return sessions.isCalling(sessionID) || asks.some((ask) => ask.sessionID === sessionID)
@@ -184,7 +196,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   /** The work of the sessions of one process of the agent. */
   function newTurns(): Turns {
-    return createTurns(wake, sessions.beginRun, endRun, applyUpdate)
+    return createTurns(wake, sessions.beginRun, endRun, handOver, applyUpdate)
+  }
+
+  /** The prompts of one process of the agent. */
+  function newPromptTurns(): PromptTurns {
+    return createPromptTurns(sessions.beginRun, (sessionID) => wakes.runOf(sessionID) !== undefined, endRun, handOver)
   }
 
   function wake(sessionID: string, reason = `${name} goes on by itself.`): LocalRun {
@@ -215,11 +232,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       sessions.beginRun(sessionID)
       wakes.begin(sessionID)
     }
-    return local.run(sessionID)
+    return writtenRun(sessionID)
+  }
+
+  /** Returns the run that the output of a session of version 1 goes to. Undefined if nothing runs there. */
+  function writtenRun(sessionID: string): LocalRun | undefined {
+    return wakes.runOf(sessionID) ?? promptTurns.first(sessionID)?.run ?? local.run(sessionID)
   }
 
   async function start(): Promise<void> {
     turns = newTurns()
+    promptTurns = newPromptTurns()
     const { files, env } = settings
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
     const own = settings.terminals
@@ -362,26 +385,64 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
     await configure(connection, sessionID, given)
-    // Canceled while its session was loaded or configured.
-    if (canceled.has(run)) return run.end({ type: 'aborted' })
     const request = { sessionId: sessionID, prompt: blocks }
-    if (dialect.version === 2) return await sendAndAccept(run, connection.request('session/prompt', request))
-    sessions.beginRun(sessionID)
+    if (agent.steers && given.delivery !== 'queue' && (await steer(run, request))) return
+    // A prompt that can't join the agent's own work comes after it.
+    if (given.delivery !== 'queue') await wakes.over(sessionID)
+    // Canceled while its session was loaded or configured, or while it waited.
+    if (canceled.has(run)) return run.end({ type: 'aborted' })
+    if (dialect.version === 1) return sendTurn(run, request)
+    const accepted = sendAndAccept(run, live().connection.request('session/prompt', request))
+    // A prompt that is queued begins later.
+    if (local.run(sessionID) === run) await accepted
+  }
+
+  /** Sends a prompt of version 1. Its response ends the run. */
+  function sendTurn(run: LocalRun, request: { readonly sessionId: string }): void {
+    const { sessionID } = run
+    const turn = promptTurns.begin(run)
     const beforeEnd = hooks?.runStarting(run, (callID, childID) => {
       const output = sessions.link(sessionID, callID, childID)
       if (output) run.write(output)
       return output !== undefined
     })
-    connection
-      .request('session/prompt', request)
+    live()
+      .connection.request('session/prompt', request)
       .finally(() => beforeEnd?.())
       .then(
-        (response) => finish(run, response),
+        (response) => finish(turn, response),
         // The end of the agent is reported when the connection breaks.
         (error: unknown) => {
-          if (error instanceof RequestError) endRun(run, { type: 'failed', error: failureOf(error) })
+          if (error instanceof RequestError) promptTurns.end(turn, { type: 'failed', error: failureOf(error) }, [])
         },
       )
+  }
+
+  /**
+   * Sends a prompt into the turn that its session runs. Resolves with false if there is none. Rejects with `refused` if the
+   * agent doesn't take it.
+   */
+  async function steer(run: LocalRun, request: { readonly sessionId: string }): Promise<boolean> {
+    const { sessionID } = run
+    const { connection, dialect } = live()
+    const turn = promptTurns.first(sessionID)
+    if (dialect.version === 1 ? !turn : !turns.isWorking(sessionID)) return false
+    let isTaken = false
+    if (turn) promptTurns.steer(turn, run)
+    else turns.expect(run)
+    try {
+      // Otherwise an agent whose turn has just ended would begin one whose end is not told.
+      const params = { ...request, _meta: { steering: { idleBehavior: 'promptRequired' } } }
+      const outcome = readSteering(await connection.call('_session/steering', params))
+      isTaken = outcome === 'injected'
+      if (isTaken || outcome === 'promptRequired') return isTaken
+      const problem = `${name} did not take the prompt into its running turn`
+      throw new ReplyError('refused', `${problem} (${outcome ?? 'without an outcome'}). Send it again when it is idle.`)
+    } finally {
+      if (turn) promptTurns.steered(turn, run, isTaken)
+      else if (isTaken) turns.join(run)
+      else turns.refuse(run)
+    }
   }
 
   /**
@@ -400,14 +461,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     }
   }
 
-  function finish(run: LocalRun, response: unknown): void {
-    const end = readPromptEnd(response, sessions.costOf(run.sessionID))
-    if (!end) {
-      const message = `${name} ended the prompt without a stop reason.`
-      return endRun(run, { type: 'failed', error: { name: 'malformed', message, raw: response } })
-    }
-    run.write(...end.usage)
-    endRun(run, endingOf(end.stopReason))
+  function finish(turn: PromptTurn, response: unknown): void {
+    const end = readPromptEnd(response, sessions.costOf(turn.sessionID))
+    if (end) return promptTurns.end(turn, endingOf(end.stopReason), end.usage)
+    const message = `${name} ended the prompt without a stop reason.`
+    promptTurns.end(turn, { type: 'failed', error: { name: 'malformed', message, raw: response } }, [])
+  }
+
+  /** Ends a run whose turn goes on in the run of another prompt, which the agent has read. */
+  function handOver(run: LocalRun): void {
+    run.write(...sessions.split(run.sessionID))
+    endRun(run, { type: 'completed', finish: 'tool-calls' })
   }
 
   /** Ends a run. Its sub-agents go on, unless it was canceled: then Claude's agent does not report their end. */
@@ -441,7 +505,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       settings.onError?.(new ReplyError('malformed', `${name} sent a malformed session update. It was skipped.`))
       return
     }
-    const { sessionID, decoded, begins } = updated
+    const { sessionID, decoded, begins, isInCall } = updated
     if (decoded.title !== undefined && local.session(sessionID)) local.update({ sessionID, title: decoded.title })
     if (decoded.notice) settings.onNotice?.(sessionID, decoded.notice)
     if (decoded.unknownKind !== undefined) reportOnce(decoded.unknownKind)
@@ -468,7 +532,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (isWork && decoded.state) turns.update(sessionID, decoded.state)
     if (isWork && decoded.outputs?.some(isContent)) turns.claim(sessionID)
     if (decoded.subagent) subagents.report(sessionID, decoded.subagent)
-    if (decoded.outputs) (isWork ? turns.runOf(sessionID) : local.run(sessionID))?.write(...decoded.outputs)
+    if (decoded.outputs && !wakes.runOf(sessionID)) promptTurns.read(sessionID, decoded.outputs, isInCall)
+    if (decoded.outputs) (isWork ? turns.runOf(sessionID) : writtenRun(sessionID))?.write(...decoded.outputs)
     if (decoded.endsTurn) wakes.end(sessionID)
     else wakes.keep(sessionID)
   }
@@ -490,7 +555,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   function printed(sessionID: string, terminalID: string): void {
-    local.run(sessionID)?.write(...sessions.printed(sessionID, terminalID))
+    writtenRun(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
 }
 

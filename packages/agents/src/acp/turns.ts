@@ -15,6 +15,10 @@ export interface Turns {
    * message before, the run gets the work that the session does now, or does next.
    */
   accept(run: LocalRun, messageID: string | undefined): void
+  /** The agent has taken the prompt into the session's work. Its run gets the output from the next message of the user on. */
+  join(run: LocalRun): void
+  /** Whether the session does work. */
+  isWorking(sessionID: string): boolean
   /** Removes a prompt that the agent has refused, and applies the updates that were held for it. The caller ends the run. */
   refuse(run: LocalRun): void
   /** The session still does the work of a run that began in an earlier process. */
@@ -49,6 +53,10 @@ interface Work {
   readonly waiting: Set<LocalRun>
   /** The runs with a response whose messages are held, by the ids of the messages. */
   readonly accepted: Map<string, LocalRun>
+  /** The runs of prompts that were taken into the work, whose messages have not come, oldest first. */
+  readonly joining: LocalRun[]
+  /** The ids of the messages whose run is known. Each may come in several pieces. */
+  readonly shown: Set<string>
   readonly held: Held[]
   /** Called when nothing is held. */
   readonly whenDecided: (() => void)[]
@@ -58,24 +66,28 @@ interface Work {
 }
 
 /**
- * `wake` begins a run without a prompt. `onBegin` is called when the work of a run begins. `end` ends a run. `apply` applies
- * an update that was held.
+ * `wake` begins a run without a prompt. `onBegin` is called when the work of a run begins. `end` ends a run, and `handOver`
+ * one whose work goes on in another run. `apply` applies an update that was held.
  */
 export function createTurns(
   wake: (sessionID: string) => LocalRun,
   onBegin: (sessionID: string) => void,
   end: (run: LocalRun, ending: LocalEnding) => void,
+  handOver: (run: LocalRun) => void,
   apply: (params: unknown) => void,
 ): Turns {
   const works = new Map<string, Work>()
   return {
     expect: (run) => void workOf(run.sessionID).waiting.add(run),
     accept,
-    refuse: (run) => {
+    join: (run) => {
       const work = workOf(run.sessionID)
-      work.waiting.delete(run)
-      release(work)
+      if (work.isWorking) work.joining.push(run)
+      else end(run, unread)
+      refuse(run)
     },
+    isWorking: (sessionID) => workOf(sessionID).isWorking,
+    refuse,
     resume: (run) => {
       const work = workOf(run.sessionID)
       work.run = run
@@ -89,13 +101,21 @@ export function createTurns(
     },
     insert: (sessionID, messageID) => {
       const work = workOf(sessionID)
-      const run = work.accepted.get(messageID)
+      const accepted = work.accepted.get(messageID)
       work.accepted.delete(messageID)
+      const run = accepted ?? (work.shown.has(messageID) ? undefined : work.joining.shift())
+      work.shown.add(messageID)
       if (run) insertRun(work, run)
     },
     update: (sessionID, state) => (state.type === 'running' ? begin(sessionID) : finish(sessionID, state)),
     claim,
     runOf: (sessionID) => works.get(sessionID)?.run,
+  }
+
+  function refuse(run: LocalRun): void {
+    const work = workOf(run.sessionID)
+    work.waiting.delete(run)
+    release(work)
   }
 
   function accept(run: LocalRun, messageID: string | undefined): void {
@@ -104,32 +124,44 @@ export function createTurns(
     const isHeld = messageID !== undefined && work.held.some((held) => held.messageID === messageID)
     if (isHeld) work.accepted.set(messageID, run)
     release(work)
-    if (!isHeld) insertRun(work, run)
+    if (isHeld) return
+    // The message may come later.
+    if (messageID !== undefined) work.shown.add(messageID)
+    insertRun(work, run)
   }
 
   function hold(sessionID: string, params: unknown, messageID: string | undefined): boolean {
-    const { held, waiting } = workOf(sessionID)
-    if (held.length === 0 && (messageID === undefined || waiting.size === 0)) return false
-    held.push({ params, messageID })
+    const work = workOf(sessionID)
+    if (work.held.length === 0 && !isUndecided(work, messageID)) return false
+    work.held.push({ params, messageID })
     return true
   }
 
   /** Applies what was held, up to the next message of the user that may be a prompt without a response. */
-  function release({ held, waiting, accepted, whenDecided }: Work): void {
-    for (let next = held[0]; next; next = held[0]) {
-      const { params, messageID } = next
-      if (messageID !== undefined && !accepted.has(messageID) && waiting.size > 0) return
-      held.shift()
-      apply(params)
+  function release(work: Work): void {
+    for (let next = work.held[0]; next && !isUndecided(work, next.messageID); next = work.held[0]) {
+      work.held.shift()
+      apply(next.params)
     }
-    for (const decide of whenDecided.splice(0)) decide()
+    if (work.held.length === 0) for (const decide of work.whenDecided.splice(0)) decide()
+  }
+
+  /** Whether a message of the user may be a prompt without a response. A prompt that joins the work has no id in its response. */
+  function isUndecided(
+    { waiting, accepted, shown, joining, isWorking, run }: Work,
+    messageID: string | undefined,
+  ): boolean {
+    if (messageID === undefined || waiting.size === 0) return false
+    const mayJoin = joining.length > 0 && isWorking && run !== undefined
+    return !accepted.has(messageID) && !shown.has(messageID) && !mayJoin
   }
 
   /** Gives the current or the next work to this run. The agent took its prompt into the work of another run, if there is one. */
   function insertRun(work: Work, run: LocalRun): void {
-    if (work.run?.isOpen()) end(work.run, { type: 'completed', finish: 'tool-calls' })
+    const before = work.run?.isOpen() ? work.run : undefined
     work.run = run
-    onBegin(run.sessionID)
+    if (before) handOver(before)
+    else onBegin(run.sessionID)
   }
 
   function begin(sessionID: string): void {
@@ -158,9 +190,10 @@ export function createTurns(
     const { run } = work
     work.isWorking = false
     work.run = undefined
-    if (!run) return
-    run.write(...usage)
-    end(run, ending)
+    work.shown.clear()
+    run?.write(...usage)
+    if (run) end(run, ending)
+    for (const left of work.joining.splice(0)) end(left, ending.type === 'completed' ? unread : ending)
   }
 
   function workOf(sessionID: string): Work {
@@ -169,6 +202,8 @@ export function createTurns(
     const work: Work = {
       waiting: new Set(),
       accepted: new Map(),
+      joining: [],
+      shown: new Set(),
       held: [],
       whenDecided: [],
       isWorking: false,
@@ -177,4 +212,13 @@ export function createTurns(
     works.set(sessionID, work)
     return work
   }
+}
+
+const unread: LocalEnding = {
+  type: 'failed',
+  error: {
+    name: 'unread',
+    message: 'The agent ended its work before it read this prompt. Send it again.',
+    raw: undefined,
+  },
 }

@@ -13,6 +13,10 @@ export interface Wakes {
   end(sessionID: string): void
   /** Restarts the time after which a silent run ends. Call it for each message of the session. */
   keep(sessionID: string): void
+  /** The session's run that the agent began. Undefined if there is none. */
+  runOf(sessionID: string): LocalRun | undefined
+  /** Resolves when the session has no such run. Undefined if it has none. */
+  over(sessionID: string): Promise<void> | undefined
   /** Ends a run that was canceled, if no message of the agent will. Does nothing for other runs. */
   abort(run: LocalRun): void
   /** Stops all timers. */
@@ -22,6 +26,8 @@ export interface Wakes {
 interface Wake {
   readonly run: LocalRun
   readonly stopTimer: () => void
+  /** Called when it has ended. */
+  readonly whenOver: (() => void)[]
 }
 
 /**
@@ -58,27 +64,44 @@ export function createWakes(
       const woken = wakes.get(sessionID)
       if (woken) wait(sessionID, woken)
     },
+    runOf: (sessionID) => openWake(sessionID)?.run,
+    over: (sessionID) => {
+      const woken = openWake(sessionID)
+      return woken && new Promise((resolve) => woken.whenOver.push(resolve))
+    },
     abort: ({ sessionID }) => {
       if (!marksEnds) endWake(sessionID)
     },
     close: () => {
-      for (const { stopTimer } of wakes.values()) stopTimer()
+      for (const { stopTimer, whenOver } of wakes.values()) {
+        stopTimer()
+        for (const resolve of whenOver) resolve()
+      }
       wakes.clear()
     },
+  }
+
+  function openWake(sessionID: string): Wake | undefined {
+    const woken = wakes.get(sessionID)
+    return woken?.run.isOpen() ? woken : undefined
   }
 
   function begin(sessionID: string): void {
     const run = wake(sessionID, reasons.get(sessionID))
     reasons.delete(sessionID)
-    wait(sessionID, { run, stopTimer: () => {} })
+    wait(sessionID, { run, stopTimer: () => {}, whenOver: [] })
   }
 
-  function wait(sessionID: string, { run, stopTimer }: Wake): void {
+  function wait(sessionID: string, { run, stopTimer, whenOver }: Wake): void {
     stopTimer()
-    if (!run.isOpen()) return void wakes.delete(sessionID)
+    if (!run.isOpen()) {
+      wakes.delete(sessionID)
+      for (const resolve of whenOver) resolve()
+      return
+    }
     const silenceMs = marksEnds ? Math.max(quietMs, longestSilenceMs) : quietMs
     const stop = clock.after(silenceMs, () => void endQuiet(sessionID, run))
-    wakes.set(sessionID, { run, stopTimer: stop })
+    wakes.set(sessionID, { run, stopTimer: stop, whenOver })
   }
 
   async function endQuiet(sessionID: string, run: LocalRun): Promise<void> {
@@ -96,5 +119,6 @@ export function createWakes(
     wakes.delete(sessionID)
     woken.stopTimer()
     end(woken.run, isLost)
+    for (const resolve of woken.whenOver) resolve()
   }
 }

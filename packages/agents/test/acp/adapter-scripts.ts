@@ -98,6 +98,7 @@ export const claudeScripts: Scripts = {
       woken(sayText('It ended. ')),
     ],
   },
+  long: { steps: [[sayText('I begin.'), callTool('Bash', waiting)], [sayText('I went on.')]] },
   'wake-late': { steps: [[callTool('Bash', { ...waiting, run_in_background: true })], woken()] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },
@@ -170,6 +171,13 @@ export const codexScripts: Scripts = {
   child: { steps: [[sayText('The child works.'), escalated], [sayText('The child is done.')]] },
   'subagent-endless': { steps: [[delegateInCodex('endless')], [sayText('It runs.')]] },
   endless: { steps: [[sayText('The child works.'), holdAnswer('child'), sayText(' It never ends.')]] },
+  long: {
+    steps: [
+      [sayText('I begin.'), callTool('exec_command', { cmd: waiting.command, yield_time_ms: 2000 })],
+      [sayText('I went on.')],
+    ],
+  },
+  meanwhile: { steps: [[sayText('The second answer.')]] },
   todos: { steps: [[plan('in_progress', 'pending')], [plan('completed', 'in_progress')], [sayText('Planned.')]] },
   abort: { steps: [late] },
   error: { steps: [[httpError(401, 'The key is wrong.')]] },

@@ -85,10 +85,28 @@ export async function launchWith(
   const model = await startModel({ scripts, fallback: scene })
   const project = await createProject()
   const { home, root, directory } = project
-  const options = { ...(await optionsFor({ home, origin: model.origin, url: model.url })), cwd: directory }
+  const methods: string[] = []
+  const waiting = new Set<() => void>()
+  const given = await optionsFor({ home, origin: model.origin, url: model.url })
+  const onMessage: OnMessage = (from, json) => {
+    given.onMessage?.(from, json)
+    if (from === 'client') methods.push(String(JSON.parse(json).method))
+    for (const look of waiting) look()
+  }
+  const options = { ...given, cwd: directory, onMessage }
   const client = acp(options)
   return {
     client,
+    whenSent: async (method, count) => {
+      const isSent = (): boolean => methods.filter((each) => each === method).length >= count
+      await new Promise<void>((resolve) => {
+        const look = (): void => {
+          if (isSent()) resolve()
+        }
+        waiting.add(look)
+        look()
+      })
+    },
     restart: () => acp(options),
     root,
     directory,

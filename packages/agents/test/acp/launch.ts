@@ -13,6 +13,8 @@ export interface Stage {
   readonly model?: ScriptedModel
   /** Another client of the same agent, in the same home and folder. Close it first. */
   readonly restart?: () => AcpClient
+  /** Resolves when the client has sent so many requests of this method. */
+  readonly whenSent?: (method: string, count: number) => Promise<void>
   close(): Promise<void>
 }
 

@@ -1,6 +1,15 @@
 import { launchClaude, launchCodex } from './adapter-stage.ts'
 import { launchQwen } from './qwen-stage.ts'
-import { deepScene, lateScene, questionScene, subagentScenes, wakeAbortScene, wakeScenes } from './session-scenes.ts'
+import {
+  deepScene,
+  lateScene,
+  questionScene,
+  queueScene,
+  steerScene,
+  subagentScenes,
+  wakeAbortScene,
+  wakeScenes,
+} from './session-scenes.ts'
 
 /**
  * The agents that go on besides and after their answer: an older version, the oldest one with sub-agents as this protocol has
@@ -15,7 +24,7 @@ export const sessionAgents = [
         version,
         mode: 'default',
         launch: launchClaude,
-        scenes: [...subagentScenes, deepScene, ...wakeScenes, wakeAbortScene, lateScene],
+        scenes: [...subagentScenes, deepScene, ...wakeScenes, wakeAbortScene, lateScene, steerScene, queueScene],
       }) as const,
   ),
   ...['2.5.0', '2.6.0'].map(
@@ -26,7 +35,8 @@ export const sessionAgents = [
         version,
         mode: 'read-only',
         launch: launchCodex,
-        scenes: subagentScenes,
+        // It queues a second prompt too, but does not declare that.
+        scenes: [...subagentScenes, steerScene],
       }) as const,
   ),
   ...['0.21.2', '0.24.4'].map(

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Child, type Client, type Reply, type ReplyObserver, textOf } from '@reply/core'
+import { answerOf, type Child, type Client, type Reply, type ReplyObserver, textOf, toolsOf } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
 import { collectReplies } from '../collect-replies.ts'
 
@@ -10,6 +10,8 @@ export interface SceneStage {
   readonly directory: string
   /** Absent on a recording, which waits for nothing. */
   readonly model?: ScriptedModel | undefined
+  /** Resolves when the client has sent so many requests of this method. Absent on a recording. */
+  readonly whenSent?: ((method: string, count: number) => Promise<void>) | undefined
 }
 
 /** What an agent does besides and after its answer. A scene resolves with all settled replies of the session, in order. */
@@ -103,10 +105,47 @@ export const wakeScenes: readonly SessionScene[] = [
       const second = client.prompt({ ...prompt('meanwhile', mode), sessionID })
       model?.release('woken')
       await second.result
-      return await watched.settled((replies) => replies.length === 3)
+      return await watched.settled((replies) => replies.some((reply) => answerOf(reply) === 'The second answer.'))
     },
   },
 ]
+
+/** Begins a call that ends when `goOn` is called, and resolves while it runs. */
+async function duringCall({ client, directory, model }: SceneStage, mode: string) {
+  const watched = collectReplies(client, directory, allowing(client))
+  const first = client.prompt(prompt('long', mode))
+  await watched.seen((reply) => toolsOf(reply).some(({ state }) => Object.hasOwn(state.input, 'command')))
+  const goOn = (): void => {
+    if (model) writeFileSync(join(directory, 'done.txt'), '')
+  }
+  return { watched, first, sessionID: first.reply?.sessionID ?? '', goOn }
+}
+
+/** A prompt joins the turn that runs. */
+export const steerScene: SessionScene = {
+  name: 'steer',
+  play: async (stage, mode) => {
+    const { watched, first, sessionID, goOn } = await duringCall(stage, mode)
+    const second = stage.client.prompt({ ...prompt('meanwhile', mode), sessionID })
+    await stage.whenSent?.('_session/steering', 1)
+    goOn()
+    await Promise.all([first.result, second.result])
+    return await watched.settled((replies) => replies.length === 1)
+  },
+}
+
+/** A prompt is queued behind the turn that runs. */
+export const queueScene: SessionScene = {
+  name: 'queue',
+  play: async (stage, mode) => {
+    const { watched, first, sessionID, goOn } = await duringCall(stage, mode)
+    const second = stage.client.prompt({ ...prompt('meanwhile', mode), sessionID, delivery: 'queue' })
+    await stage.whenSent?.('session/prompt', 2)
+    goOn()
+    await Promise.all([first.result, second.result])
+    return await watched.settled((replies) => replies.length === 2)
+  },
+}
 
 /** Stop, while the agent goes on by itself. */
 export const wakeAbortScene: SessionScene = {

@@ -1,6 +1,6 @@
 import type { AnyMessage } from '@agentclientprotocol/sdk'
 import { isFields } from './call.ts'
-import { initializeResponse, sessionID } from './schema.ts'
+import { initializeResponse, sessionID, steeringResponse } from './schema.ts'
 import { initializeResponse as initializeResponseV2 } from './v2/schema.ts'
 
 type Decoded =
@@ -44,6 +44,10 @@ export interface AcpAgent {
   readonly listsSessions: boolean
   /** Whether it copies sessions. */
   readonly forksSessions: boolean
+  /** Whether its running turn takes more prompts. */
+  readonly steers: boolean
+  /** Whether it keeps a prompt until the running turn has ended. */
+  readonly queuesPrompts: boolean
   /** Whether it connects to MCP servers over HTTP. */
   readonly mcpOverHttp: boolean
   /** Whether prompts may hold images. */
@@ -62,7 +66,7 @@ export function readInitialize(response: unknown): AcpAgent | undefined {
 function readInitializeV1(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponse.safeParse(response)
   if (!data) return undefined
-  const { protocolVersion, agentInfo, agentCapabilities, authMethods } = data
+  const { protocolVersion, agentInfo, agentCapabilities, authMethods, _meta } = data
   const rights = agentCapabilities?.promptCapabilities
   return {
     name: agentInfo?.name,
@@ -71,6 +75,9 @@ function readInitializeV1(response: unknown): AcpAgent | undefined {
     loadsSessions: agentCapabilities?.loadSession === true,
     listsSessions: Boolean(agentCapabilities?.sessionCapabilities?.list),
     forksSessions: Boolean(agentCapabilities?.sessionCapabilities?.fork),
+    steers: _meta?.steering?.supported === true,
+    // Others that get a second prompt end the first one (gemini-cli 0.61), or fail it (qwen-code 0.24).
+    queuesPrompts: agentCapabilities?._meta?.claudeCode?.promptQueueing === true,
     mcpOverHttp: agentCapabilities?.mcpCapabilities?.http === true,
     image: rights?.image === true,
     audio: rights?.audio === true,
@@ -81,7 +88,7 @@ function readInitializeV1(response: unknown): AcpAgent | undefined {
 function readInitializeV2(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponseV2.safeParse(response)
   if (!data) return undefined
-  const { protocolVersion, info, capabilities, authMethods } = data
+  const { protocolVersion, info, capabilities, authMethods, _meta } = data
   const { prompt, mcp } = capabilities?.session ?? {}
   return {
     name: info.name,
@@ -90,11 +97,19 @@ function readInitializeV2(response: unknown): AcpAgent | undefined {
     loadsSessions: Boolean(capabilities?.session),
     listsSessions: Boolean(capabilities?.session),
     forksSessions: Boolean(capabilities?.session?.fork),
+    steers: _meta?.steering?.supported === true,
+    // The response to a prompt says that it was inserted, and not that it was received.
+    queuesPrompts: Boolean(capabilities?.session),
     mcpOverHttp: Boolean(mcp?.http),
     image: Boolean(prompt?.image),
     audio: Boolean(prompt?.audio),
     authMethods: (authMethods ?? []).map(({ methodId, name }) => ({ id: methodId, name: name ?? undefined })),
   }
+}
+
+/** Reads what became of a prompt for a running turn, for example `injected`. Undefined if it is malformed. */
+export function readSteering(response: unknown): string | undefined {
+  return steeringResponse.safeParse(response).data?.outcome
 }
 
 /** Reads the id of a new session. Undefined if it is malformed. */

@@ -69,12 +69,27 @@ export const elicitationRequest = z.object({
 })
 export type ElicitationRequest = z.infer<typeof elicitationRequest>
 
+/** Extensions that an agent declares beside its capabilities. */
+export const extensions = z
+  .object({ steering: z.object({ supported: z.boolean() }) })
+  .partial()
+  .nullish()
+  .catch(undefined)
+
+export const steeringResponse = z.object({ outcome: z.string() })
+
 export const initializeResponse = z.object({
   protocolVersion: z.number(),
+  _meta: extensions,
   agentInfo: z.object({ name: z.string(), version: text }).nullish(),
   authMethods: z.array(z.object({ id: z.string(), name: text })).nullish(),
   agentCapabilities: z
     .object({
+      _meta: z
+        .object({ claudeCode: z.object({ promptQueueing: z.boolean().optional() }) })
+        .partial()
+        .nullish()
+        .catch(undefined),
       loadSession: z.boolean().nullish(),
       sessionCapabilities: z.object({ list: z.unknown(), fork: z.unknown() }).partial().nullish(),
       mcpCapabilities: z.object({ http: z.boolean().nullish() }).nullish(),

@@ -144,6 +144,8 @@ async function setup(): Promise<SourceStage> {
 
 const skip = {
   ...readableAgentSkips('An ACP agent'),
+  'keeps a queued prompt behind a run, and lists it': 'An agent tells that it queues prompts once it has started.',
+  'takes back a prompt that waits, once': 'The agent of Claude goes on with it.',
   'lists its models': 'The models are settings of a session, and there is none yet.',
   'lists its commands': 'The commands are those of a session, and there is none yet.',
   'runs a command': 'The scripted agent has none.',

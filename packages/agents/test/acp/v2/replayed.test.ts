@@ -158,6 +158,16 @@ describe.each(agents)('version 2 with $recorded', (recorded) => {
     ])
   })
 
+  test('queues a prompt behind the turn, which then has its own answer', async () => {
+    const { replies, sent } = await played('queue')
+    expect(replies.map((reply) => [textOf(reply), reply.promptIDs.length, reply.outcome])).toEqual([
+      // Claude Code reads the queued prompt when the call has returned, and ends the first turn there.
+      [isClaude ? 'I begin.' : expect.stringMatching(/^I begin\.\s*I went on\.$/), 1, 'completed'],
+      ['The second answer.', 1, 'completed'],
+    ])
+    expect(sent.filter(({ method }) => method === 'session/prompt')).toHaveLength(2)
+  })
+
   test('stops a sub-agent with its session', async () => {
     const { last } = await played('subagent-abort')
     expect([childOf(last).reply.outcome, textOf(childOf(last).reply)]).toEqual(['aborted', 'The child works.'])
@@ -212,6 +222,20 @@ describe.each(agents.filter(({ agent }) => agent === 'claude'))('version 2 with 
     )
   })
 })
+
+test.each(agents.filter(({ agent }) => agent === 'codex'))(
+  'a prompt joins the work of $recorded where its message is',
+  async (recorded) => {
+    const scene = recorded.scenes.find(({ name }) => name === 'steer')
+    if (!scene) throw new Error('There is no scene steer.')
+    const { replies, sent } = await replay(recorded, scene)
+    expect(replies.map((reply) => [textOf(reply), reply.promptIDs.length, reply.outcome])).toEqual([
+      [expect.stringMatching(/^I begin\.\s*The second answer\.$/), 2, 'completed'],
+    ])
+    expect(replies[0]?.usage).toMatchObject({ input: 240, output: 48 })
+    expect(sent.filter(({ method }) => method === 'session/prompt')).toHaveLength(1)
+  },
+)
 
 function childOf(reply: Reply | undefined): Child {
   const child = reply?.children[0]

@@ -6,7 +6,7 @@ import { collectReplies } from '../../collect-replies.ts'
 import { launchClaude, launchCodex } from '../adapter-stage.ts'
 import { play } from '../play.ts'
 import { claudeScenes, codexScenes, type Scene } from '../scenes.ts'
-import { deepScene, type SceneStage, subagentScenes } from '../session-scenes.ts'
+import { deepScene, queueScene, type SceneStage, steerScene, subagentScenes } from '../session-scenes.ts'
 
 /** A scene with a client of ACP. */
 export interface SceneV2 {
@@ -100,6 +100,7 @@ export const agentsOfV2 = [
           deepScene,
           edit,
           backgroundCommand,
+          queueScene,
           killed,
         ] as readonly SceneV2[],
       }) as const,
@@ -116,6 +117,8 @@ export const agentsOfV2 = [
           // The warning about the model is a notice.
           ...codexScenes.map((scene) => onePrompt(scene.name === 'abort' ? { ...scene, abortAt: 40 } : scene)),
           ...subagentScenes,
+          steerScene,
+          queueScene,
           killed,
         ] as readonly SceneV2[],
       }) as const,

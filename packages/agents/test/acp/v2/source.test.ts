@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { clientOf } from '../../../src/acp/client.ts'
 import { toSettings } from '../../../src/acp/options.ts'
 import type { AcpOptions } from '../../../src/acp.ts'
+import { collectReplies } from '../../collect-replies.ts'
 import { chunk, scripted } from '../agent.ts'
 import { idle, running, type SessionV2, said, scriptedV2 } from './agent.ts'
 
@@ -220,6 +221,69 @@ test('a prompt that the agent takes into its work ends the run before', async ()
     say(idle)
   })
   expect([reply.outcome, texts]).toEqual(['completed', both])
+})
+
+/** Sends a prompt to the work of another one, which ends with `end`. The agent sends `updates` after it has taken it. */
+async function joined(updates: readonly object[], end: object, outcome = 'injected') {
+  const waits: { goOn: () => void } = { goOn: () => {} }
+  const { client, source } = await stage(
+    async ({ text, say, accept }) => {
+      if (text !== 'First.') return
+      say(running)
+      say({ ...sent, messageId: 'prompt_1' })
+      accept()
+      say(said('One.'))
+      await new Promise<void>((resolve) => {
+        waits.goOn = resolve
+      })
+      for (const update of updates) say(update)
+      say(end)
+    },
+    {},
+    (message, fake) => {
+      const answer = (result: object): true => {
+        fake.say({ jsonrpc: '2.0', id: message.id, result })
+        waits.goOn()
+        return true
+      }
+      if (message.method === '_session/steering') return answer({ outcome })
+      const _meta = { steering: { supported: true } }
+      if (message.method !== 'initialize') return false
+      return answer({ protocolVersion: 2, info: { name: 'scripted' }, capabilities: { session: {} }, _meta })
+    },
+  )
+  const first = client.prompt({ text: 'First.' })
+  await collectReplies(client, '/project').seen((reply) => textOf(reply) === 'One.')
+  const second = client.prompt({ text: 'Second.', sessionID: 'ses_1' })
+  const replies = await Promise.all([first.result, second.result])
+  const { messages } = await source
+    .startReading()
+    .session({ sessionID: 'ses_1', directory: '/project' }, { messageIDs: [] })
+  await client.close()
+  return {
+    outcomes: replies.map((reply) => [reply.outcome, reply.error?.name]),
+    texts: messages.map(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join()),
+  }
+}
+
+test('a prompt that joins the work gets the output after its message', async () => {
+  const piece = { sessionUpdate: 'user_message_chunk', messageId: 'own', content: { type: 'text', text: 'Second.' } }
+  const updates = [said(' Still one.'), piece, piece, said('Two.', 'm2')]
+  expect(await joined(updates, idle)).toEqual({
+    outcomes: [
+      ['completed', undefined],
+      ['completed', undefined],
+    ],
+    texts: ['First.', 'One. Still one.', 'Second.', 'Two.'],
+  })
+})
+
+test.each([
+  ['completed', idle, ['failed', 'unread']],
+  ['canceled', { ...idle, stopReason: 'cancelled' }, ['aborted', 'MessageAbortedError']],
+])('a prompt whose message has not come when the work is %s was not read', async (_, end, ending) => {
+  const { outcomes } = await joined([said(' Still one.')], end)
+  expect(outcomes.at(-1)).toMatchObject([ending[0], expect.anything()])
 })
 
 test('the error of an idle state is the reply’s', async () => {

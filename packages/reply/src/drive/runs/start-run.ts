@@ -120,14 +120,16 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * The run that must end before the prompt can be posted: a busy session that takes no prompts, or a run that may have
+   * The run that must end before the prompt can be posted: a busy session that doesn't take it, or a run that may have
    * begun without the guard that this prompt needs. Undefined if there is none.
    */
   function blockingRun({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
     const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
     if (!running) return undefined
     const isUnguarded = guarded === 'next-run' && !server.guardedRuns.has(running)
-    return isUnguarded || !server.info.current().takesPromptsWhileBusy ? running : undefined
+    const { takesPromptsWhileBusy, queuesPrompts } = server.info.current()
+    const isTaken = request.delivery === 'queue' ? queuesPrompts : takesPromptsWhileBusy
+    return isUnguarded || !isTaken ? running : undefined
   }
 
   /**

@@ -62,8 +62,9 @@ export interface LocalAgentOptions {
   /**
    * What the agent can do, where that differs from the defaults: sessions can be read if `read` is present, and run one
    * prompt at a time. With `takesPromptsWhileBusy`, a prompt to a busy session is part of its running reply: end the
-   * current run once the agent reads the prompt, and write to the prompt's run. Called for each connection and each prompt,
-   * after `start`.
+   * current run once the agent reads the prompt, and write to the prompt's run. With `queuesPrompts`, a prompt with the
+   * delivery `queue` has a run behind the current one, which begins with its first output. Called for each connection and
+   * each prompt, after `start`.
    */
   readonly capabilities?: (() => Partial<Capabilities>) | undefined
   /** Like `Source.spelled`. Default: resolves `.` and `..` in the path. */

@@ -35,6 +35,8 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
   const logs = new Map<string, SessionLog>()
   /** Sessions that are being read. */
   const reads = new Map<string, Promise<void>>()
+  /** Runs whose prompts were queued behind another one. */
+  const queued = new WeakSet<OwnedRun>()
   /** Runs that the agent began by itself. A prompt that is on its way when one ends is part of the same reply. */
   const woken = new WeakSet<OwnedRun>()
   const events = createEventQueue()
@@ -71,6 +73,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     spelled: async (directory) => (await options.spelled?.(directory)) ?? resolveDots(directory),
     create: createSession,
     prompt: async (place, prompt) => await sendPrompt(place, prompt, promptPartsOf(prompt)),
+    waiting: async (place) =>
+      (runs.get(place.sessionID) ?? [])
+        .filter((run) => queued.has(run) && !run.hasBegun())
+        .map(({ promptID }) => promptID),
     command: async (place, { command, arguments: args = '', ...rest }) => {
       const text = `/${command} ${args}`.trim()
       await sendPrompt(place, { ...rest, text }, [{ type: 'text', text }])
@@ -277,7 +283,9 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     if (runs.has(sessionID) && !queuesPrompts && !joins)
       throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
     if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
+    const isQueued = !joins && runs.has(sessionID)
     const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
+    if (isQueued) queued.add(run)
     run.setPrompt(parts)
     try {
       await options.prompt(run, prompt)

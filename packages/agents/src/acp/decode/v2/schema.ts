@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { content, text, tokenCounts } from '../schema.ts'
+import { content, extensions, text, tokenCounts } from '../schema.ts'
 
 /**
  * The shapes of protocol version 2 that are read here, from `@agentclientprotocol/sdk` 2.4.0 (`experimental/v2`). A field
@@ -135,6 +135,7 @@ const present = z.unknown()
 
 export const initializeResponse = z.object({
   protocolVersion: z.literal(2),
+  _meta: extensions,
   info: z.object({ name: z.string(), version: text }),
   authMethods: z.array(z.object({ methodId: z.string(), name: text })).nullish(),
   capabilities: z

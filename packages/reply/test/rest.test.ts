@@ -82,6 +82,12 @@ describe('a REST response', () => {
     ])
   })
 
+  test('of another shape than models is reported', () => {
+    const errors: string[] = []
+    expect(toReadModels({ all: [] }, ({ message }) => errors.push(message))).toEqual([])
+    expect(errors).toEqual(['Left out a malformed list of providers read over REST: not an object'])
+  })
+
   test("with asks equals the stream's", () => {
     const errors: ReplyError[] = []
     const report = (error: ReplyError) => errors.push(error)

@@ -127,7 +127,7 @@ const modelSchema = z.looseObject({
 /** Returns the models of all providers. */
 export function toReadModels(value: unknown, onError: OnError): readonly ModelInfo[] {
   const read = providersSchema.safeParse(value, inEnglish)
-  const providers = validItems(read.data?.providers, providerSchema, 'provider', onError)
+  const providers = validItems(read.data?.providers ?? null, providerSchema, 'provider', onError)
   return providers.flatMap(({ id: providerID, models }) =>
     Object.entries(models).flatMap(([modelID, wire]) =>
       validItems([wire], modelSchema, 'model', onError).map(({ name = modelID, limit, variants = {} }) => ({

@@ -3,8 +3,8 @@ import type { CommandInfo } from './server-data.ts'
 /**
  * Whether these arguments may make the server act without asking, beyond what the template does: run a shell command,
  * attach a file or call a sub-agent. OpenCode puts the arguments into the template, runs each `` !`…` `` of the result,
- * and then attaches each `@path`. Text of the template itself is trusted. Without a template, any argument may do this.
- * https://opencode.ai/docs/commands
+ * and then attaches each `@path`. Text of the template itself is trusted. False without arguments. True without a
+ * template, and for arguments that copy pieces of the prompt. https://opencode.ai/docs/commands
  */
 export function mayActWithoutAsking({ template }: CommandInfo, args: string): boolean {
   if (args === '') return false
@@ -51,8 +51,9 @@ const copyingPattern = /\$(?:[&`']|ARGUMENTS)/
 
 /**
  * Returns a template with the arguments put in, like OpenCode 1.1 to 1.18 and 2 do. `$1` is the first argument, and so
- * on. The highest number takes all remaining arguments. `$ARGUMENTS` is the whole text of the arguments, even where an
- * argument inserted it. Without placeholders, the arguments follow after an empty line.
+ * on. The highest number takes all remaining arguments, and a number without an argument becomes empty. Quotes group
+ * words and are removed. `$ARGUMENTS` is the whole text of the arguments, even where an argument inserted it. Without
+ * placeholders, the arguments follow after an empty line, unless they are blank.
  */
 export function expandCommand(template: string, args: string): ExpandedCommand {
   const words = (args.match(/\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+/gi) ?? []).map((each) =>
@@ -60,6 +61,7 @@ export function expandCommand(template: string, args: string): ExpandedCommand {
   )
   const placeholders = [...template.matchAll(/\$(\d+)/g)].map((match) => ({ match, number: Number(match[1]) }))
   const last = placeholders.reduce((most, { number }) => Math.max(most, number), 0)
+  /** Returns the text for a placeholder's number. Empty if there are fewer arguments. */
   const argumentAt = (number: number): string => {
     if (number > words.length) return ''
     // OpenCode has no `$0`, and JavaScript writes `undefined` for it.
@@ -76,7 +78,10 @@ export function expandCommand(template: string, args: string): ExpandedCommand {
   return isNamed || args.trim() === '' ? filled : appendArguments(filled, `\n\n${args}`)
 }
 
-/** Replaces each match by its new text, whose origin is that of `textOf`. Matches must be in order. */
+/**
+ * Returns the text with each match replaced by the text of `textOf`, whose units get the origin that it names. Matches
+ * must be in order.
+ */
 function replaceMatches<T extends { readonly match: RegExpExecArray }>(
   before: ExpandedCommand,
   matches: readonly T[],
@@ -98,17 +103,20 @@ function replaceMatches<T extends { readonly match: RegExpExecArray }>(
   return { text: [...texts, before.text.slice(at)].join(''), origins: [...origins, before.origins.slice(at)].flat() }
 }
 
-/** Appends a text of the person, with its origins. */
+/** Returns the prompt with a text of the person at its end. */
 function appendArguments({ text, origins }: ExpandedCommand, args: string): ExpandedCommand {
   return { text: text + args, origins: [...origins, ...Array.from({ length: args.length }, () => fromPerson)] }
 }
 
-/** Returns the start of each match in a text, with its end. */
+/** Returns the start of each match in a text, with the index after it. */
 function matchPlaces(pattern: RegExp, text: string): ReadonlyMap<number, number> {
   return new Map([...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]))
 }
 
-/** Whether a match comes from the template as a whole, or from the output of one of its shell commands. */
+/**
+ * Whether a match has no text of the person, and its pieces of the template follow one another there or are separated
+ * by a shell's output. Without such an output, it must also be one of the template's `own` matches.
+ */
 function isFromTemplate(
   { index, 0: found }: RegExpExecArray,
   { origins }: ExpandedCommand,

@@ -25,7 +25,7 @@ export function createAnyDecoder(options: { readonly onError?: OnError | undefin
   }
 }
 
-/** Parses JSON. Undefined for an invalid text. */
+/** Returns the value of a JSON text. Undefined for any other text. */
 function parseOrUndefined(data: string): unknown {
   try {
     return JSON.parse(data)

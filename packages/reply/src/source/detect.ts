@@ -67,7 +67,10 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     )
   }
 
-  /** Tries the likely version first, and the other one if the error shows that this server isn't of the likely version. */
+  /**
+   * Yields the events of the likely version's connection. If this server isn't of that version, tries the other one,
+   * and throws the first error if it isn't of that version either.
+   */
   async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
     const [likely, other] = current === first ? [first, second] : [second, first]
     try {
@@ -80,8 +83,8 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   }
 
   /**
-   * Yields a source's events, and selects the source at the first of them. If it isn't the server's version either,
-   * throws the earlier error.
+   * Yields a source's events, and selects the source at the first of them. Throws the earlier error, if there is one,
+   * instead of an error that the server isn't of the source's version either.
    */
   async function* connectTo(
     source: OpenCodeSource,
@@ -114,7 +117,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
 
   /**
    * Returns the source of the server's version. Requests its health first if the version is unknown, once for
-   * simultaneous calls.
+   * simultaneous calls. Returns the likely one if that tells nothing.
    */
   async function detectSource(): Promise<OpenCodeSource> {
     if (!isDetected) {
@@ -127,8 +130,9 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   }
 
   /**
-   * Requests `GET /api/health` and selects version 1 or 2 by the response. Selects nothing if the server doesn't
-   * answer: then the call itself reports the problem. Version 1 answers with its web app, or from 1.18 on with a health
+   * Requests `GET /api/health` and selects version 1 or 2 by the response. Selects nothing if the server doesn't answer
+   * or a connection has selected a version meanwhile: then the call itself reports the problem. A response with an
+   * error status is only trusted until the next call. Version 1 answers with its web app, or from 1.18 on with a health
    * response without a process id.
    */
   async function requestHealth(): Promise<void> {

@@ -55,8 +55,8 @@ const actingPermissions = [
 const openCodeFolder = /[/\\]\.?opencode[/\\]/
 
 /**
- * Whether an agent with these rules asks before it acts, except on inputs that its config names. Narrow patterns that
- * are allowed, such as `git status *`, are the config author's choice.
+ * Whether an agent with these rules asks before it acts or may not act, except on inputs that its config names. Narrow
+ * patterns that are allowed, such as `git status *`, are the config author's choice. False without rules.
  */
 export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   return actingPermissions.every((name) => {
@@ -68,7 +68,10 @@ export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   })
 }
 
-/** Whether these rules deny a tool for every input. OpenCode goes by the tool's last rule, whatever its pattern. */
+/**
+ * Whether these rules deny a tool for every input. OpenCode goes by the tool's last rule, whatever its pattern. False
+ * without a rule for it.
+ */
 export function isDenied(tool: string, rules: readonly PermissionRule[]): boolean {
   const last = rules.findLast(({ permission }) => matchesPermission(permission, tool))
   return last?.pattern === '*' && last.action === 'deny'
@@ -76,8 +79,9 @@ export function isDenied(tool: string, rules: readonly PermissionRule[]): boolea
 
 /**
  * Returns the rules that make an agent ask before it acts: first "ask" for everything, then the agent's rules with
- * "ask" instead of "allow". Denied, asked and harmless permissions stay as they are. A sub-agent's session doesn't
- * inherit rules that ask, so starting one is asked.
+ * "ask" instead of "allow". Denied, asked and harmless permissions stay as they are, and so do the server's own
+ * folders. If a rule allows harmless permissions with a wildcard, they stay allowed, and reading files that likely
+ * contain secrets is asked. A sub-agent's session doesn't inherit rules that ask, so starting one is asked.
  */
 export function toGuardRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
   return [
@@ -95,7 +99,7 @@ export function toGuardRules(agent: readonly PermissionRule[]): readonly Permiss
   ]
 }
 
-/** Whether `rules` end with `last`, so that the rules before no longer count. */
+/** Whether `rules` end with `last`, so that the rules before no longer count. True if `last` is empty. */
 export function endsWithRules(rules: readonly PermissionRule[], last: readonly PermissionRule[]): boolean {
   const tail = rules.slice(rules.length - last.length)
   return tail.length === last.length && last.every((rule, at) => isSameRule(rule, tail[at]))
@@ -106,10 +110,12 @@ export function unguardedError(name: string, cure: string): ReplyError {
   return new ReplyError('unguarded', `${name} would run commands and edit files without asking. ${cure}`)
 }
 
+/** Whether both rules are equal. False without the other one. */
 function isSameRule(rule: PermissionRule, other: PermissionRule | undefined): boolean {
   return rule.permission === other?.permission && rule.pattern === other.pattern && rule.action === other.action
 }
 
+/** Whether a permission is one of `harmlessPermissions`. False for a wildcard. */
 function isHarmless(permission: string): boolean {
   return harmlessPermissions.some((name) => name === permission)
 }

@@ -8,8 +8,8 @@ const perMs = 4096
 
 /**
  * Returns a function that creates message ids in OpenCode's own format: "msg_", twelve hex digits of a 48-bit clock
- * (milliseconds × 4096 + a counter, so it wraps around every 2.2 years), then 14 random letters and digits. Servers of
- * both generations only require the prefix.
+ * (milliseconds × 4096 + a counter, so it wraps around every 2.2 years), then 14 random letters and digits. The counter
+ * tells the ids of one millisecond apart. Servers of both generations only require the prefix.
  */
 export function createMessageIDs(options: {
   readonly clock: Clock

@@ -3,7 +3,7 @@ import type { MessageRead, Reach } from './port.ts'
 
 /**
  * Whether the messages go back far enough: they include the beginning of the run that `Reach` requires, and a message
- * before it.
+ * before it, which is older than `since`. A message without a time counts as older. False for one message or none.
  */
 export function reaches(
   messages: readonly MessageRead[],

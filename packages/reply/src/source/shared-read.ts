@@ -1,6 +1,6 @@
 /**
- * Returns a function that shares reads. A call during a read gets the result of the next one, so it is never older than
- * the call. Simultaneous calls make two reads at most.
+ * Returns a function that shares reads of the same key. A call during a read gets the result of the next one, so it is
+ * never older than the call. Simultaneous calls make two reads at most. An error goes to all calls that share the read.
  */
 export function sharedRead<Key, T>(read: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
   const running = new Map<Key, Promise<T>>()

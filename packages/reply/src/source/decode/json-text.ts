@@ -7,7 +7,7 @@ const copiedLength = 13
 
 /**
  * Returns the value of the JSON string whose quotes are at these positions. Undefined if they aren't the quotes of a
- * string.
+ * valid string.
  */
 export function stringIn(data: string, opening: number, closing: number): string | undefined {
   if (opening >= closing || data.charAt(opening) !== '"') return undefined
@@ -21,7 +21,7 @@ export function stringIn(data: string, opening: number, closing: number): string
   }
 }
 
-/** Whether the text has no escapes and a quote follows it. */
+/** Whether the text between these indexes has no escapes, quotes and control characters, and a quote follows it. */
 function isPlain(data: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const unit = data.charCodeAt(at)
@@ -38,7 +38,10 @@ export function copyText(text: string): string {
   return decoder.decode(encoder.encode(text))
 }
 
-/** Returns copies of several texts without quotes, backslashes and control characters, in a fraction of the time. */
+/**
+ * Returns copies of several texts in a fraction of the time. Only for texts without quotes, backslashes and control
+ * characters.
+ */
 export function copyPlainTexts(texts: readonly string[]): readonly string[] {
   return JSON.parse(`["${texts.join('","')}"]`)
 }
@@ -55,7 +58,7 @@ export function endsAsFrame(data: string): boolean {
 
 /**
  * Returns the end of a frame whose last value is a string, from that string's closing quote on. Undefined if the frame
- * ends otherwise.
+ * ends otherwise, or if that quote isn't among its last 64 UTF-16 units.
  */
 export function endFromQuote(data: string): string | undefined {
   const end = /"[}\s]*$/.exec(data.slice(-64))?.[0]

@@ -1,4 +1,4 @@
-/** Sets an entry as the newest one, and removes the oldest if there are more than `max`. */
+/** Sets an entry as the newest one, also if its key exists, and removes the oldest if there are more than `max`. */
 export function setNewest<V>(
   entries: Map<string, V>,
   { key, value, max }: { readonly key: string; readonly value: V; readonly max: number },

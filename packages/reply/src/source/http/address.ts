@@ -22,8 +22,10 @@ export type Environment = Readonly<Record<string, string | undefined>>
 const defaultUrl = 'http://127.0.0.1:4096'
 
 /**
- * Splits the user's options into an address that is safe to show, and credentials. Reads the environment only without a
- * `url`, so that a password never goes to a server that it was not set for. Throws `invalid` if the url is not http(s).
+ * Returns an address that is safe to show, and its credentials: those of the options, else those in the url, else those
+ * in the environment. Reads the environment only without a `url`, so that a password never goes to a server that it was
+ * not set for. The url is then `OPENCODE_URL` or port 4096 of this machine. The user is `opencode` by default. Has no
+ * credentials without a password. Throws `invalid` if the url is not http(s).
  */
 export function toAddress(options: AddressOptions, environment: Environment = processEnvironment()): Address {
   const isPassed = options.url !== undefined
@@ -49,7 +51,7 @@ export function toAddress(options: AddressOptions, environment: Environment = pr
   return { url, cure, authorization: `Basic ${base64(`${username}:${password}`)}` }
 }
 
-/** Returns the error for a response of 401 or 403, with the fix. */
+/** Returns the error for a response of 401 or 403, with the fix. Says whether credentials were sent. */
 export function unauthorizedError({ url, authorization, cure }: Address, status: number): ReplyError {
   const what = authorization === undefined ? 'requires a password' : 'rejected the credentials'
   return new ReplyError('unauthorized', `${url} ${what} (${status}): ${cure}.`)

@@ -7,7 +7,8 @@ import { reasonOf } from './server-errors.ts'
 
 /**
  * Yields one connection's events. Yields an empty list when the stream opens, and for data without an event, such as a
- * heartbeat.
+ * heartbeat. Returns when the server ends the stream. Throws `unreachable` if it can't be requested or breaks, or else
+ * the `ReplyError` of the request.
  */
 export async function* readEventStream(
   address: Address,
@@ -35,7 +36,7 @@ export function unreachableError({ url }: Address, reason: string, cause: unknow
   return new ReplyError('unreachable', message, { cause })
 }
 
-/** Returns the headers of a request for a stream. */
+/** Returns the headers of a request for a stream, with the credentials if there are any. */
 export function streamHeaders({ authorization }: Address): Readonly<Record<string, string>> {
   return { accept: 'text/event-stream', ...(authorization !== undefined && { authorization }) }
 }

@@ -57,9 +57,9 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   }
 
   /**
-   * Sends a request once and reads its whole body before the deadline. Rejects without sending if the fetcher is
-   * closed, the request was canceled, or an earlier attempt failed with a `ReplyError`, because a retry would be just
-   * as large or slow.
+   * Sends a request once and reads its whole body. Rejects with `unreachable` after the deadline, unless the call is
+   * long. Rejects without sending if the fetcher is closed, the request was canceled, or an earlier attempt failed with
+   * a `ReplyError`, because a retry would be just as large or slow.
    */
   async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
     if (closedError) throw closedError
@@ -97,8 +97,8 @@ export function isTooLargeError(error: unknown): boolean {
 }
 
 /**
- * Returns a response's body. Rejects with `too-large` above `maxBytes`: at once if the header announces more, otherwise
- * while reading, so it never holds more than that.
+ * Returns a response's body, empty if it has none. Rejects with `too-large` above `maxBytes`: at once if the header
+ * announces more, otherwise while reading, so it never holds more than that.
  */
 async function readBody(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   if (!response.body) return new Uint8Array()
@@ -129,7 +129,10 @@ function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array<Ar
   return all
 }
 
-/** Returns a function that waits for one of `max` slots, in order, and resolves with a function that releases it. */
+/**
+ * Returns a function that waits for one of `max` slots, in order, and resolves with a function that releases it.
+ * Releasing it again does nothing.
+ */
 export function createSemaphore(max: number): () => Promise<() => void> {
   const waiting: (() => void)[] = []
   let acquired = 0

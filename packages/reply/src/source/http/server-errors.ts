@@ -4,7 +4,7 @@ import { sentenceOf } from '../../text/sentence.ts'
 
 /**
  * Returns the most specific message in an error from the server or the network, as a sentence of at most 300 UTF-16
- * units. `no reason given` if it has none.
+ * units. `no reason given` if it has none. A config that OpenCode 1 can't read is described without quoting it.
  */
 export function reasonOf(error: unknown): string {
   return (configFault(error) ?? messageOf(error, 0))?.slice(0, 300) ?? 'no reason given'

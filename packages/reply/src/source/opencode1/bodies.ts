@@ -5,7 +5,10 @@ import type { CommandBody, CreateBody, PromptBody } from './rest.ts'
 
 type WirePart = NonNullable<PromptBody['parts']>[number]
 
-/** Converts a prompt to the request's body: its text, then its parts, then its files. Absent fields are left out. */
+/**
+ * Converts a prompt to the request's body: its text, then its parts, then its files. An empty text and absent fields
+ * are left out.
+ */
 export function toPromptBody(prompt: SourcePrompt): PromptBody {
   const { text, files = [], parts = [], agent, model, noReply, system, tools, variant, format, messageID } = prompt
   const id = prompt.textPartID === undefined ? {} : { id: prompt.textPartID }
@@ -26,7 +29,10 @@ export function toPromptBody(prompt: SourcePrompt): PromptBody {
   }
 }
 
-/** Converts a command to the request's body. The wire has its model as `provider/model`. */
+/**
+ * Converts a command to the request's body. The wire has its model as `provider/model`. Absent arguments are empty, and
+ * other absent fields are left out.
+ */
 export function toCommandBody({ command, messageID, agent, model, variant, ...input }: SourceCommand): CommandBody {
   return {
     command,
@@ -38,11 +44,15 @@ export function toCommandBody({ command, messageID, agent, model, variant, ...in
   }
 }
 
-/** Converts a new session to the request's body. Leaves out the agent and model, which come with each prompt. */
+/**
+ * Converts a new session to the request's body: its title and its rules, if there are any. Leaves out the agent and
+ * model, which come with each prompt.
+ */
 export function toCreateBody({ title }: CreateInput, rules: readonly PermissionRule[]): CreateBody {
   return { ...(title !== undefined && { title }), ...(rules.length > 0 && { permission: [...rules] }) }
 }
 
+/** Converts a part of a prompt. */
 function toPartBody(part: InputPart): WirePart {
   switch (part.type) {
     case 'text':
@@ -58,10 +68,12 @@ function toPartBody(part: InputPart): WirePart {
   }
 }
 
+/** Converts a file to the part that attaches it. */
 function toFileBody({ url, mime, filename }: PromptFile): WirePart {
   return { type: 'file', url, mime, ...(filename !== undefined && { filename }) }
 }
 
+/** Converts the format of an answer. The server chooses the number of retries if there is none. */
 function toFormatBody({ schema, retryCount }: NonNullable<SourcePrompt['format']>): NonNullable<PromptBody['format']> {
   return { type: 'json_schema', schema: { ...schema }, ...(retryCount !== undefined && { retryCount }) }
 }

@@ -33,6 +33,7 @@ export function createConnector(
     )
   }
 
+  /** Requests a stream of events, with the credentials if there are any. */
   function requestRoute(route: string, signal: AbortSignal): Promise<Response> {
     return fetch(`${address.url}${route}`, { headers: streamHeaders(address), signal })
   }

@@ -67,8 +67,8 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   }
 
   /**
-   * Returns the event of a repeated delta or a growing text, or `nothing` for a duplicate and an irrelevant frame.
-   * Undefined if the frame must be parsed.
+   * Returns the event of a repeated delta or a growing text, or `nothing` for a duplicate, an irrelevant frame and a
+   * malformed text, which is reported. Undefined if the frame must be parsed.
    */
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
@@ -79,7 +79,10 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
     return type !== undefined && isIrrelevantType(stripVersion(type)) ? 'nothing' : undefined
   }
 
-  /** Returns the event of a parsed frame, and stores a delta or a part as the template for the next frames. */
+  /**
+   * Returns the event of a parsed frame, and stores a delta or a part as the template for the next frames. Undefined
+   * like `decodeValue`.
+   */
   function decodeParsed(data: string, value: unknown, at: number): ReplyEvent | undefined {
     const event = decodeValue(value, at)
     if (event?.type === 'delta') deltas.learn(data, event)
@@ -144,7 +147,7 @@ function wrappedDirectory(value: unknown): string | undefined {
   return payload !== undefined && typeof directory === 'string' && directory !== 'global' ? directory : undefined
 }
 
-/** Converts a delta. Undefined if a field is not a string. */
+/** Converts a delta. Undefined if one of its fields is not a string. */
 function toDeltaEvent(frame: Frame, at: number): DeltaEvent | undefined {
   const wire = frame.properties as Partial<DeltaEvent> | null | undefined
   if (typeof wire !== 'object' || wire === null) return undefined

@@ -77,7 +77,7 @@ export function createSessionGuard(
 
   /**
    * Returns whether all agents ask by the server's own config and have no shell, and the rules of the agent that
-   * answers.
+   * answers: without a name the first that can be prompted. They are empty if it isn't in the list.
    */
   async function readAgents({ directory, agent }: GuardTarget) {
     const agents = toReadAgentRules(await rest.agents(directory))
@@ -89,7 +89,8 @@ export function createSessionGuard(
   }
 
   /**
-   * Rejects with `unguarded` if the command may start a sub-agent. Does nothing for an unknown command, which the
+   * Rejects with `unguarded` if the command may start a sub-agent: if its `subtask` is true, if it says nothing and its
+   * agent is a sub-agent or unknown, or if the commands can't be read. Does nothing for an unknown command, which the
    * server itself answers with an error.
    */
   async function requireCommandWithoutSubagent({

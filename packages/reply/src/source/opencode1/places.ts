@@ -64,8 +64,9 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   }
 
   /**
-   * Returns the server's spelling of a directory and stores it. Rejects with `refused` if the directory certainly
-   * doesn't exist, and reports it to `onError` if it may be missing.
+   * Returns the server's spelling of a directory and stores it. Without such a route on the server, that is your own
+   * without dots. Rejects with `refused` if the directory certainly doesn't exist, and reports it to `onError` if it
+   * may be missing.
    */
   async function readSpelling(directory: string): Promise<string> {
     const storedSpelling = spellings.get(directory)
@@ -78,8 +79,8 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
   }
 
   /**
-   * Rejects with `refused` if the server can't list the directory, and reports an empty one on servers that show a
-   * missing one so. A wrong directory looks like one without sessions, and its first prompt never ends.
+   * Rejects with `refused` if the server can't list the directory, and reports an empty one unless the server's version
+   * refuses a missing one. A wrong directory looks like one without sessions, and its first prompt never ends.
    */
   async function checkDirectory(directory: string): Promise<void> {
     const { isListed, isEmpty } = await rest.listing(directory)

@@ -54,7 +54,8 @@ export function startReading(source: ReadingSource): Reading {
 
   /**
    * Reads a session's status, then its messages, to-do list, sub-agents and asks. Everything after the status is at
-   * least as new, so a session that it reports as idle is read complete.
+   * least as new, so a session that it reports as idle is read complete. The to-do list and the sub-agents are
+   * undefined if the server no longer has the session.
    */
   async function readState(place: SessionRef, reach: Reach, report: OnError, lists: DirectoryLists) {
     const statuses = await lists.working(place.directory)
@@ -67,7 +68,10 @@ export function startReading(source: ReadingSource): Reading {
     return { status: statuses.get(place.sessionID), history, todos, children, pending }
   }
 
-  /** Reads a session. Reads its state a second time if its status and messages contradict each other. */
+  /**
+   * Reads a session. Reads its state a second time if its status and messages contradict each other. An idle session
+   * has no asks.
+   */
   async function readSession(place: SessionRef, reach: Reach): Promise<SessionRead> {
     let isSound = true
     const reportUnsound: OnError = (error) => {
@@ -99,13 +103,13 @@ export function startReading(source: ReadingSource): Reading {
   }
 }
 
-/** Whether the newest step has not ended. */
+/** Whether the newest step has not ended. False without steps. */
 function isAtStep(messages: readonly MessageRead[]): boolean {
   const last = messages.findLast(({ head }) => head.role === 'assistant')?.head
   return last !== undefined && last.completedAt === undefined && last.error === undefined
 }
 
-/** Returns the sessions of a directory that are not idle. */
+/** Returns the sessions of a directory that are not idle. Reports an unknown status, which counts as busy. */
 export async function readWorking(
   rest: Pick<Rest, 'status'>,
   onError: OnError,
@@ -220,8 +224,8 @@ function lengthOfList(data: unknown): number {
 
 /**
  * Returns the newest time in a directory, in ms since the epoch. Undefined without sessions. Also reads the newest
- * message of the newest session and of its parent, because a session's own time may be older. Servers before 1.2 order
- * sessions by creation, so all are read.
+ * message of the newest session and of its parent, because a session's own time may be older, and ignores one that
+ * can't be read. Servers before 1.2 order sessions by creation, so all are read.
  */
 export async function readNewestTime(
   { rest, places, onError }: Pick<ReadingSource, 'rest' | 'places' | 'onError'>,
@@ -238,7 +242,7 @@ export async function readNewestTime(
   return allTimes.length === 0 ? undefined : Math.max(...allTimes)
 }
 
-/** Returns the most recently updated session. Undefined without sessions. */
+/** Returns the most recently updated session. One without a time counts as the oldest. Undefined without sessions. */
 function newestSession(sessions: readonly SessionInfo[]): SessionInfo | undefined {
   return sessions.reduce<SessionInfo | undefined>(
     (newest, session) => ((session.updatedAt ?? 0) > (newest?.updatedAt ?? -1) ? session : newest),

@@ -112,9 +112,9 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   /**
-   * Returns a page of the newest messages, or of those before a cursor. `next` is the cursor of the page before it in
-   * time. Absent at the session's beginning, and on servers before 1.2, which only take the limit. Servers refuse a
-   * cursor without a limit.
+   * Returns a page of the newest messages, or of those before a cursor. `next` is the cursor of the page with older
+   * ones. It is absent at the session's beginning, and on servers before 1.2, which only take the limit. Servers refuse
+   * a cursor without a limit.
    */
   async function readMessages(
     place: SessionRef,
@@ -127,8 +127,8 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
   }
 
   /**
-   * Returns whether the server can list a directory, and whether the list is empty. Rejects only if the server doesn't
-   * answer.
+   * Returns whether the server can list a directory, and whether the list is empty. Only the status 500 means that it
+   * can't. Rejects only if the server doesn't answer.
    */
   async function probeDirectory(directory: string): Promise<{ readonly isListed: boolean; readonly isEmpty: boolean }> {
     const { data, error, response } = await client.file
@@ -161,7 +161,10 @@ export function createRest({ address, maxAnswerBytes, ...options }: RestOptions)
     return (await requireAnswer(route, request)).data
   }
 
-  /** Resolves with a successful response and its data. Rejects with the error that fits any other outcome. */
+  /**
+   * Resolves with a successful response and its data. Rejects with `too-large`, `closed`, `unreachable`, `not-opencode`
+   * for a web page, or like `refusedError` for a status of failure.
+   */
   async function requireAnswer(
     route: string,
     request: Promise<Result>,

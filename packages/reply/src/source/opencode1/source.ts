@@ -84,7 +84,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     close: rest.close,
   }
 
-  /** Returns the capabilities of the server's version. Those of an old one if it doesn't answer. */
+  /** Returns the capabilities of the server's version, or those of an old one if its health can't be read. */
   async function learnCapabilities(): Promise<Capabilities> {
     return capabilitiesOf(await rest.health().catch(() => undefined), nextMessageID)
   }
@@ -102,7 +102,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     }))
   }
 
-  /** Lists the root sessions of a directory that changed at this time or later. */
+  /** Lists the root sessions of a directory that changed at this time or later. Lists all without a time. */
   async function readRootSessions(since: number | undefined, directory: string | undefined) {
     return toReadSessions(await rest.sessions(since, directory), onError)
   }
@@ -122,7 +122,7 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
     return toCreatedSession('', session, input.directory)
   }
 
-  /** Answers a permission or a question, by the answer's type. */
+  /** Answers a permission or a question, by the answer's type. The signal cancels the call unless it was sent. */
   async function answerAsk(ask: AskAddress, sourceAnswer: SourceAnswer, signal?: AbortSignal): Promise<void> {
     if (typeof sourceAnswer === 'string') await rest.permit(ask, sourceAnswer, undefined, signal)
     else
@@ -133,14 +133,19 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
       )
   }
 
-  /** Rejects a permission with the message, or a question without it. */
+  /**
+   * Rejects a permission with the message, or a question without it. The signal cancels the call unless it was sent.
+   */
   async function rejectAsk(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
     if (ask.type === 'permission') await rest.permit(ask, 'reject', message, signal)
     else await rest.rejectQuestion(ask, signal)
   }
 }
 
-/** Converts the response to `POST /session`, or to its sub-route, to a session. Throws `malformed` if it isn't one. */
+/**
+ * Converts the response to `POST /session`, or to its sub-route, to a session. One without a directory gets the passed
+ * one. Throws `malformed` if it isn't a session.
+ */
 function toCreatedSession(route: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
   const session = toReadSession(value)
   if (session) return { ...session, directory: session.directory ?? directory }

@@ -24,9 +24,10 @@ export function capabilitiesOf(health: unknown, nextMessageID: () => string): Ca
 }
 
 /**
- * Whether a prompt may carry an id that its sender made. Servers before 1.18.15 compare ids to find the newest message:
- * an id that is not the newest of its session is never answered, and one ahead of the server's clock is answered
- * forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14, fixed on 1.18.15, 1.18.17, 1.18.25 and 1.18.33).
+ * Whether a prompt may carry an id that its sender made. False for an unknown version. Servers before 1.18.15 compare
+ * ids to find the newest message: an id that is not the newest of its session is never answered, and one ahead of the
+ * server's clock is answered forever (measured on 1.18.3, 1.18.10, 1.18.13 and 1.18.14, fixed on 1.18.15, 1.18.17,
+ * 1.18.25 and 1.18.33).
  */
 export function takesMessageIDs(version: string | undefined): boolean {
   const [major = 0, minor = 0, patch = 0] = versionNumbers(version)
@@ -35,7 +36,7 @@ export function takesMessageIDs(version: string | undefined): boolean {
 
 /**
  * Whether a session's rules can take a tool away, as on 1.14.41 and newer. 1.1.65 and 1.2.27 only apply the agent's
- * rules, and add none to an existing session.
+ * rules, and add none to an existing session. False for an unknown version.
  */
 export function obeysSessionRules(version: string | undefined): boolean {
   const [major = 0, minor = 0] = versionNumbers(version)
@@ -44,6 +45,7 @@ export function obeysSessionRules(version: string | undefined): boolean {
 
 /**
  * Whether `GET /file` fails for a missing directory, as on 1.17.19 and newer. 1.14.41 and older return an empty list.
+ * False for an unknown version.
  */
 export function refusesMissingDirectory(version: string | undefined): boolean {
   const [major = 0, minor = 0] = versionNumbers(version)

@@ -51,7 +51,7 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
 
   /**
    * Returns the event of a delta, or `nothing` for a duplicate and an irrelevant frame. Undefined if the frame must be
-   * parsed.
+   * parsed: another type, a stored event, or a text that is cut off.
    */
   function decodeUnparsed(data: string, at: number): ReplyEvent | 'nothing' | undefined {
     const delta = deltas.read(data, at)
@@ -62,7 +62,8 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
 
   /**
    * Returns a parsed frame's events, with `missed` if stored events before it are missing, and stores what later frames
-   * don't repeat. Reports a malformed event. Undefined if the frame isn't of this generation.
+   * don't repeat. Reports a malformed event. Empty for a duplicate and an irrelevant frame. Undefined if the frame
+   * isn't of this generation.
    */
   function decodeValue(value: unknown, at: number): readonly ReplyEvent[] | undefined {
     const frame = frameOf(value)

@@ -51,8 +51,8 @@ export function createInbox(rest: Rest): Inbox {
   }
 
   /**
-   * Deletes a waiting prompt. Resolves to true if the server then has no message of it, and to false if it has begun or
-   * the server can't withdraw.
+   * Deletes a waiting prompt. Resolves to true if the server then has no message of it. Resolves to false if it has
+   * begun, is unknown, or the server can't withdraw.
    */
   async function withdrawPrompt(sessionID: string, messageID: string): Promise<boolean> {
     const isWaiting = (await readInbox(sessionID)).some(({ id }) => id === messageID)

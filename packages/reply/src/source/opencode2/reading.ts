@@ -58,7 +58,8 @@ export function startReading(source: ReadingSource): Reading {
 
   /**
    * Reads a session and stores what later events don't repeat. Reads its state a second time if a prompt without a step
-   * contradicts its status.
+   * contradicts its status. A session without messages, or with only those that a fork copied, counts as idle. It has
+   * no asks if the server reports it as idle.
    */
   async function readWholeSession(place: SessionRef, reach: Reach): Promise<SessionRead> {
     let isSound = true
@@ -120,7 +121,10 @@ export async function readChildren(rest: Rest, sessionID: string): Promise<reado
   return toReadSessions(await readAllPages(rest, '/session', { parentID: sessionID, limit: '100' }))
 }
 
-/** Returns the permissions and questions of a directory, and stores the questions' forms, which answers need. */
+/**
+ * Returns the permissions and questions of a directory, and stores the questions' forms, which answers need. Servers of
+ * preview builds list forms under another route, which is tried if the first fails.
+ */
 export async function readAsks(source: ReadingSource, directory: string | undefined): Promise<AskList> {
   const { rest, memory, clock } = source
   const query = { 'location[directory]': directory }
@@ -178,7 +182,10 @@ async function readHistory(
   }
 }
 
-/** Returns the items of all pages of a list. The query must have a `limit`. */
+/**
+ * Returns the items of all pages of a list. The query must have a `limit`. A page with fewer items or without a new
+ * cursor is the last.
+ */
 export async function readAllPages(
   rest: Rest,
   route: string,
@@ -195,7 +202,10 @@ export async function readAllPages(
   }
 }
 
-/** Stores what later events don't repeat, such as a session's parent and a call's tool. */
+/**
+ * Stores what later events don't repeat: the session's parent, the ids of its messages, its newest prompt, its
+ * unfinished calls, and whether a rejection ended its last step.
+ */
 function storeSession(memory: Memory, info: SessionInfo, messages: readonly MessageRead[]): void {
   const session = memory.of(info.sessionID)
   session.info = info
@@ -226,7 +236,9 @@ function storeWaiting(memory: Memory, sessionID: string, waiting: readonly Inbox
   }
 }
 
-/** Whether a message was copied by a fork: it is older than the fork and has ended. */
+/**
+ * Whether a message was copied by a fork: it is older than the session and has ended. False if either time is unknown.
+ */
 function isForkedCopy({ head }: MessageRead, { createdAt: forkedAt = 0 }: SessionInfo): boolean {
   const { role, createdAt = forkedAt, completedAt, finish } = head
   const isOver = role === 'user' || (completedAt !== undefined && finish !== 'tool-calls')
@@ -240,8 +252,8 @@ function isAbortedStep({ head }: MessageRead): boolean {
 
 /**
  * Whether the run ended unnoticed because its server stopped. Its step looks like one that a person interrupted, and
- * only the log tells the reason. Resolves to false if the log can't be read. It is experimental, and long without a
- * start position.
+ * only the log tells the reason. Resolves to false if no event of the session was seen or the log can't be read. The
+ * log is experimental, and long without a start position.
  */
 async function wasServerStopped({ rest, memory }: ReadingSource, sessionID: string): Promise<boolean> {
   const { lastSeq: after } = memory.of(sessionID)
@@ -251,13 +263,13 @@ async function wasServerStopped({ rest, memory }: ReadingSource, sessionID: stri
   return interruptReason(events) === 'shutdown'
 }
 
-/** Returns a message without its end, for a step that was cut off with its server. */
+/** Returns a message without its end, finish and error, for a step that was cut off with its server. */
 function reopenStep(message: MessageRead): MessageRead {
   const { error: _, finish: __, completedAt: ___, ...head } = message.head
   return { ...message, head }
 }
 
-/** Returns why the last execution in a session's log was interrupted. Undefined if it was not. */
+/** Returns why the last execution in a session's log was interrupted. Undefined if it was not, or without a reason. */
 function interruptReason(events: readonly unknown[]): string | undefined {
   const last = events.findLast(
     (event) => isFields(event) && typeof event.type === 'string' && event.type.startsWith('session.execution.'),

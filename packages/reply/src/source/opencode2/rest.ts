@@ -92,7 +92,10 @@ export function createRest({ address, maxAnswerBytes, ...options }: HttpServer):
     }
   }
 
-  /** Returns the error for a status of failure: `unauthorized`, `gone`, or else `refused`. */
+  /**
+   * Returns the error for a status of failure: `unauthorized` for 401 and 403, `gone` for 404 and for a form's 409, or
+   * else `refused`.
+   */
   function refusedError(name: string, status: number, text: string): ReplyError {
     if (status === 401 || status === 403) return unauthorizedError(address, status)
     const reason = reasonOf(parseOrExcerpt(text))
@@ -103,7 +106,7 @@ export function createRest({ address, maxAnswerBytes, ...options }: HttpServer):
   }
 }
 
-/** Returns the route without ids, for errors. */
+/** Returns the route with `:id` for each id of a session, message, permission and form, for errors. */
 function routeWithoutIDs(route: string): string {
   return route.replaceAll(/\/(?:ses|msg|per|frm)_\w+/g, '/:id')
 }

@@ -130,7 +130,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return listIn(await rest.get(route, { query: { 'location[directory]': directory } }))
   }
 
-  /** Lists the root sessions of a directory or of all, and drops those that changed before `since`. */
+  /**
+   * Lists the root sessions of a directory or of all, and drops those that changed before `since`. Keeps those without
+   * a time.
+   */
   async function readQueriedSessions({
     directory,
     everywhere = false,
@@ -149,7 +152,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time))
   }
 
-  /** Returns the server's spelling of a directory. Rejects with `refused` if the server can't open it. */
+  /**
+   * Returns the server's spelling of a directory, or your own without dots if the server doesn't name it. Rejects with
+   * `refused` if the server can't open it.
+   */
   async function readSpelling(directory: string): Promise<string> {
     const query = { 'location[directory]': directory }
     const location = await rest.get('/location', { query }).catch((cause: unknown) => {
@@ -171,8 +177,9 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   }
 
   /**
-   * Switches the session to the prompt's agent and model, then posts the prompt with its texts joined. Rejects with
-   * `unsupported` for fields that OpenCode 2 doesn't have.
+   * Switches the session to the prompt's agent and model, if it has them, then posts the prompt with its texts joined
+   * by empty lines. A note is marked and doesn't run. Rejects with `unsupported` for fields that OpenCode 2 doesn't
+   * have, before it posts anything.
    */
   async function postPrompt(place: SessionRef, input: SourcePrompt): Promise<void> {
     const { text = '', files = [], parts = [], agent, model, noReply, messageID: id, variant, delivery } = input
@@ -206,7 +213,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.post(`/session/${sessionID}/command`, { body })
   }
 
-  /** Answers a permission, or fills in a question's form. */
+  /**
+   * Answers a permission, or fills in a question's form, by the answer's type. The signal cancels the post unless it
+   * was sent.
+   */
   async function answerAsk(ask: AskAddress, sourceAnswer: SourceAnswer, signal?: AbortSignal): Promise<void> {
     const { sessionID, requestID } = ask
     if (typeof sourceAnswer === 'string') return await answerPermission(ask, sourceAnswer, undefined, signal)
@@ -215,7 +225,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.post(`/session/${sessionID}/form/${requestID}/reply`, { body, signal })
   }
 
-  /** Rejects a permission with the message, or cancels a question's form. */
+  /**
+   * Rejects a permission with the message, or cancels a question's form without it. The signal cancels the post unless
+   * it was sent.
+   */
   async function rejectAsk(ask: AskAddress, message?: string, signal?: AbortSignal): Promise<void> {
     if (ask.type === 'permission') return await answerPermission(ask, 'reject', message, signal)
     await rest.post(`/session/${ask.sessionID}/form/${ask.requestID}/cancel`, { signal })
@@ -256,7 +269,10 @@ function toModelBody({
   return { id: modelID, providerID, variant }
 }
 
-/** Throws `unsupported` for fields that OpenCode 2 doesn't have, instead of dropping them silently. */
+/**
+ * Throws `unsupported` for fields that OpenCode 2 doesn't have, instead of dropping them silently: a system prompt,
+ * tools, a format, a part that is neither a text nor a file, or a variant without a model.
+ */
 function throwIfUnsupported({ parts = [], ...input }: SourcePrompt): void {
   throwIfLoneVariant(input)
   const { system, tools, format } = input

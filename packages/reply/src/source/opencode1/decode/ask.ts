@@ -26,7 +26,10 @@ export function toQuestion(wire: z.infer<typeof questionSchema>, seen: AskOrigin
   }
 }
 
-/** Converts a permission. A single literal, because spreading takes longer than parsing the whole frame. */
+/**
+ * Converts a permission. Its title is its name with its patterns. Absent "always" patterns and metadata are empty. A
+ * single literal, because spreading takes longer than parsing the whole frame.
+ */
 export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: AskOrigin): PermissionAsk {
   const ask: PermissionAsk = {
     requestID: wire.id,
@@ -49,8 +52,8 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
 }
 
 /**
- * Returns the call that a permission to repeat the same call a third time names. Undefined for other permissions. It
- * has the call in its metadata instead of a field (OpenCode's `session/processor.ts`).
+ * Returns the call that a permission to repeat the same call a third time names. Undefined for other permissions and
+ * for unreadable metadata. It has the call in its metadata instead of a field (OpenCode's `session/processor.ts`).
  */
 function repeatedCall({ permission, tool: place, metadata }: z.infer<typeof permissionSchema>): AskCall | undefined {
   if (permission !== 'doom_loop' || place) return undefined
@@ -58,7 +61,11 @@ function repeatedCall({ permission, tool: place, metadata }: z.infer<typeof perm
   return typeof tool === 'string' && isFields(input) ? { tool, input } : undefined
 }
 
-/** Converts a permission in the format of servers up to 1.0.223. */
+/**
+ * Converts a permission in the format of servers up to 1.0.223. Its "always" patterns are its own patterns, because
+ * that format has no others. Names its call only if it has both ids. Without a title, it gets its name with its
+ * patterns.
+ */
 export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: AskOrigin): PermissionAsk {
   const call =
     wire.messageID === undefined || wire.callID === undefined
@@ -76,7 +83,7 @@ export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen:
   }
 }
 
-/** Returns the fields that all asks have. */
+/** Returns the fields that all asks have. The ask is pending, and was asked when it was read. */
 function askFields(
   wire: { id: string; sessionID: string },
   call: { messageID: string; callID: string } | undefined,
@@ -94,7 +101,7 @@ function askFields(
   }
 }
 
-/** Returns the permission's name with its patterns. */
+/** Returns the permission's name, with the patterns if there are any. */
 function titleFor(permission: string, asked: readonly string[]): string {
   return asked.length === 0 ? permission : `${permission}: ${asked.join(', ')}`
 }

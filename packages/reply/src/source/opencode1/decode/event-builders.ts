@@ -26,7 +26,7 @@ type Decoded = ReplyEvent | $ZodError | undefined
  */
 export type FrameReader = (frame: { readonly properties?: unknown }, seen: AskOrigin) => Decoded
 
-/** Returns the path and message of an event's first problem. */
+/** Returns the path and message of an event's first problem. The error's own message if it lists none. */
 export function describeFirstIssue(error: $ZodError): string {
   let issue = error.issues[0]
   const path: PropertyKey[] = ['properties']

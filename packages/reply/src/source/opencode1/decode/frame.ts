@@ -14,6 +14,7 @@ export function frameOf(value: unknown): Frame | undefined {
   return outer?.type === undefined && isFrame(outer?.payload) ? outer.payload : undefined
 }
 
+/** Whether a value is an object whose `type` is a string. */
 function isFrame(value: unknown): value is Frame {
   return typeof value === 'object' && value !== null && typeof (value as Partial<Frame>).type === 'string'
 }
@@ -33,9 +34,9 @@ const bare = new RegExp(`^${frame}$`)
 const wrapped = new RegExp(`^\\{"directory":${text},"project":${text},"payload":${frame}\\}$`)
 
 /**
- * Returns the type of a short frame whose properties are plain strings and empty lists. Undefined for all other frames
- * and for invalid JSON. Avoids parsing frames of a type that concerns no reply. Servers send many of those, for example
- * with the names of all plugins for each directory.
+ * Returns the type of a short frame, bare or in `{directory, project, payload}`, whose properties are plain strings and
+ * empty lists. Undefined for all other frames and for invalid JSON. Avoids parsing frames of a type that concerns no
+ * reply. Servers send many of those, for example with the names of all plugins for each directory.
  */
 export function typeOfPlainFrame(data: string): string | undefined {
   if (data.length > maxLength) return undefined

@@ -57,7 +57,10 @@ export function createGrowingTexts() {
   }
 }
 
-/** Returns the template with the frame's longer text. Undefined if the frame differs in anything else. */
+/**
+ * Returns the template with the frame's longer text. Undefined if the text didn't grow, or the frame differs in
+ * anything else.
+ */
 function growTemplate(before: Template, data: string): Template | undefined {
   const { textEnd, middle, tail } = before
   const addedLength = (data.length - textEnd - middle.length - tail.length) / 2

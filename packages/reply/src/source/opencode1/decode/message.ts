@@ -4,7 +4,10 @@ import type { ReplyFailure, Tokens } from '../../../part.ts'
 import { sentenceOf } from '../../../text/sentence.ts'
 import type { failureSchema, headSchema, sessionSchema } from './schema.ts'
 
-/** Converts a message without its parts. */
+/**
+ * Converts a message without its parts. Only an assistant's can be a summary. Without an `agent`, older servers name it
+ * as `mode`.
+ */
 export function toHead(wire: z.infer<typeof headSchema>): MessageHead {
   return {
     id: wire.id,
@@ -59,8 +62,8 @@ function toModel(wire: z.infer<typeof headSchema>): MessageHead['model'] {
 }
 
 /**
- * Converts a wire error to the model. Its message is the provider's or the server's, or empty if there is none. `raw`
- * has everything.
+ * Converts a wire error to the model. Its message is the provider's or the server's as one sentence, or empty if there
+ * is none. Without a name, it is an `UnknownError`. `raw` has everything.
  */
 export function toFailure(wire: z.infer<typeof failureSchema>): ReplyFailure {
   return {

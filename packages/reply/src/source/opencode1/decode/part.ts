@@ -16,7 +16,7 @@ interface PartRead {
 
 /**
  * Converts a wire part to the model, or returns the validation error. A part of an unknown type becomes one of the type
- * `unknown`.
+ * `unknown` if it has ids.
  */
 export function toPart(wire: unknown): PartRead | z.core.$ZodError {
   const { type } = (wire ?? {}) as { readonly type?: unknown }
@@ -24,7 +24,7 @@ export function toPart(wire: unknown): PartRead | z.core.$ZodError {
   return (read ?? toUnknownPart)(wire)
 }
 
-/** Converts a part of any type to one of the type `unknown`, or returns the validation error. */
+/** Converts a part of any type to one of the type `unknown`. Returns the validation error if an id is missing. */
 function toUnknownPart(wire: unknown): PartRead | z.core.$ZodError {
   const any = anyPartSchema.safeParse(wire, inEnglish)
   return any.success
@@ -85,7 +85,7 @@ function statusOfText(time: { start?: number | undefined; end?: number | undefin
   return time === undefined || time.end !== undefined ? 'sealed' : 'open'
 }
 
-/** Converts a text. */
+/** Converts a text. Flags that are not true are absent. */
 function toText(wire: Wire<'text'>, raw: unknown): Part {
   return {
     id: wire.id,
@@ -101,7 +101,8 @@ function toText(wire: Wire<'text'>, raw: unknown): Part {
 }
 
 /**
- * Converts a tool call. A call that the server replaced by `invalid` gets the name of the tool that the model called.
+ * Converts a tool call. It is sealed once it has completed or failed. Without an input, that is empty. A call that the
+ * server replaced by `invalid` gets the name of the tool that the model called.
  */
 function toTool(wire: Wire<'tool'>, raw: unknown): Part {
   const { state } = wire
@@ -120,7 +121,7 @@ function toTool(wire: Wire<'tool'>, raw: unknown): Part {
   }
 }
 
-/** Converts the state of a tool call. */
+/** Converts the state of a tool call, with this input. It is interrupted if its metadata says so. */
 function toToolState(state: Wire<'tool'>['state'], input: Record<string, unknown>): ToolState {
   return {
     status: state.status,

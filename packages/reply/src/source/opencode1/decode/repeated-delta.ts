@@ -77,7 +77,10 @@ export function createRepeatedDeltas() {
     return { type: 'delta', at, raw, sessionID, messageID, partID, field, delta }
   }
 
-  /** Stores a parsed delta's frame as the newest template, once its part has had `parsedFirst` parsed deltas. */
+  /**
+   * Stores a parsed delta's frame as the newest template, once its part has had `parsedFirst` parsed deltas. Does
+   * nothing for a frame in another form than servers write.
+   */
   function storeTemplate(data: string, event: DeltaEvent): void {
     const { partID, field } = event
     const template = isWorthTemplate(`${partID} ${field}`) ? toTemplate(data, event) : undefined

@@ -16,7 +16,10 @@ import { headSchema, permissionSchema, questionSchema, sessionSchema, statusSche
 
 const readMessageSchema = z.looseObject({ info: z.unknown(), parts: z.array(z.unknown()) })
 
-/** Converts a list of messages. Reports and drops malformed messages and parts. */
+/**
+ * Converts a list of messages. Reports and drops malformed messages and parts. Reports a value that isn't a list, and
+ * returns an empty one.
+ */
 export function toReadMessages(value: unknown, onError: OnError): readonly MessageRead[] {
   if (!Array.isArray(value)) reportMalformed('list of messages', undefined, onError)
   return itemsOf(value).flatMap((item) => {
@@ -45,7 +48,7 @@ export function toReadSession(value: unknown): SessionInfo | undefined {
   return { sessionID: session.data.id, ...toSessionFields(session.data), updatedAt: session.data.time?.updated }
 }
 
-/** Converts a list of sessions. */
+/** Converts a list of sessions. Reports and drops malformed ones. Empty for undefined. */
 export function toReadSessions(value: unknown, onError: OnError): readonly SessionInfo[] {
   return validItems(value, sessionSchema, 'session', onError).map((session) => ({
     sessionID: session.id,
@@ -54,7 +57,7 @@ export function toReadSessions(value: unknown, onError: OnError): readonly Sessi
   }))
 }
 
-/** Converts a to-do list. */
+/** Converts a to-do list. Reports and drops malformed items. Empty for undefined. */
 export function toReadTodos(value: unknown, onError: OnError): readonly Todo[] {
   return validItems(value, todoSchema, 'checklist item', onError).map(({ content, status, priority }) => ({
     content,
@@ -63,17 +66,20 @@ export function toReadTodos(value: unknown, onError: OnError): readonly Todo[] {
   }))
 }
 
-/** Converts a list of questions. */
+/** Converts a list of questions. Reports and drops malformed ones. Empty for undefined. */
 export function toReadQuestions(value: unknown, seen: AskOrigin, onError: OnError): readonly QuestionAsk[] {
   return validItems(value, questionSchema, 'question', onError).map((question) => toQuestion(question, seen))
 }
 
-/** Converts a list of permissions. */
+/** Converts a list of permissions. Reports and drops malformed ones. Empty for undefined. */
 export function toReadPermissions(value: unknown, seen: AskOrigin, onError: OnError): readonly PermissionAsk[] {
   return validItems(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
 }
 
-/** Returns the sessions that are not idle. Reports an unknown status, which counts as busy. */
+/**
+ * Returns the sessions that are not idle. Reports an unknown status, which counts as busy. Reports a value that isn't
+ * an object, and returns an empty table.
+ */
 export function toReadStatuses(value: unknown, onError: OnError): ReadonlyMap<string, WorkStatus> {
   const isTable = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (!isTable) reportMalformed('table of statuses', undefined, onError)
@@ -100,7 +106,10 @@ export function toReadDirectory(value: unknown): string | undefined {
 
 const projectSchema = z.looseObject({ worktree: z.string().check(z.minLength(1)) })
 
-/** Returns the worktrees in a list of projects. Drops malformed projects without a report. */
+/**
+ * Returns the worktrees in a list of projects. Drops malformed projects without a report. Empty if the value isn't a
+ * list.
+ */
 export function toReadWorktrees(value: unknown): readonly string[] {
   return itemsOf(value).flatMap((item) => {
     const project = projectSchema.safeParse(item, inEnglish)
@@ -124,7 +133,10 @@ const modelSchema = z.looseObject({
   variants: z.optional(z.record(z.string(), z.unknown())),
 })
 
-/** Returns the models of all providers. */
+/**
+ * Returns the models of all providers. Reports and drops malformed providers and models. Empty for a response without a
+ * list of providers, which is reported. A model without a name has its id, and one with a context limit of 0 has none.
+ */
 export function toReadModels(value: unknown, onError: OnError): readonly ModelInfo[] {
   const read = providersSchema.safeParse(value, inEnglish)
   const providers = validItems(read.data?.providers ?? null, providerSchema, 'provider', onError)
@@ -149,7 +161,10 @@ const agentSchema = z.looseObject({
   hidden: z.nullish(z.boolean()),
 })
 
-/** Returns the agents that people can choose and those that other agents start, without the server's own helpers. */
+/**
+ * Returns the agents that people can choose and those that other agents start, without the server's own helpers.
+ * Reports and drops malformed ones.
+ */
 export function toReadAgents(value: unknown, onError: OnError): readonly AgentInfo[] {
   return validItems(value, agentSchema, 'agent', onError).flatMap(({ name, description, mode, hidden }) =>
     hidden === true ? [] : [{ name, description: description ?? undefined, isPrimary: mode !== 'subagent' }],
@@ -161,7 +176,7 @@ const ruledSchema = z.looseObject({ name: z.string(), mode: z.string(), permissi
 
 /**
  * Returns all agents with their rules, including hidden ones. An agent whose rules can't be read has none, so it counts
- * as one that doesn't ask.
+ * as one that doesn't ask. Empty if any item isn't an agent.
  */
 export function toReadAgentRules(
   value: unknown,
@@ -194,7 +209,7 @@ const commandSchema = z.looseObject({
   template: z.catch(z.optional(z.string()), undefined),
 })
 
-/** Converts a list of commands. */
+/** Converts a list of commands. Reports and drops malformed ones. Empty for undefined. */
 export function toReadCommands(value: unknown, onError: OnError): readonly CommandInfo[] {
   return validItems(value, commandSchema, 'command', onError).map(({ name, description, template }) => ({
     name,
@@ -203,7 +218,10 @@ export function toReadCommands(value: unknown, onError: OnError): readonly Comma
   }))
 }
 
-/** Returns the valid items of a list. Reports each other item, and a value that isn't a list. */
+/**
+ * Returns the valid items of a list. Reports each other item. Empty for undefined, and for a value that isn't a list,
+ * which is reported.
+ */
 function validItems<S extends z.ZodMiniType>(
   value: unknown,
   schema: S,
@@ -224,7 +242,10 @@ function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Reports a malformed item to `onError`, with the path and message of its first problem. */
+/**
+ * Reports a malformed item to `onError`, with the path and message of its first problem. Without an error, the item
+ * isn't an object.
+ */
 function reportMalformed(what: string, error: z.core.$ZodError | undefined, onError: OnError): void {
   const issue = error?.issues[0]
   const problem = issue ? [issue.path.join('.'), issue.message].filter(Boolean).join(': ') : 'not an object'

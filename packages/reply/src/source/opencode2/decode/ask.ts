@@ -9,7 +9,10 @@ export interface AskOrigin {
   readonly directory: string | undefined
 }
 
-/** Converts a permission. A single literal, because spreading takes longer than parsing the whole frame. */
+/**
+ * Converts a permission. Without a message, its title is its action with its resources. It was asked when it was read.
+ * A single literal, because spreading takes longer than parsing the whole frame.
+ */
 export function toPermission(wire: z.infer<typeof permissionSchema>, { at, directory }: AskOrigin): PermissionAsk {
   const { id, sessionID, source, action, resources, save = [], metadata = {}, message } = wire
   return {
@@ -30,7 +33,11 @@ export function toPermission(wire: z.infer<typeof permissionSchema>, { at, direc
   }
 }
 
-/** Converts a form's fields to questions. A field that is neither a choice nor a yes or no becomes a text question. */
+/**
+ * Converts a form's fields to questions. A field without a title has its key, and one without a description its title.
+ * A boolean has the options Yes and No. A field without options that is not a boolean takes any text, and so does a
+ * `custom` one.
+ */
 export function toQuestion(wire: WireForm, { at, directory }: AskOrigin): QuestionAsk {
   const { id, sessionID, metadata } = wire
   return {
@@ -56,12 +63,16 @@ export function toQuestion(wire: WireForm, { at, directory }: AskOrigin): Questi
   }
 }
 
+/** The options of a boolean field. */
 const yesOrNo = [
   { value: true, label: 'Yes', description: '' },
   { value: false, label: 'No', description: '' },
 ]
 
-/** Converts one list of answers per field to the form's answer. Each value has its field's type. */
+/**
+ * Converts one list of answers per field to the form's answer. Each value has its field's type. A multiselect gets all
+ * answers, and any other field the first. Leaves out fields without an answer.
+ */
 export function toFormAnswer(
   form: WireForm,
   answers: readonly (readonly string[])[],
@@ -74,7 +85,7 @@ export function toFormAnswer(
   return Object.fromEntries(pairs)
 }
 
-/** Converts a form's answer to lists of labels, in the order of the fields. */
+/** Converts a form's answer to lists of labels, in the order of the fields. Empty for a field without a value. */
 export function toAnswers(form: WireForm, answer: Readonly<Record<string, unknown>>): readonly (readonly string[])[] {
   return form.fields.map((field) => {
     const value = answer[field.key]
@@ -85,7 +96,10 @@ export function toAnswers(form: WireForm, answer: Readonly<Record<string, unknow
 
 type Field = WireForm['fields'][number]
 
-/** Converts an answer to the value of its option, a boolean or a number, by the field's type. Keeps any other text. */
+/**
+ * Converts an answer to the value of the option with this label, or else to a boolean or a number, by the field's type.
+ * Any other text is kept, also for a number that can't be read.
+ */
 function toFieldValue({ type, options }: Field, answer: string): unknown {
   const chosen = (options ?? []).find((option) => (option.label ?? String(option.value)) === answer)
   if (chosen) return chosen.value

@@ -13,7 +13,10 @@ const modelInfoSchema = z.looseObject({
   variants: z.optional(z.array(z.looseObject({ id: z.optional(z.string()), name: z.optional(z.string()) }))),
 })
 
-/** Converts a list of models. Drops disabled and malformed ones. */
+/**
+ * Converts a list of models. Drops disabled and malformed ones. A model without a name has its id, one with a context
+ * limit of 0 has none, and a variant is named by its id, else by its name.
+ */
 export function toReadModels(items: readonly unknown[]): readonly ModelInfo[] {
   return items.flatMap((item) => {
     const model = modelInfoSchema.safeParse(item, inEnglish)

@@ -176,7 +176,7 @@ export const eventBuilders: EventBuilders = {
   },
 }
 
-/** Stores a new session and returns its event. */
+/** Stores a new session as known and returns its event. One without a directory gets the frame's. */
 function storeNewSession(
   sessionID: string,
   wire: Parameters<typeof toSessionInfo>[0],
@@ -216,7 +216,10 @@ function beginRun(session: SessionMemory, { at, raw }: ReceivedFrame): readonly 
   return [{ type: 'status', at, raw, sessionID: session.info.sessionID, status: 'busy' }]
 }
 
-/** Forgets the execution's calls and steps, and returns `idle`. Empty if the execution ran nothing, unless `isSure`. */
+/**
+ * Forgets the execution's calls and steps, and returns `idle`. Empty if the execution ran nothing, unless `isSure`,
+ * which means that a run surely ended.
+ */
 function endRun(
   session: SessionMemory,
   { at, raw, frame }: ReceivedFrame,
@@ -250,7 +253,10 @@ function interruptRun(sessionID: string, reason: string, received: ReceivedFrame
   ]
 }
 
-/** Returns the events of a step that has ended: its usage, if known, and its completed message. */
+/**
+ * Returns the events of a step that has ended: its usage, if its cost and tokens are known, and its completed message.
+ * Its agent, time and prompt are absent if its beginning was missed.
+ */
 function endStep(
   data: EventData<'session.step.ended'>,
   error: MessageHead['error'],

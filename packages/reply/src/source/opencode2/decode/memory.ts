@@ -146,7 +146,7 @@ function emptyMemory(sessionID: string): SessionMemory {
   }
 }
 
-/** Stores when a prompt was accepted. Drops the oldest if there are too many. Does nothing without a time. */
+/** Stores when a prompt was accepted. Drops the oldest if there are more than 100. Does nothing without a time. */
 export function storeAcceptedAt({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
   if (at === undefined) return
   acceptedAt.set(messageID, at)
@@ -155,7 +155,7 @@ export function storeAcceptedAt({ acceptedAt }: SessionMemory, messageID: string
   if (oldest !== undefined) acceptedAt.delete(oldest)
 }
 
-/** Stores a message's id as the newest. Drops the oldest if there are too many. */
+/** Stores a message's id, as the newest if it is new. Drops the oldest if there are more than 2,000. */
 export function storeMessageID({ messageIDs }: SessionMemory, messageID: string): void {
   messageIDs.add(messageID)
   if (messageIDs.size <= maxMessages) return
@@ -175,8 +175,9 @@ export function removeMessagesFrom({ messageIDs }: SessionMemory, messageID: str
 }
 
 /**
- * Stores the number of a stored event. Returns its session's id if events before it are missing, and undefined in
- * nearly all cases.
+ * Stores the number of a stored event. Returns its session's id if events before it on this connection are missing, and
+ * undefined in nearly all cases. Undefined for an event without a number or a session, and for the first of a session.
+ * Starts anew after a fork.
  */
 export function checkSequence({ type, data, seq }: Frame, memory: Memory): string | undefined {
   const { sessionID } = data

@@ -72,8 +72,10 @@ function textPartEvent(
   return [{ type: 'part', at, raw, sessionID, part }]
 }
 
+/** The state of a call beside its input, tool and start. */
 type MoreState = Partial<ToolState> & Pick<ToolState, 'status'>
 
+/** Where a call is: its session, its message and its id. */
 interface CallPlace {
   readonly sessionID: string
   readonly assistantMessageID: string
@@ -90,7 +92,10 @@ function newCall(tool: string): Call {
   return { tool, input: {}, isCalled: false, metadata: undefined, startedAt: undefined }
 }
 
-/** Stores the call for later events, and returns the event of its part with this state. */
+/**
+ * Stores the call for later events, and returns the event of its part with this state. Without own metadata, the state
+ * gets the call's.
+ */
 function toolPartEvent(
   { sessionID, assistantMessageID: messageID, id: callID }: CallPlace,
   call: Call,

@@ -77,7 +77,10 @@ export function toToolPart({ messageID, callID, tool, state, raw }: ToolFields):
   }
 }
 
-/** Returns the parts of a prompt: its text unless that is empty, then its files. */
+/**
+ * Returns the parts of a prompt: its text unless that is empty, then its files. A file has its own address, else its
+ * source's, else its content as a `data:` URL. Without a type, it counts as bytes.
+ */
 export function toPromptParts(
   messageID: string,
   payload: { readonly text?: string | undefined; readonly files?: readonly z.infer<typeof fileSchema>[] | undefined },
@@ -151,7 +154,10 @@ export function toModel(wire: z.infer<typeof modelSchema> | undefined): Model | 
   return wire && { providerID: wire.providerID, modelID: wire.id }
 }
 
-/** Converts an error, with its message as one sentence. An interrupted step gets the error name of version 1. */
+/**
+ * Converts an error, with its message as one sentence. An interrupted step gets the error name of version 1. Without a
+ * type, it is an `UnknownError`.
+ */
 export function toFailure(wire: z.infer<typeof errorSchema> | undefined): ReplyFailure {
   const name = wire?.type === 'aborted' ? 'MessageAbortedError' : (wire?.type ?? 'UnknownError')
   return { name, message: sentenceOf(wire?.message ?? ''), statusCode: wire?.status, retryable: undefined, raw: wire }
@@ -162,12 +168,15 @@ export function isAborted(wire: z.infer<typeof errorSchema> | null | undefined):
   return wire?.type === 'aborted'
 }
 
-/** Whether a person rejected the call. The server then ends the execution and reports a shutdown. */
+/**
+ * Whether a person rejected the call or dismissed its question, which only the error's message tells. The server then
+ * ends the execution and reports a shutdown.
+ */
 export function isDeclined(wire: z.infer<typeof errorSchema> | null | undefined): boolean {
   return isAborted(wire) && /^The user (?:declined|dismissed)\b/.test(wire?.message ?? '')
 }
 
-/** Returns a tool's output as one text. */
+/** Returns the texts of a tool's output, joined by line breaks. Empty without texts. */
 export function toOutputText(content: readonly { readonly text?: string | undefined }[] | undefined): string {
   return (content ?? []).flatMap(({ text }) => text ?? []).join('\n')
 }
@@ -213,7 +222,7 @@ export function toHead(
   }
 }
 
-/** Converts the delta of a text or thought. Undefined for all other frames. */
+/** Converts the delta of a text or thought. Undefined for a malformed one and for all other frames. */
 export function toDelta({ type, data }: Frame, at: number, raw: unknown): DeltaEvent | undefined {
   const kind = type === 'session.text.delta' ? 'text' : type === 'session.reasoning.delta' ? 'reasoning' : undefined
   if (kind === undefined) return undefined

@@ -25,7 +25,10 @@ export const previewNames: ReadonlyMap<string, PreviewName> = new Map([
   ['form.created', { type: 'form.created', dataOf: toFormCreated }],
 ])
 
-/** Converts the preview's accepted input to the data of `session.inbox.enqueued`. */
+/**
+ * Converts the preview's accepted input to the data of `session.inbox.enqueued`. Keeps a malformed input, which the
+ * schema reports.
+ */
 function toEnqueued({ sessionID, inputID, input }: Fields): Fields {
   if (!isFields(input)) return { sessionID, inboxID: inputID, item: input }
   const { type, payload = input.data, delivery } = input
@@ -55,12 +58,15 @@ function renameCallFields(data: Fields): Fields {
   return id === undefined ? data : { sessionID, assistantMessageID, id, name, input, metadata, content, error }
 }
 
-/** Renames the fields of an event's form. */
+/** Renames the fields of an event's form. Returns data without a form unchanged. */
 function toFormCreated(data: Fields): Fields {
   return isFields(data.form) ? { form: renameFormFields(data.form) } : data
 }
 
-/** Returns a form of an event or a list, whose call has its `callID` also as `id`. */
+/**
+ * Returns a form of an event or a list, whose call has its `callID` also as `id`. Returns one without metadata
+ * unchanged.
+ */
 export function renameFormFields(form: Fields): Fields {
   const { metadata } = form
   return isFields(metadata) ? { ...form, metadata: { ...metadata, tool: addCallID(metadata.tool) } } : form
@@ -71,7 +77,10 @@ export function renamePermissionFields(permission: Fields): Fields {
   return { ...permission, source: addCallID(permission.source) }
 }
 
-/** Returns a waiting input of a list. Preview builds have its time and content under other names. */
+/**
+ * Returns a waiting input of a list. Preview builds have its time and content under other names. An input under the
+ * names of 2.0 keeps its fields.
+ */
 export function renameInputFields(input: Fields): Fields {
   const { timeCreated } = input
   return {

@@ -69,7 +69,10 @@ export function toReadMessages(items: readonly unknown[], onError: OnError): rea
   })
 }
 
-/** Converts a prompt, a step or a synthetic text, with its parts. */
+/**
+ * Converts a prompt, a step or a synthetic text, with its parts. A step that a person's rejection interrupted has no
+ * error, and ends its run.
+ */
 function toMessage(wire: WireMessage): MessageRead {
   const { id, time } = wire
   if (wire.type === 'user')
@@ -127,7 +130,7 @@ export function addPromptTimes(
   })
 }
 
-/** Whether the last message has a call that a person rejected, which ends its run. */
+/** Whether the last message has a call that a person rejected, which ends its run. False without messages. */
 export function endsInRejection(messages: readonly MessageRead[]): boolean {
   return (
     messages.at(-1)?.parts.some(({ type, raw }) => type === 'tool' && isDeclined((raw as WireTool).state.error)) ??
@@ -135,7 +138,10 @@ export function endsInRejection(messages: readonly MessageRead[]): boolean {
   )
 }
 
-/** Converts a step's content. An ordinal counts the parts of one kind. */
+/**
+ * Converts a step's content. An ordinal counts the parts of one kind. A text is open while it is empty and its step has
+ * not ended.
+ */
 function toParts(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: boolean): readonly Part[] {
   const ordinals = { text: 0, reasoning: 0 }
   const messageID = wire.id
@@ -151,7 +157,10 @@ function toParts(wire: Extract<WireMessage, { type: 'assistant' }>, isOver: bool
 
 const statuses = { streaming: 'pending', running: 'running', completed: 'completed', error: 'error' } as const
 
-/** Converts a tool call of a step. */
+/**
+ * Converts a tool call of a step. Its input is empty while it streams. A call that was aborted without a rejection is
+ * interrupted.
+ */
 function toToolPartOf(messageID: string, wire: WireTool): Part {
   const { id: callID, name: tool, state: toolState, time } = wire
   const state: ToolState = {

@@ -32,5 +32,8 @@ const bridge = createBridge({
 })
 
 await bridge.start()
-createServer(bridge.listener('chat')).listen(Number(PORT))
-process.once('SIGINT', () => void bridge.stop())
+const server = createServer(bridge.listener('chat')).listen(Number(PORT))
+process.once('SIGINT', () => {
+  server.close()
+  void bridge.stop()
+})

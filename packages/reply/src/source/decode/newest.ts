@@ -1,8 +1,5 @@
 /** Sets an entry as the newest one, also if its key exists, and removes the oldest if there are more than `max`. */
-export function setNewest<V>(
-  entries: Map<string, V>,
-  { key, value, max }: { readonly key: string; readonly value: V; readonly max: number },
-): void {
+export function setNewest<V>(entries: Map<string, V>, key: string, value: V, max: number): void {
   entries.delete(key)
   entries.set(key, value)
   if (entries.size <= max) return
@@ -24,7 +21,7 @@ export function createRepeatCounter(max: number): (key: string) => boolean {
   const counts = new Map<string, number>()
   return (key) => {
     const value = (counts.get(key) ?? 0) + 1
-    setNewest(counts, { key, value, max })
+    setNewest(counts, key, value, max)
     return value >= parsedFirst
   }
 }

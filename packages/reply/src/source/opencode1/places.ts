@@ -53,7 +53,7 @@ export function createPlaces(rest: PlacesRest, name: string, onError: OnError): 
     }
   }
 
-  /** Returns the root sessions of all projects, each once. */
+  /** Returns the root sessions of all projects, each once. With a time, only those that changed at it or later. */
   async function readSessionsEverywhere(since: number | undefined): Promise<readonly SessionInfo[]> {
     // Servers before 1.2 forward unknown routes to a website.
     if (!(await keepsProjectsApart())) return toReadSessions(await rest.sessionsEverywhere(since), onError)

@@ -45,7 +45,7 @@ export interface OpenCode1Options {
   readonly onError: OnError
 }
 
-/** Creates a source for servers of OpenCode 1, from 1.1 on. */
+/** Creates a source for servers of OpenCode 1, from 1.1 on. Requests nothing until it is used. */
 export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
   const { address, clock, onError } = options
   const rest = createRest(options)

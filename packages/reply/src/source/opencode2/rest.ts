@@ -4,7 +4,7 @@ import { unreachableError } from '../http/event-stream.ts'
 import { createFetcher, type FetcherOptions, isClosedError, isTooLargeError } from '../http/fetcher.ts'
 import { reasonOf } from '../http/server-errors.ts'
 
-export interface HttpServer extends Omit<FetcherOptions, 'isLong'> {
+export interface RestOptions extends Omit<FetcherOptions, 'isLong'> {
   readonly address: Address
 }
 
@@ -29,7 +29,7 @@ export interface Rest {
 }
 
 /** Creates the calls to one server. */
-export function createRest({ address, maxAnswerBytes, ...options }: HttpServer): Rest {
+export function createRest({ address, maxAnswerBytes, ...options }: RestOptions): Rest {
   const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
   const { authorization } = address
   return {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
+import type { Model } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { createFrameReader } from '../../wire/reader.ts'
 import type { Address } from '../http/address.ts'
@@ -45,7 +46,7 @@ export interface OpenCode2Options {
 /** A heartbeat comment comes every 15 s. The vendor's own client waits for three. */
 const silenceMs = 45_000
 
-/** Creates a source for servers of OpenCode 2. */
+/** Creates a source for servers of OpenCode 2. Requests nothing until it is used. */
 export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const { address, clock, onError } = options
   const decoder = createDecoder2({ onError })
@@ -146,7 +147,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return found.filter(({ updatedAt = since }) => updatedAt >= since)
   }
 
-  /** Returns when a root session of the directory changed last, in ms since the epoch. Undefined without sessions. */
+  /**
+   * Returns when a root session of the directory changed last, in ms since the epoch. Undefined without sessions whose
+   * time is known.
+   */
   async function readNewestTime(directory: string | undefined): Promise<number | undefined> {
     const times = (await readQueriedSessions({ directory })).flatMap(({ updatedAt }) => updatedAt ?? [])
     return times.length === 0 ? undefined : times.reduce((newest, time) => Math.max(newest, time))
@@ -165,10 +169,13 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     return resolveDots(toReadSession({ id: '_', location })?.directory ?? directory)
   }
 
-  /** Creates a session, and renames it if it is to have a title. */
+  /**
+   * Creates a session, and renames it if it is to have a title. If that fails, it rejects, and the session exists
+   * without the title. A variant without a model is left out.
+   */
   async function createSession({ directory, title, agent, model, variant }: CreateInput): Promise<SessionInfo> {
     const location = directory === undefined ? undefined : { directory }
-    const body = { location, agent, model: model && toModelBody({ ...model, variant }) }
+    const body = { location, agent, model: model && toModelBody(model, variant) }
     const session = toCreatedSession(await rest.post('/session', { body }))
     if (title === undefined) return session
     // Preview builds take no title at creation.
@@ -186,7 +193,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     throwIfUnsupported(input)
     const { sessionID } = place
     if (agent !== undefined) await rest.post(`/session/${sessionID}/agent`, { body: { agent } })
-    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: toModelBody({ ...model, variant }) } })
+    if (model) await rest.post(`/session/${sessionID}/model`, { body: { model: toModelBody(model, variant) } })
     const moreTexts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     const attached = [...files, ...parts.flatMap((part) => (part.type === 'file' ? [part] : []))]
     const body = {
@@ -199,7 +206,10 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
     await rest.post(`/session/${sessionID}/prompt`, { body })
   }
 
-  /** Posts a slash command. Rejects with `unsupported` for a variant without a model. */
+  /**
+   * Posts a slash command. Without arguments, the server gets none. Rejects with `unsupported` for a variant without a
+   * model, before it posts.
+   */
   async function postCommand({ sessionID }: SessionRef, input: SourceCommand): Promise<void> {
     const { command: name, agent, model, variant, messageID: id } = input
     throwIfLoneVariant(input)
@@ -208,7 +218,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
       command: name,
       arguments: input.arguments,
       agent,
-      model: model && toModelBody({ ...model, variant }),
+      model: model && toModelBody(model, variant),
     }
     await rest.post(`/session/${sessionID}/command`, { body })
   }
@@ -257,15 +267,7 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
 }
 
 /** Converts a model and its variant to the wire's object. */
-function toModelBody({
-  providerID,
-  modelID,
-  variant,
-}: {
-  providerID: string
-  modelID: string
-  variant?: string | undefined
-}) {
+function toModelBody({ providerID, modelID }: Model, variant: string | undefined) {
   return { id: modelID, providerID, variant }
 }
 

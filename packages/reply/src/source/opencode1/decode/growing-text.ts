@@ -78,6 +78,7 @@ function growTemplate(before: Template, data: string): Template | undefined {
   return { data, textEnd: end, middle, tail, value, frame, part, text }
 }
 
+/** A parsed frame of a part with a text, and what its template needs of it. */
 interface Parsed {
   readonly value: object
   readonly frame: Frame

@@ -85,7 +85,7 @@ export function createRepeatedDeltas() {
     const { partID, field } = event
     const template = isWorthTemplate(`${partID} ${field}`) ? toTemplate(data, event) : undefined
     if (!template) return
-    setNewest(templates, { key: partID, value: template, max: maxParts })
+    setNewest(templates, partID, template, maxParts)
     newest = template
   }
 }

@@ -117,7 +117,7 @@ export function createMemory(): Memory {
   function memoryOf(sessionID: string): SessionMemory {
     if (last?.info.sessionID === sessionID) return last
     last = sessions.get(sessionID) ?? emptyMemory(sessionID)
-    setNewest(sessions, { key: sessionID, value: last, max: maxSessions })
+    setNewest(sessions, sessionID, last, maxSessions)
     return last
   }
 }

@@ -49,13 +49,13 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
     const { error } = data
     const session = received.memory.of(data.sessionID)
     if (isDeclined(error)) session.isRejected = true
-    const interruptedBy = isAborted(error) && !session.isRejected
-    const state: MoreState = {
+    const isInterrupted = isAborted(error) && !session.isRejected
+    const state: NewToolState = {
       status: 'error',
       error: error?.message ?? '',
       metadata: toMetadata(data.metadata),
       endedAt: received.frame.created,
-      interrupted: interruptedBy ? true : undefined,
+      interrupted: isInterrupted ? true : undefined,
     }
     return toolPartEvent(data, storedCall(data, received), state, received)
   },
@@ -73,7 +73,7 @@ function textPartEvent(
 }
 
 /** The state of a call beside its input, tool and start. */
-type MoreState = Partial<ToolState> & Pick<ToolState, 'status'>
+type NewToolState = Partial<ToolState> & Pick<ToolState, 'status'>
 
 /** Where a call is: its session, its message and its id. */
 interface CallPlace {
@@ -99,19 +99,19 @@ function newCall(tool: string): Call {
 function toolPartEvent(
   { sessionID, assistantMessageID: messageID, id: callID }: CallPlace,
   call: Call,
-  more: MoreState,
+  newState: NewToolState,
   { at, raw, frame, memory }: ReceivedFrame,
 ): readonly ReplyEvent[] {
   const { tool, input, metadata, startedAt } = call
   memory.of(sessionID).calls.set(`${messageID} ${callID}`, call)
-  const { status, output, error, endedAt, interrupted } = more
+  const { status, output, error, endedAt, interrupted } = newState
   const state: ToolState = {
     status,
     input,
     title: undefined,
     output,
     error,
-    metadata: more.metadata ?? metadata,
+    metadata: newState.metadata ?? metadata,
     startedAt,
     endedAt,
     interrupted,

@@ -74,7 +74,7 @@ export function createRepeatedDeltas() {
     return {
       type: 'delta',
       at,
-      raw: toRawFrame(template, { id, time, delta }),
+      raw: toRawFrame(template, id, time, delta),
       sessionID,
       messageID,
       partID,
@@ -93,7 +93,7 @@ export function createRepeatedDeltas() {
     const existing = templates.get(middle)
     if (existing) return existing
     const template = toTemplate(middle)
-    if (template) setNewest(templates, { key: template.middle, value: template, max: maxParts })
+    if (template) setNewest(templates, template.middle, template, maxParts)
     return template
   }
 }
@@ -114,17 +114,12 @@ function toTemplate(text: string): Template | undefined {
   return { middle, type, location, sessionID, messageID, ordinal, partID }
 }
 
-interface OwnFields {
-  readonly id: string
-  readonly time: number
-  readonly delta: string
-}
-
 /**
  * Returns the same as `JSON.parse` would for the frame. Literals, because spreading the template takes half as long as
  * parsing the frame.
  */
-function toRawFrame({ type, location, sessionID, messageID, ordinal }: Template, { id, time, delta }: OwnFields) {
+function toRawFrame(template: Template, id: string, time: number, delta: string) {
+  const { type, location, sessionID, messageID, ordinal } = template
   const data = { sessionID, assistantMessageID: messageID, ordinal, delta }
   return location ? { id, created: time, type, location, data } : { id, created: time, type, data }
 }

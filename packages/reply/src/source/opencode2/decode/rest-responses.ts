@@ -56,7 +56,10 @@ export function listIn(value: unknown): readonly unknown[] {
  */
 const repliedTypes = new Set(['user', 'assistant', 'synthetic'])
 
-/** Converts a list of messages. Drops those that belong to no reply, and reports and drops malformed ones. */
+/**
+ * Converts a list of messages, in its order. Drops those that belong to no reply and the server's notices, and reports
+ * and drops malformed ones.
+ */
 export function toReadMessages(items: readonly unknown[], onError: OnError): readonly MessageRead[] {
   return items.flatMap((item) => {
     if (isFields(item) && typeof item.type === 'string' && !repliedTypes.has(item.type)) return []

@@ -21,12 +21,9 @@ export interface LocalRun extends SessionRef {
    * `run.write({ type: 'text', delta: 'Hello' })`.
    */
   write(...outputs: readonly LocalOutput[]): void
-  /** Asks a person. The reply is blocked until the ask is answered or closed. */
-  ask(
-    /** Adds a pending ask and emits it. Begins the run first. Does nothing once the run has ended. */
-    openAsk: LocalAsk,
-  ): void
-  /** Closes an ask that the agent withdrew. Its `reply` is not called. */
+  /** Asks a person. The reply is blocked until the ask is answered or closed. Begins the run if it hasn't begun. */
+  ask(request: LocalAsk): void
+  /** Closes an ask that the agent withdrew. Its `reply` is not called. Does nothing for an ask that isn't pending. */
   closeAsk(requestID: string): void
   /**
    * Begins a sub-agent in its own session. To show it below the call that started it, give that call's `tool` output
@@ -34,7 +31,10 @@ export interface LocalRun extends SessionRef {
    * `background: true` there.
    */
   child(start: LocalChildStart): LocalRun
-  /** Ends the run, after its open asks and its sub-agents, except those in the background. */
+  /**
+   * Ends the run, after its open asks and its sub-agents, except those in the background. A run without output then has its
+   * prompt and an empty answer.
+   */
   end(ending: LocalEnding): void
 }
 
@@ -58,7 +58,7 @@ interface PendingAsk {
   readonly shown: Ask
 }
 
-/** A run's place and its agent's calls. */
+/** What a run needs of its session and its source. */
 interface RunSetup extends RunStamp {
   readonly isBackground: boolean
   /** Removes secrets from the messages of failures and retries. */

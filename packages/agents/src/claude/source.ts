@@ -11,7 +11,7 @@ import { decodeClaude } from './decode/line.ts'
 import { offersIn } from './decode/offers.ts'
 import { promptBlocks } from './prompt.ts'
 import { type ClaudeSessionWriter, createSessionWriter } from './session-writer.ts'
-import { createTranscripts } from './transcript/transcripts.ts'
+import { createTranscripts, type TranscriptEnd } from './transcript/transcripts.ts'
 
 /** The options of `claude`. */
 export interface ClaudeOptions extends Omit<ProcessOptions, 'command' | 'args' | 'signal'> {
@@ -58,6 +58,13 @@ function unsetDefaults(): Readonly<Record<string, string>> {
 /** Whether Claude Code can have made the id of a session or a message. */
 const isUUID = (text: string): boolean => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(text)
 
+/** A copy of a session that has no turn of its own yet. */
+interface Fork {
+  readonly originalID: string
+  /** Where the copy ends. Undefined for all of a session whose transcript can't be read. */
+  readonly end: TranscriptEnd | undefined
+}
+
 /** The process of a session. */
 interface SessionProcess {
   readonly program: JsonProgram
@@ -88,8 +95,8 @@ export function claude(options: ClaudeOptions = {}): Source {
   const begun = new Set<string>()
   /** Runs that were aborted. */
   const canceled = new WeakSet<LocalRun>()
-  /** Copies that Claude Code makes with their first prompt, with the sessions to copy. */
-  const forks = new Map<string, string>()
+  /** Copies that Claude Code makes with their first prompt. */
+  const forks = new Map<string, Fork>()
   const checklists = createChecklists()
   const transcripts = createTranscripts({ ...process.env, ...rest.env })
   const answers = new Map<string, (error: string | undefined, value: unknown) => void>()
@@ -109,16 +116,17 @@ export function claude(options: ClaudeOptions = {}): Source {
       return found && { directory, ...found }
     },
     capabilities: () => ({ canRead: transcripts.exist(), keepsPromptIDs: true, nextMessageID: randomUUID }),
-    read: async ({ sessionID }, history) => await transcripts.read(sessionID, history, checklists.of(sessionID)),
+    read: async ({ sessionID }, history) => {
+      // A copy without a turn has no transcript yet.
+      const { originalID = sessionID, end } = (begun.has(sessionID) ? undefined : forks.get(sessionID)) ?? {}
+      await transcripts.read(originalID, history, checklists.of(sessionID), end?.answerID)
+    },
     sessions: async ({ directory = cwd, everywhere, since }) =>
       await transcripts.list({ directory: everywhere ? undefined : directory, since }),
     fork: async ({ sessionID, directory }, messageID) => {
-      if (messageID !== undefined)
-        throw new ReplyError('unsupported', `${command} can only copy a whole session. Leave the message out.`)
       const copyID = randomUUID()
-      // A session without a turn is unknown to Claude Code. Its copy is empty too, unless it is itself a copy.
-      const original = begun.has(sessionID) ? sessionID : forks.get(sessionID)
-      if (original !== undefined) forks.set(copyID, original)
+      const copied = await forkOf(sessionID, messageID)
+      if (copied) forks.set(copyID, copied)
       return { sessionID: copyID, directory }
     },
     prompt: async (run, prompt) => {
@@ -181,8 +189,7 @@ export function claude(options: ClaudeOptions = {}): Source {
    */
   async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
-    const original = begun.has(sessionID) ? undefined : forks.get(sessionID)
-    const copying = original === undefined ? [] : ['--resume', original, '--fork-session']
+    const copying = begun.has(sessionID) ? [] : await copyArgs(forks.get(sessionID))
     const session = begun.has(sessionID) ? ['--resume', sessionID] : [...copying, '--session-id', sessionID]
     const respond = async (requestID: string, response: object): Promise<void> => {
       const answer = { subtype: 'success', request_id: requestID, response }
@@ -220,6 +227,38 @@ export function claude(options: ClaudeOptions = {}): Source {
         )
       })
     }
+  }
+
+  /**
+   * Returns what a copy of the session copies, whole or up to before the prompt with this id. Undefined for an empty copy: of
+   * a session without a turn, which Claude Code doesn't know, or up to before its first prompt. Rejects with `gone` if no
+   * prompt has the id, and with `unsupported` for a part of a session without transcripts.
+   */
+  async function forkOf(sessionID: string, messageID: string | undefined): Promise<Fork | undefined> {
+    const earlier = begun.has(sessionID) ? undefined : forks.get(sessionID)
+    const originalID = begun.has(sessionID) ? sessionID : earlier?.originalID
+    if (messageID === undefined)
+      return originalID === undefined || earlier ? earlier : { originalID, end: await transcripts.endOf(originalID) }
+    if (!transcripts.exist())
+      throw new ReplyError(
+        'unsupported',
+        `${command} can only copy a whole session, because it keeps no transcripts on this computer. Leave the message out.`,
+      )
+    const end = originalID === undefined ? undefined : await transcripts.endOf(originalID, messageID)
+    if (end && originalID !== undefined) return end.answerID === undefined ? undefined : { originalID, end }
+    throw new ReplyError(
+      'gone',
+      `No turn of session ${sessionID} began with the message ${messageID}. Name another one.`,
+    )
+  }
+
+  /** Returns the arguments that begin a session as this copy. Empty without one. */
+  async function copyArgs(copied: Fork | undefined): Promise<readonly string[]> {
+    if (!copied) return []
+    const { originalID, end } = copied
+    const whole = ['--resume', originalID, '--fork-session']
+    if (end?.answerID === undefined || end.lastID === (await transcripts.endOf(originalID))?.lastID) return whole
+    return [...whole, '--resume-session-at', end.answerID]
   }
 
   /**

@@ -79,6 +79,44 @@ describe.each(versions)('Claude Code %s', (version) => {
     expect([reply.outcome, textOf(reply)]).toEqual(['completed', stage.prompts?.plain.answer])
   })
 
+  test('a copy ends where the session ended when it was copied, or before the named prompt', async () => {
+    const stage = await setup()
+    const agent = connectSource(stage.source)
+    const ids: string[] = []
+    const say = async (word: string, sessionID?: string): Promise<string> => {
+      const reply = await agent.prompt({ text: `[scenario:plain] ${word}`, sessionID }).result
+      expect([reply.outcome, textOf(reply)]).toEqual(['completed', stage.prompts?.plain.answer])
+      ids.push(...reply.promptIDs)
+      return reply.sessionID
+    }
+    const sessionID = await say('First')
+    for (const word of ['Second', 'Third', 'Fourth', 'Fifth']) await say(word, sessionID)
+    const whole = (await agent.fork(sessionID)).sessionID
+    const cut = (await agent.fork(sessionID, ids[1])).sessionID
+    const empty = (await agent.fork(sessionID, ids[0])).sessionID
+    await say('Sixth', sessionID)
+    const told = async (copyID: string): Promise<readonly string[]> => {
+      await say('Copied', copyID)
+      const body = JSON.stringify(stage.model.requests.at(-1)?.body)
+      return ['First', 'Second', 'Fifth', 'Sixth', 'Copied'].filter((word) => body.includes(`[scenario:plain] ${word}`))
+    }
+    const texts = async (copyID: string): Promise<readonly string[]> => {
+      const place = { sessionID: copyID, directory: undefined }
+      const { messages } = await stage.source.startReading().session(place, { messageIDs: [] })
+      return messages.flatMap(({ head, parts }) =>
+        head.role === 'user' ? parts.flatMap((part) => (part.type === 'text' ? [part.text.slice(17)] : [])) : [],
+      )
+    }
+    expect([await texts(cut), await texts(empty)]).toEqual([['First'], []])
+    expect(await told(cut)).toEqual(['First', 'Copied'])
+    expect(await texts(cut)).toEqual(['First', 'Copied'])
+    expect(await told(empty)).toEqual(['Copied'])
+    expect(await told(whole)).toEqual(['First', 'Second', 'Fifth', 'Copied'])
+    await expect(agent.fork(sessionID, 'unknown')).rejects.toMatchObject({ type: 'gone' })
+    await agent.close()
+    await stage.close()
+  })
+
   test('the text of a sub-agent in the foreground is its own', async () => {
     const stage = await setup()
     const agent = connectSource(stage.source)

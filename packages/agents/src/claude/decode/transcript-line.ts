@@ -6,6 +6,8 @@ import { decodeClaude } from './line.ts'
 
 /** One line of a transcript. */
 export interface TranscriptLine {
+  /** Its own id. */
+  readonly id: string | undefined
   /** Set if the line begins a run. */
   readonly prompt: { readonly id: string; readonly parts: readonly InputPart[] } | undefined
   /** Whether a person stopped the run. */
@@ -50,6 +52,7 @@ const assistant = z.object({
 })
 
 const common = z.looseObject({
+  uuid: z.string().optional(),
   timestamp: z.string().optional(),
   cwd: z.string().optional(),
   toolUseResult: z.unknown().optional(),
@@ -70,6 +73,7 @@ export function decodeTranscriptLine(text: string): TranscriptLine | undefined {
   if (!found) return undefined
   const at = found.timestamp === undefined ? Number.NaN : Date.parse(found.timestamp)
   const line: TranscriptLine = {
+    id: found.uuid,
     prompt: undefined,
     isInterruption: false,
     message: undefined,

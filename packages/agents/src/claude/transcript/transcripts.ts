@@ -27,9 +27,23 @@ export interface Transcripts {
   }): Promise<readonly SessionInfo[]>
   /**
    * Adds the runs of a session to the history, and its tasks to the checklist, in the order of the file. Ends the last run.
-   * Adds nothing without a transcript, and skips lines that can't be read.
+   * Adds nothing without a transcript, and skips lines that can't be read. Stops after the line with the id `lastID`, if one
+   * has it.
    */
-  read(sessionID: string, history: LocalHistory, checklist: Checklist): Promise<void>
+  read(sessionID: string, history: LocalHistory, checklist: Checklist, lastID?: string): Promise<void>
+  /**
+   * Returns where the session ends or, with a prompt's id, where it ended before that prompt. Undefined without a transcript,
+   * and if it has no such prompt.
+   */
+  endOf(sessionID: string, promptID?: string): Promise<TranscriptEnd | undefined>
+}
+
+/** Where a session ends, or where it ended before a prompt. */
+export interface TranscriptEnd {
+  /** The id of the last line. */
+  readonly lastID: string | undefined
+  /** The id of the last line that is from the model. Undefined if it had not answered yet. */
+  readonly answerID: string | undefined
 }
 
 /** How many sessions are listed. Each costs the reading of a few lines. */
@@ -42,7 +56,7 @@ const mostListed = 100
 export function createTranscripts(env: Readonly<Record<string, string | undefined>>): Transcripts {
   const config = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? homedir(), '.claude')
   const projects = join(config, 'projects')
-  return { exist: () => existsSync(projects), find, list, read }
+  return { exist: () => existsSync(projects), find, list, read, endOf }
 
   /** Looks for the session's transcript and reads its first prompt. */
   async function find(sessionID: string): Promise<SessionInfo | undefined> {
@@ -67,13 +81,30 @@ export function createTranscripts(env: Readonly<Record<string, string | undefine
   }
 
   /** Reads the transcripts of the sub-agents, then the session's own line by line. */
-  async function read(sessionID: string, history: LocalHistory, checklist: Checklist): Promise<void> {
+  async function read(sessionID: string, history: LocalHistory, checklist: Checklist, lastID?: string): Promise<void> {
     const path = await pathOf(sessionID)
     if (path === undefined) return
     const subAgents = await readSubAgents(path.replace(/\.jsonl$/, ''))
     const writer = createPastWriter(history, checklist, subAgents)
-    for await (const line of linesOf(path)) writer.write(line)
+    for await (const line of linesOf(path)) {
+      writer.write(line)
+      if (line.id !== undefined && line.id === lastID) break
+    }
     writer.end()
+  }
+
+  /** Reads the session's transcript up to the prompt, or to its end. */
+  async function endOf(sessionID: string, promptID?: string): Promise<TranscriptEnd | undefined> {
+    const path = await pathOf(sessionID)
+    if (path === undefined) return undefined
+    let lastID: string | undefined
+    let answerID: string | undefined
+    for await (const { id, prompt, message } of linesOf(path)) {
+      if (prompt && prompt.id === promptID) return { lastID, answerID }
+      lastID = id ?? lastID
+      if (message) answerID = id ?? answerID
+    }
+    return promptID === undefined ? { lastID, answerID } : undefined
   }
 }
 

@@ -1,16 +1,17 @@
 import type { LocalAnswer, LocalAsk, LocalRun } from '@reply/core/source'
 import { formQuestions, formResponse } from '../forms/form.ts'
-import type { CodexCall } from './decode/item.ts'
 import type { CodexRequest } from './decode/request.ts'
 import type { RunWriter } from './run-writer.ts'
 
 type Asked<Type> = Extract<CodexRequest, { readonly type: Type }>
 
+type PermissionAsk = Extract<LocalAsk, { readonly type: 'permission' }>
+
 type Send = (result: object) => Promise<void>
 
 /**
- * Returns the ask to show in this run for a request of Codex. `send` answers the request. For rights, also writes a call to the
- * run, because Codex shows none, and people see in the call what they allow.
+ * Returns the ask to show in this run for a request of Codex. `send` answers the request. If Codex shows no call for a
+ * permission, also writes one to the run, because people see in the call what they allow.
  */
 export function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, writer: RunWriter, send: Send): LocalAsk {
   switch (asked.type) {
@@ -26,10 +27,24 @@ export function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, wri
     }
     case 'permission':
       return permissionAsk(requestID, asked, send)
-    case 'mcp-permission':
-      return mcpAsk(requestID, asked, writer.callWith(run, asked.server, asked.tool, asked.arguments), send)
+    case 'mcp-permission': {
+      const { server, tool } = asked
+      const call = writer.callWith(run, server, tool, asked.arguments)
+      if (call || tool === undefined) return mcpAsk(requestID, asked, call?.callID, call?.tool ?? server, send)
+      // A server asks for what its own tool is about to do, as it names it.
+      const callID = `${requestID}.call`
+      const name = `${server}_${tool}`
+      const ask = mcpAsk(requestID, asked, callID, name, send)
+      return withOwnCall(ask, run, callID, { arguments: asked.arguments }, () => 'Allowed.')
+    }
     case 'rights':
-      return rightsAsk(requestID, asked, run, send)
+      return withOwnCall(
+        rightsAsk(requestID, asked, send),
+        run,
+        asked.callID,
+        { ...asked.more, permissions: asked.rights },
+        (answer) => `Granted until the end of the ${scopeOf(answer)}.`,
+      )
     default:
       return asked satisfies never
   }
@@ -73,18 +88,21 @@ function decisionOf(answer: LocalAnswer, always: unknown): unknown {
   return answer.type === 'once' ? 'accept' : 'decline'
 }
 
-/** The ask for a call of an MCP server's tool. Without the call, it can only be rejected, because it can't be shown. */
+/**
+ * The ask for a call of an MCP server's tool. Without the id of the call, which people can't be shown then, its ask is not to be
+ * allowed.
+ */
 function mcpAsk(
   requestID: string,
-  { server, message, more, lastsForSession }: Asked<'mcp-permission'>,
-  call: CodexCall | undefined,
+  { message, more, lastsForSession }: Asked<'mcp-permission'>,
+  callID: string | undefined,
+  name: string,
   send: Send,
-): LocalAsk {
-  const name = call?.tool ?? server
+): PermissionAsk {
   return {
     type: 'permission',
     requestID,
-    callID: call?.callID,
+    callID,
     permission: name,
     patterns: [],
     // Codex would also keep it in the user's settings. A permission given in a chat must not change them.
@@ -101,36 +119,51 @@ function mcpAsk(
 
 /** Returns `accept` for an answer that allows, `cancel` if the run ended first, and `decline` otherwise. */
 function mcpActionOf(answer: LocalAnswer): 'accept' | 'decline' | 'cancel' {
-  if (answer.type === 'once' || answer.type === 'always') return 'accept'
+  if (allows(answer)) return 'accept'
   return answer.type === 'canceled' ? 'cancel' : 'decline'
 }
 
 /**
- * The ask for rights beyond the sandbox. Writes a running call with all of them to the run, and its end once the person has
- * answered. "Once" grants them until the end of the turn, "always" until that of the session, and other answers none of them.
+ * The ask for rights beyond the sandbox. "Once" grants them until the end of the turn, "always" until that of the session, and
+ * other answers none of them.
  */
-function rightsAsk(requestID: string, asked: Asked<'rights'>, run: LocalRun, send: Send): LocalAsk {
-  const { callID, rights, more } = asked
-  const tool = 'request_permissions'
-  const input = { ...more, permissions: rights }
-  run.write({ type: 'tool', callID, tool, state: { status: 'running', input } })
+function rightsAsk(requestID: string, { callID, rights }: Asked<'rights'>, send: Send): PermissionAsk {
   return {
     type: 'permission',
     requestID,
     callID,
-    permission: tool,
+    permission: 'request_permissions',
     patterns: [],
     always: ['the same until the end of the session'],
-    title: tool,
+    title: 'request_permissions',
     metadata: {},
-    reply: async (answer) => {
-      const scope = answer.type === 'always' ? 'session' : 'turn'
-      const isGranted = answer.type === 'once' || answer.type === 'always'
-      await send({ permissions: isGranted ? rights : {}, scope })
-      const state = isGranted
-        ? ({ status: 'completed', input, output: `Granted until the end of the ${scope}.` } as const)
-        : ({ status: 'error', input, error: 'The call was rejected.' } as const)
-      run.write({ type: 'tool', callID, tool, state })
-    },
+    reply: async (answer) => await send({ permissions: allows(answer) ? rights : {}, scope: scopeOf(answer) }),
   }
+}
+
+const scopeOf = (answer: LocalAnswer) => (answer.type === 'always' ? 'session' : 'turn')
+
+const allows = (answer: LocalAnswer): boolean => answer.type === 'once' || answer.type === 'always'
+
+/**
+ * Writes a running call of the permission with this input to the run. Returns the same ask, which also ends the call once it is
+ * answered: with the output if that allows it, else as rejected.
+ */
+function withOwnCall(
+  ask: PermissionAsk,
+  run: LocalRun,
+  callID: string,
+  input: Readonly<Record<string, unknown>>,
+  outputFor: (answer: LocalAnswer) => string,
+): LocalAsk {
+  const { permission: tool } = ask
+  run.write({ type: 'tool', callID, tool, state: { status: 'running', input } })
+  const reply = async (answer: LocalAnswer): Promise<void> => {
+    await ask.reply(answer)
+    const state = allows(answer)
+      ? ({ status: 'completed', input, output: outputFor(answer) } as const)
+      : ({ status: 'error', input, error: 'The call was rejected.' } as const)
+    run.write({ type: 'tool', callID, tool, state })
+  }
+  return { ...ask, reply }
 }

@@ -79,7 +79,7 @@ export async function openJsonSocket(options: JsonSocketOptions): Promise<Pick<J
   }
 }
 
-/** Returns a URL without user, password, query and fragment, for messages. Throws if it is none. */
+/** Returns a URL without user, password, query and fragment, for messages. Throws if it is malformed. */
 export function withoutSecrets(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`

@@ -58,6 +58,18 @@ describe.each(codexVersions)('Codex %s', (version) => {
     expect(callsOf(reply).map(([, status]) => status)).toEqual(['completed', 'completed'])
   })
 
+  test('what an MCP server asks approval for is a permission with a call of its own', async () => {
+    const reply = await played(version, 'mcp-own')
+    expect(callsOf(reply)).toEqual([
+      ['pictures_print', 'completed', '{"action":"accept","content":{}}'],
+      ['pictures_page', 'completed', 'Allowed.'],
+    ])
+    const [, ask] = reply.asks
+    expect(ask).toMatchObject({ type: 'permission', title: 'Print it?', always: [], status: 'answered' })
+    const shown = ask?.type === 'permission' ? JSON.stringify(shownFor(ask)) : ''
+    for (const text of ['paper', 'A4', 'copies', '2']) expect(shown).toContain(text)
+  })
+
   test('a rejected call of an MCP server does not run', async () => {
     const reply = await played(version, 'mcp-rejected')
     expect(asksOf(reply)).toEqual([
@@ -248,7 +260,8 @@ const begun = (id: string, tool: string, args: object) => ({
 test.each([
   ['the call with its arguments', { tool_params: { subject: 'a tree' } }, { tool_name: 'draw' }, 'two'],
   ['the call of its tool', { tool_params: { subject: 'a house' } }, { tool_name: 'print' }, 'three'],
-  ['no call, if none has its arguments', { tool_params: { subject: 'a cat' } }, { tool_name: 'draw' }, undefined],
+  ['a call of its own, if none has its arguments', { tool_params: { subject: 'a cat' } }, { tool_name: 'draw' }, 'own'],
+  ['no call, if none has its arguments and no tool is named', { tool_params: { subject: 'a cat' } }, {}, undefined],
   ['no call, if several tools may be meant', { tool_params: { subject: 'a house' } }, {}, undefined],
 ])('an approval shows %s, so that a person never allows another one', async (name, more, tool, callID) => {
   const command = join(folder, `matched ${name}`)
@@ -273,6 +286,6 @@ test.each([
   ).result
   await client.close()
   const [ask] = reply.asks
-  expect([ask?.type, ask?.callID]).toEqual(['permission', callID])
+  expect([ask?.type, ask?.callID]).toEqual(['permission', callID === 'own' ? expect.stringMatching(/\.call$/) : callID])
   if (ask?.type === 'permission') expect(askDetails(ask) === undefined).toBe(callID === undefined)
 })

@@ -116,6 +116,7 @@ export const codexScripts: Scripts = {
   // Version 0.150.0 repeats the goal in its own prompt, newer ones don't.
   'goal-work': { steps: [[callTool('update_goal', { status: 'complete' })], [sayText('It is reached.')]] },
   draw: { steps: [[draw('a house')], [draw('a tree')], [sayText('They are drawn.')]] },
+  print: { steps: [[callTool('mcp__pictures.print', {})], [sayText('It is printed.')]] },
   form: { steps: [[callTool('mcp__forms.form', {})], [sayText('It is ordered.')]] },
   link: { steps: [[callTool('mcp__forms.link', {})], [sayText('You are logged in.')]] },
   shoot: { steps: [[callTool('shoot', { zoom: 2 })], [sayText('It is shot.')]] },

@@ -159,6 +159,8 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
   /** The first one is allowed for the session, so the second one does not ask. */
   'mcp-always': { args: pictures, play: async (stage) => await prompted(stage, 'draw', 'always') },
   'mcp-rejected': { args: pictures, play: async (stage) => await prompted(stage, 'draw', 'reject') },
+  /** An MCP server asks for approval of what its tool does, whose call is allowed. */
+  'mcp-own': { args: pictures, play: async (stage) => await prompted(stage, 'print', 'once') },
   /** A form of an MCP server, whose call is allowed. */
   form: asked('form', async ({ client }, ask) => await client.answer(ask, [['red'], ['2'], ['Yes']])),
   'form-declined': asked('form', async ({ client }, ask) => await client.reject(ask)),

@@ -35,11 +35,12 @@ export function mcpText(content: unknown, structured: unknown): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-/** The pictures and other files of an MCP tool's result. */
+/** The pictures, sounds and embedded files of an MCP tool's result, in its order. Leaves out unknown blocks. */
 export function mcpFiles(content: unknown): readonly PromptFile[] {
   return blocks.parse(content).flatMap((one) => fileOfBlock(one) ?? [])
 }
 
+/** The text of a block. Empty if it is unknown. */
 function textOfBlock(one: Block): string {
   if (one?.type === 'text') return one.text
   if (one?.type === 'resource_link') return `[${one.uri}]`
@@ -48,6 +49,10 @@ function textOfBlock(one: Block): string {
   return file ? sizeOf(file) : ''
 }
 
+/**
+ * The file of a block. Undefined for texts, links, embedded texts and unknown blocks. An embedded file is named by the end of its
+ * address, and without a type it is `application/octet-stream`.
+ */
 function fileOfBlock(one: Block): PromptFile | undefined {
   if (one?.type === 'image' || one?.type === 'audio') return dataFile(one.mimeType, one.data)
   if (one?.type !== 'resource' || !('blob' in one.resource)) return undefined
@@ -75,11 +80,12 @@ export function textOfItems(content: unknown): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-/** The pictures and sounds of a dynamic tool's output. */
+/** The pictures and sounds of a dynamic tool's output, in its order. Leaves out unknown items. */
 export function filesOfItems(content: unknown): readonly PromptFile[] {
   return items.parse(content).flatMap((one) => fileOfItem(one) ?? [])
 }
 
+/** The file of an item, whose type is unknown for an address. Undefined for texts and unknown items. */
 function fileOfItem(one: z.infer<typeof item>): PromptFile | undefined {
   if (!one || one.type === 'inputText') return undefined
   const url = one.type === 'inputImage' ? one.imageUrl : one.audioUrl
@@ -87,7 +93,7 @@ function fileOfItem(one: z.infer<typeof item>): PromptFile | undefined {
   return { url, mime }
 }
 
-/** A picture in base64, as a file. Undefined if it is none in PNG, JPEG, GIF or WebP. */
+/** A picture in base64, as a file. Undefined if it is not a PNG, JPEG, GIF or WebP. */
 export function pictureIn(data: string): PromptFile | undefined {
   const mime = pictureType(Buffer.from(data.slice(0, 32), 'base64'))
   return mime === undefined ? undefined : dataFile(mime, data)
@@ -95,10 +101,11 @@ export function pictureIn(data: string): PromptFile | undefined {
 
 const readFileResponse = z.object({ dataBase64: z.string() })
 
-/** The picture of a response to `fs/readFile`. Undefined if it is none. Throws if the response is malformed. */
+/** The picture of a response to `fs/readFile`. Undefined as for `pictureIn`. Throws if the response is malformed. */
 export const pictureOfFile = (value: unknown): PromptFile | undefined =>
   pictureIn(readFileResponse.parse(value).dataBase64)
 
+/** A file with its content in base64. */
 function dataFile(mime: string, data: string): PromptFile {
   return { url: `data:${mime};base64,${data}`, mime }
 }

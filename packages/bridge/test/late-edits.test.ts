@@ -84,3 +84,27 @@ test('it is told again for as long as it is not written down', async () => {
   expect(count).toBe(2)
   await only.lease.release()
 })
+
+test('a listener that is still at work is not called again because another one failed', async () => {
+  const { open } = stage()
+  const only = open('only')
+  await only.lease.takeLease()
+  await only.late.report(key, { id: '7' })
+  await only.late.report('1000/ses_1/msg_2', { id: '8' })
+  let end = (): void => {}
+  let count = 0
+  only.late.listen(key, () => Promise.reject(new Error('The ledger could not be written.')))
+  only.late.listen('1000/ses_1/msg_2', async () => {
+    count++
+    await new Promise<void>((resolve) => {
+      end = resolve
+    })
+  })
+  const calling = only.late.callListeners()
+  await rest()
+  await only.late.callListeners()
+  end()
+  await expect(calling).rejects.toThrow('could not be written')
+  expect(count).toBe(1)
+  await only.lease.release()
+})

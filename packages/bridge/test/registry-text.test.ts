@@ -1,8 +1,6 @@
 import { emptyReply } from '@reply/core'
 import { expect, test } from 'vitest'
-import { listText } from '../src/commands/list.ts'
-import { logText } from '../src/commands/logs.ts'
-import { notFoundText, statusText } from '../src/commands/status.ts'
+import { listText, logText, notFoundText, statusText } from '../src/commands/list-status-logs-resend.ts'
 import type { Execution } from '../src/state/execution.ts'
 import { statusOf } from '../src/state/execution.ts'
 

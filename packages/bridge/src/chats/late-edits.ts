@@ -51,14 +51,15 @@ export function createLateEdits(
 
   /**
    * Calls the listeners of all stored reports, and resolves when all are done. Does nothing while an earlier call is in
-   * progress, or without listeners. Rejects with the first error of a listener or the store.
+   * progress, or without listeners. Then rejects with the error of the oldest report whose listener failed, if any.
    */
   async function callListeners(): Promise<void> {
     if (isPassing || listeners.size === 0) return
     isPassing = true
     try {
       const rows = await state.list(prefix)
-      await Promise.all(rows.map(callListener))
+      const calls = await Promise.allSettled(rows.map(callListener))
+      for (const call of calls) if (call.status === 'rejected') throw call.reason
     } finally {
       isPassing = false
     }

@@ -8,7 +8,7 @@ import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { texts } from '../texts.ts'
 import type { AllowedCommand } from './allowed.ts'
 import { type CommandReply, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
-import { type SessionRequest, sessionPage, switchToSession } from './sessions-switch.ts'
+import { type SessionRequest, sessionPage, switchToSession } from './new-sessions-switch-current-fork.ts'
 
 /** Does what one of the bridge's own buttons says, for a person, and answers the press. */
 export type HandlePress = (

@@ -204,7 +204,8 @@ export function createFailedDeliveries(options: {
     if (isReporting) return
     reporting.set(key, () => {})
     try {
-      for (let failures = 0; !isStopped && channels.has(place.channel); failures++) {
+      let failures = 0
+      while (!isStopped && channels.has(place.channel)) {
         requested.delete(key)
         const failed = (await failedAt(place)).filter(({ isReported }) => !isReported)
         const [first] = failed
@@ -213,10 +214,11 @@ export function createFailedDeliveries(options: {
         try {
           await channels.post(place, { text: texts.undelivered(failed.map(({ id }) => id)) }, sessionOf(first))
           for (const one of failed) await markReported(one)
+          failures = 0
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(toError(error))
-          await pauseReport(key, isRefusal(error) ? refusedMs : backOffMs(failures))
+          await pauseReport(key, isRefusal(error) ? refusedMs : backOffMs(failures++))
         }
       }
     } catch (error) {

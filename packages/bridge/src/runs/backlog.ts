@@ -105,13 +105,14 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   /**
    * Moves the entries that the policy chooses to the queue of the place and starts it, then posts the list of the others.
    * `latest` chooses the newest old entry unless a newer message arrived, `all` chooses all, `none` chooses none. Messages
-   * sent after the start always run, after those. Calls `onDecided` once no entry is left undecided.
+   * sent after the start always run, after those. Entries that arrived meanwhile are decided too, and `latest` chooses none
+   * of them if `hasChosen`. Calls `onDecided` once no entry is left undecided.
    */
-  async function applyPolicy(place: ChatPlace, onDecided: () => void): Promise<void> {
+  async function applyPolicy(place: ChatPlace, onDecided: () => void, hasChosen = false): Promise<void> {
     const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
     const old = undecided.filter((entry) => entry.isOld)
     const recent = undecided.filter((entry) => !old.includes(entry))
-    const count = { latest: recent.length > 0 ? 0 : 1, all: old.length, none: 0 }[router.backlog]
+    const count = { latest: recent.length > 0 || hasChosen ? 0 : 1, all: old.length, none: 0 }[router.backlog]
     const left = old.slice(0, Math.max(0, old.length - count))
     const chosen = [...old.slice(left.length), ...recent]
     const writes = [
@@ -120,11 +121,12 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     ]
     if (!(await state.commit(writes)))
       throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
-    // Messages that arrived meanwhile get a decision of their own.
-    if ((await entriesOf(place)).some((entry) => entry.left === undefined)) return await applyPolicy(place, onDecided)
+    const runs = hasChosen || chosen.length > 0
+    if ((await entriesOf(place)).some((entry) => entry.left === undefined))
+      return await applyPolicy(place, onDecided, runs)
     onDecided()
     runner.startQueue(place)
-    await postList(place, chosen.length > 0)
+    await postList(place, runs)
   }
 
   /**

@@ -5,6 +5,21 @@ import type { ChatPlace } from '../place.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 
+/** Only the route changes. The next prompt starts the session, with the title if one is given. */
+export function newCommand({ state, routes }: CommandServices): Command {
+  return {
+    name: 'new',
+    usage: '[title]',
+    description: 'begin a new session',
+    run: async ({ place, rest, target }) => {
+      const { route } = await target()
+      const title = rest === '' ? undefined : rest
+      await state.commit(routes.writeRoute(place, { ...route, sessionID: undefined, title }))
+      return { text: texts.newSession(title && plain(title)) }
+    },
+  }
+}
+
 /** How many sessions a page lists. */
 const perPage = 8
 /** How much of a title or of a wrong id is shown, in UTF-16 units. */
@@ -42,6 +57,7 @@ export function switchCommand(services: CommandServices): Command {
       await switchToSession(services, { place, person, ...(await target()) }, rest),
   }
 }
+
 /**
  * Returns the sessions used in the place, or all of the project for an admin in a private chat without mirrors. Only those of
  * the place if the config has no directory for the server. Leaves out sessions that the server does not list.
@@ -119,4 +135,43 @@ export async function switchToSession(
   const { sessionID, title } = chosen
   await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
+}
+
+/** Shows the session, server, agent and model of the chat. A session that the server does not list is untitled. */
+export function currentCommand({ config }: CommandServices): Command {
+  return {
+    name: 'current',
+    description: 'the session of this chat',
+    run: async ({ target }) => {
+      const { route, client } = await target()
+      const { sessionID, server, agent, model } = route
+      if (sessionID === undefined) return { text: texts.noSession }
+      const sessions = await client.sessions({ directory: config.servers[server]?.directory })
+      const facts = {
+        title: plain(sessions.find((one) => one.sessionID === sessionID)?.title ?? texts.untitled),
+        id: sessionID,
+        server: plain(server),
+        agent: plain(agent ?? texts.byDefault),
+        model: plain(model ? `${model.providerID}/${model.modelID}` : texts.byDefault),
+      }
+      return { text: texts.current(facts), session: { server, sessionID } }
+    },
+  }
+}
+
+/** Copies the session of the chat, and switches the chat to the copy. */
+export function forkCommand({ state, routes }: CommandServices): Command {
+  return {
+    name: 'fork',
+    description: 'go on in a copy of the session',
+    isOnce: true,
+    isPrompting: true,
+    run: async ({ place, target }) => {
+      const { route, client } = await target()
+      if (route.sessionID === undefined) return { text: texts.noSession }
+      const { sessionID, title } = await client.fork(route.sessionID)
+      await state.commit(routes.writeSwitch(place, { ...route, sessionID }))
+      return { text: texts.forked(plain(title ?? texts.untitled)), session: { server: route.server, sessionID } }
+    },
+  }
 }

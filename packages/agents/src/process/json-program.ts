@@ -59,7 +59,10 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
     onEnd(await child.ended, last.end())
   }
 
-  /** Passes the lines of standard output on, until it ends. Reports the first of several that are not JSON. */
+  /**
+   * Passes the lines of standard output on, until it ends. Skips empty ones and those that are not JSON, and reports
+   * the first of several of these.
+   */
   async function readLines(): Promise<void> {
     let wasInvalid = false
     for await (const line of linesOf(child.stdout, { onError })) {

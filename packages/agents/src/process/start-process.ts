@@ -144,7 +144,10 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
     }
   }
 
-  /** Resolves with the program's exit once its group has ended. Ends what is left of the group after `graceMs`. */
+  /**
+   * Resolves with the program's exit once its group has ended. Ends what is left of the group after `graceMs`. Then
+   * releases the watchdog, the signal and both outputs.
+   */
   async function untilEnded(): Promise<Exit> {
     const exit = await exited
     if (ending || !(await isGone(group, graceMs))) await end()

@@ -4,7 +4,10 @@ import type { FrameDecoder } from '../wire/reader.ts'
 import { createTextDecoder } from './opencode1/decode.ts'
 import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
 
-/** Creates a decoder for recordings of either OpenCode generation, which it recognizes by each frame's shape. */
+/**
+ * Creates a decoder for recordings of either OpenCode generation, which it recognizes by each frame's shape. Reports
+ * frames that are of neither.
+ */
 export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
   const first = createTextDecoder(options)
   /** Created at the first frame of its generation, because most recordings have none. */

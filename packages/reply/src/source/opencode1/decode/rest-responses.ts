@@ -33,7 +33,7 @@ export function toReadMessages(value: unknown, onError: OnError): readonly Messa
   })
 }
 
-/** Converts a part. Reports a malformed one and returns an empty list. */
+/** Converts a part, as a list of one. Reports a malformed one and returns an empty list. */
 function toReadPart(value: unknown, onError: OnError): Part[] {
   const decoded = toPart(value)
   if (!('issues' in decoded)) return [decoded.part]

@@ -289,7 +289,8 @@ function newestCompaction({ promptID: messageID, compactions }: SessionMemory): 
 }
 
 /**
- * Stores the session's new total, and during a compaction the difference to the previous total as the cost of its call.
+ * Stores the session's new total. During a compaction, also stores the difference to the previous total as the cost of
+ * its call, unless that total is unknown.
  */
 function storeSpent(session: SessionMemory, { cost, tokens }: EventData<'session.usage.updated'>): void {
   const spent = { cost, tokens: toTokens(tokens) }

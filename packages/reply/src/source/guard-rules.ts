@@ -83,10 +83,10 @@ export function isDenied(tool: string, rules: readonly PermissionRule[]): boolea
  * folders. If a rule allows harmless permissions with a wildcard, they stay allowed, and reading files that likely
  * contain secrets is asked. A sub-agent's session doesn't inherit rules that ask, so starting one is asked.
  */
-export function toGuardRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
+export function toGuardRules(agentRules: readonly PermissionRule[]): readonly PermissionRule[] {
   return [
     { permission: '*', pattern: '*', action: 'ask' },
-    ...agent.flatMap((rule): readonly PermissionRule[] => {
+    ...agentRules.flatMap((rule): readonly PermissionRule[] => {
       if (rule.action !== 'allow' || isHarmless(rule.permission)) return [rule]
       if (rule.permission === 'external_directory' && openCodeFolder.test(rule.pattern)) return [rule]
       const allowed = harmlessPermissions.filter((name) => matchesPermission(rule.permission, name))

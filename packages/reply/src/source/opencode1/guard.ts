@@ -114,8 +114,8 @@ export function createSessionGuard(
 }
 
 /** Returns the rules that make an agent ask before it acts, and deny the shell. */
-function guardingRules(agent: readonly PermissionRule[]): readonly PermissionRule[] {
-  return [...toGuardRules(agent), denyShell]
+function guardingRules(agentRules: readonly PermissionRule[]): readonly PermissionRule[] {
+  return [...toGuardRules(agentRules), denyShell]
 }
 
 /** Whether an agent with these rules asks before it acts and has no shell. */

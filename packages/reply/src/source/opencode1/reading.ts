@@ -132,9 +132,9 @@ export async function readAsks(
     rest.questions(directory).catch(undefinedIfUnknownRoute),
     rest.permissions(directory).catch(undefinedIfUnlistable),
   ])
-  const seen = { at: clock.now(), directory }
+  const origin = { at: clock.now(), directory }
   return {
-    asks: [...toReadQuestions(questions, seen, onError), ...toReadPermissions(permissions, seen, onError)],
+    asks: [...toReadQuestions(questions, origin, onError), ...toReadPermissions(permissions, origin, onError)],
     isWhole: Array.isArray(questions) && Array.isArray(permissions),
   }
 }

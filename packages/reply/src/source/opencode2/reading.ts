@@ -132,10 +132,10 @@ export async function readAsks(source: ReadingSource, directory: string | undefi
     rest.get('/permission/request', { query }),
     rest.get('/form/request', { query }).catch(() => rest.get('/form', { query })),
   ])
-  const seen = { at: clock.now(), directory }
+  const origin = { at: clock.now(), directory }
   const read = toReadForms(listIn(forms))
   for (const form of read) memory.of(form.sessionID).forms.set(form.id, form)
-  return { asks: [...toReadPermissions(listIn(permissions), seen), ...toReadQuestions(read, seen)], isWhole: true }
+  return { asks: [...toReadPermissions(listIn(permissions), origin), ...toReadQuestions(read, origin)], isWhole: true }
 }
 
 /** Returns the permissions and questions of one session, and stores the questions' forms, which answers need. */
@@ -145,10 +145,10 @@ async function readSessionAsks(source: ReadingSource, { sessionID, directory }: 
     rest.get(`/session/${sessionID}/permission`),
     rest.get(`/session/${sessionID}/form`),
   ])
-  const seen = { at: clock.now(), directory }
+  const origin = { at: clock.now(), directory }
   const read = toReadForms(listIn(forms))
   for (const form of read) memory.of(sessionID).forms.set(form.id, form)
-  return [...toReadPermissions(listIn(permissions), seen), ...toReadQuestions(read, seen)]
+  return [...toReadPermissions(listIn(permissions), origin), ...toReadQuestions(read, origin)]
 }
 
 /** Servers return at most 200 messages a page. */

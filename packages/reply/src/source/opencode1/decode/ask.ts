@@ -12,9 +12,9 @@ export interface AskOrigin {
 }
 
 /** Converts a question. Absent texts become empty, and a custom answer is allowed by default. */
-export function toQuestion(wire: z.infer<typeof questionSchema>, seen: AskOrigin): QuestionAsk {
+export function toQuestion(wire: z.infer<typeof questionSchema>, origin: AskOrigin): QuestionAsk {
   return {
-    ...askFields(wire, wire.tool, seen),
+    ...askFields(wire, wire.tool, origin),
     type: 'question',
     questions: wire.questions.map((question) => ({
       header: question.header ?? '',
@@ -66,14 +66,14 @@ function repeatedCall({ permission, tool: place, metadata }: z.infer<typeof perm
  * that format has no others. Names its call only if it has both ids. Without a title, it gets its name with its
  * patterns.
  */
-export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, seen: AskOrigin): PermissionAsk {
+export function toOldPermission(wire: z.infer<typeof oldPermissionSchema>, origin: AskOrigin): PermissionAsk {
   const call =
     wire.messageID === undefined || wire.callID === undefined
       ? undefined
       : { messageID: wire.messageID, callID: wire.callID }
   const askedPatterns = wire.pattern ?? []
   return {
-    ...askFields(wire, call, seen),
+    ...askFields(wire, call, origin),
     type: 'permission',
     permission: wire.type,
     patterns: askedPatterns,
@@ -102,6 +102,6 @@ function askFields(
 }
 
 /** Returns the permission's name, with the patterns if there are any. */
-function titleFor(permission: string, asked: readonly string[]): string {
-  return asked.length === 0 ? permission : `${permission}: ${asked.join(', ')}`
+function titleFor(permission: string, patterns: readonly string[]): string {
+  return patterns.length === 0 ? permission : `${permission}: ${patterns.join(', ')}`
 }

@@ -24,7 +24,7 @@ type Decoded = ReplyEvent | $ZodError | undefined
  * Reads a frame of one type. Returns the event or the validation error, or undefined if the frame belongs to no
  * session.
  */
-export type FrameReader = (frame: { readonly properties?: unknown }, seen: AskOrigin) => Decoded
+export type FrameReader = (frame: { readonly properties?: unknown }, origin: AskOrigin) => Decoded
 
 /** Returns the path and message of an event's first problem. The error's own message if it lists none. */
 export function describeFirstIssue(error: $ZodError): string {

@@ -67,13 +67,15 @@ export function toReadTodos(value: unknown, onError: OnError): readonly Todo[] {
 }
 
 /** Converts a list of questions. Reports and drops malformed ones. Empty for undefined. */
-export function toReadQuestions(value: unknown, seen: AskOrigin, onError: OnError): readonly QuestionAsk[] {
-  return validItems(value, questionSchema, 'question', onError).map((question) => toQuestion(question, seen))
+export function toReadQuestions(value: unknown, origin: AskOrigin, onError: OnError): readonly QuestionAsk[] {
+  return validItems(value, questionSchema, 'question', onError).map((question) => toQuestion(question, origin))
 }
 
 /** Converts a list of permissions. Reports and drops malformed ones. Empty for undefined. */
-export function toReadPermissions(value: unknown, seen: AskOrigin, onError: OnError): readonly PermissionAsk[] {
-  return validItems(value, permissionSchema, 'permission', onError).map((permission) => toPermission(permission, seen))
+export function toReadPermissions(value: unknown, origin: AskOrigin, onError: OnError): readonly PermissionAsk[] {
+  return validItems(value, permissionSchema, 'permission', onError).map((permission) =>
+    toPermission(permission, origin),
+  )
 }
 
 /**

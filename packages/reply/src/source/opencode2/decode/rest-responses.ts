@@ -194,10 +194,10 @@ export function toReadSessions(items: readonly unknown[]): readonly SessionInfo[
 }
 
 /** Converts a list of permissions. Drops malformed ones. */
-export function toReadPermissions(items: readonly unknown[], seen: AskOrigin): readonly Ask[] {
+export function toReadPermissions(items: readonly unknown[], origin: AskOrigin): readonly Ask[] {
   return items.flatMap((item) => {
     const permission = isFields(item) ? permissionSchema.safeParse(renamePermissionFields(item), inEnglish) : undefined
-    return permission?.success ? [toPermission(permission.data, seen)] : []
+    return permission?.success ? [toPermission(permission.data, origin)] : []
   })
 }
 
@@ -210,8 +210,8 @@ export function toReadForms(items: readonly unknown[]): readonly WireForm[] {
 }
 
 /** Converts forms to asks. */
-export function toReadQuestions(forms: readonly WireForm[], seen: AskOrigin): readonly Ask[] {
-  return forms.map((form) => toQuestion(form, seen))
+export function toReadQuestions(forms: readonly WireForm[], origin: AskOrigin): readonly Ask[] {
+  return forms.map((form) => toQuestion(form, origin))
 }
 
 /** Returns the ids of the running sessions. Empty if the response has none. */

@@ -104,6 +104,15 @@ describe.each(sessionAgents)('a live $folder $version', ({ launch, version, mode
       if (name === 'question') return expect(replies[0]?.asks[0]?.status).toBe('answered')
       if (name.startsWith('wake'))
         return expect(replies.at(-1)?.outcome).toBe(name === 'wake-abort' ? 'aborted' : 'completed')
+      if (name === 'steer' || name === 'queue')
+        return expect(replies.map(({ promptIDs, outcome }) => [promptIDs.length, outcome])).toEqual(
+          name === 'steer'
+            ? [[2, 'completed']]
+            : [
+                [1, 'completed'],
+                [1, 'completed'],
+              ],
+        )
       const child = replies.at(-1)?.children[0]?.reply
       if (name === 'subagent') expect(child?.outcome).toBe('completed')
       if (name === 'subagent-abort') expect(child?.outcome).toBe('aborted')

@@ -1,71 +1,39 @@
-import type { LocalEnding, LocalHistory, LocalOutput, LocalRun } from '@reply/core/source'
-import { dropsCutTexts, isInterruptionNote } from './claude-history.ts'
+import type { LocalHistory, LocalRun } from '@reply/core/source'
 import type { Dialect } from './dialect.ts'
+import { createReplay } from './replay.ts'
 import { createSessionStore } from './session-store.ts'
 import { createSubagents } from './subagents.ts'
 
 /**
- * Adds the runs of a loaded session to `history`, from the updates that have repeated it. Version 1 of the protocol doesn't
- * say how a run ended: the last one is aborted unless it ends with a text that can't have been cut off. `runOf` returns the
- * run of a sub-agent.
+ * Returns a function that adds the runs of a loaded session to `history`, from the updates that repeated the session, and
+ * aborts the sub-agents that have not ended in them. `agent` is the agent's name. Malformed updates are skipped. `runOf`
+ * returns the run of a sub-agent, or undefined if it has none.
  */
 export function createHistoryReader(dialectOf: () => Dialect, runOf: (sessionID: string) => LocalRun | undefined) {
   return (sessionID: string, updates: readonly unknown[], history: LocalHistory, agent: string | undefined): void => {
     const sessions = createSessionStore(dialectOf, () => undefined)
-    const subagents = createSubagents((id) => (id === sessionID ? run : runOf(id)), sessions)
-    let run: LocalRun | undefined
-    /** A prompt whose run has not begun. */
-    let prompt: { readonly messageID: string | undefined; readonly text: string } | undefined
-    let last: LocalOutput['type'] | undefined
+    const replay = createReplay(
+      agent,
+      history,
+      () => sessions.beginRun(sessionID),
+      (run, ending) => {
+        subagents.leaveBehind(run)
+        run.end(ending)
+      },
+    )
+    const writtenRun = (id: string): LocalRun | undefined => (id === sessionID ? replay.run() : runOf(id))
+    const subagents = createSubagents(writtenRun, sessions)
     for (const params of updates) {
       const updated = sessions.update(params, () => false)
       if (!updated) continue
       const { decoded, sessionID: id } = updated
-      if (id === sessionID && decoded.prompt && isInterruptionNote(decoded.prompt.text, agent)) {
-        if (prompt) begin()
-        end({ type: 'aborted' })
-      } else if (id === sessionID && decoded.prompt) addPrompt(decoded.prompt)
-      else if (decoded.outputs || decoded.subagent || decoded.message) {
-        begin()
-        if (decoded.message) subagents.receive(decoded.message)
-        else subagents.begin(id)
-        if (decoded.subagent) subagents.report(id, decoded.subagent)
-        const target = id === sessionID ? run : runOf(id)
-        target?.write(...(decoded.outputs ?? []))
-        if (id === sessionID) last = decoded.outputs?.findLast(isPart)?.type ?? last
-      }
+      if (id === sessionID) replay.take(decoded)
+      if (decoded.message) subagents.receive(decoded.message)
+      else if (decoded.outputs || decoded.subagent) subagents.begin(id)
+      if (decoded.subagent) subagents.report(id, decoded.subagent)
+      if (decoded.outputs) writtenRun(id)?.write(...decoded.outputs)
     }
-    if (prompt) begin()
-    end(last === 'text' && dropsCutTexts(agent) ? { type: 'completed' } : { type: 'aborted' })
-
-    function addPrompt(piece: { readonly messageID: string; readonly text: string }): void {
-      if (prompt?.messageID !== undefined && piece.messageID && prompt.messageID !== piece.messageID) {
-        // The prompt before has no answer.
-        begin()
-        end({ type: 'aborted' })
-      }
-      if (!prompt) end({ type: 'completed' })
-      prompt = { messageID: piece.messageID || undefined, text: (prompt?.text ?? '') + piece.text }
-    }
-
-    function begin(): void {
-      if (run && !prompt) return
-      const { text = 'The session began without a prompt.', messageID } = prompt ?? {}
-      const synthetic = prompt ? undefined : true
-      run = history.run({ parts: [{ type: 'text', text, synthetic }], messageID })
-      sessions.beginRun(sessionID)
-      prompt = undefined
-      last = undefined
-    }
-
-    function end(ending: LocalEnding): void {
-      subagents.abortBelow(sessionID)
-      run?.end(ending)
-      run = undefined
-    }
+    replay.finish()
+    subagents.abortBelow(sessionID)
   }
-}
-
-function isPart({ type }: LocalOutput): boolean {
-  return type === 'text' || type === 'reasoning' || type === 'tool' || type === 'file'
 }

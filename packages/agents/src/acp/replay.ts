@@ -2,19 +2,27 @@ import type { LocalEnding, LocalHistory, LocalRun } from '@reply/core/source'
 import { dropsCutTexts, isInterruptionNote } from './claude-history.ts'
 import type { DecodedUpdate } from './decode/update.ts'
 
-/** Turns the updates that repeat the past of a session into its runs. */
+/** Turns the updates that repeat the past of a session into its runs, for both versions of the protocol. */
 export interface Replay {
-  /** Begins the run of an update, and ends the one before it. Call it before you write the update's output. */
+  /**
+   * Takes an update of the session. Output begins the run of the prompt before it, or of none if the past begins with output,
+   * and ends the run before. Claude Code's note of an interruption ends its run. Call it before you write the output.
+   */
   take(update: DecodedUpdate): void
-  /** Ends the last run, and returns undefined. If the session still works, returns the run without ending it. */
+  /** The run that output is written to. Undefined before the first one, and after `finish`. */
+  run(): LocalRun | undefined
+  /**
+   * Begins and ends what is left, and returns undefined. If the agent has said that the session still works, returns the last
+   * run without ending it. Undefined also if there is none.
+   */
   finish(): LocalRun | undefined
 }
 
 type Prompt = NonNullable<DecodedUpdate['prompt']>
 
 /**
- * `onBegin` is called before a run begins, and `end` ends a run. Agents don't repeat how a run ended: the last one is aborted
- * unless it ends with a text that can't have been cut off.
+ * `onBegin` is called before a run begins, and `end` ends a run. Agents don't repeat how a run ended: it is aborted unless it
+ * ends with a text, and the last one also if that text may be cut off.
  */
 export function createReplay(
   agent: string | undefined,
@@ -28,24 +36,27 @@ export function createReplay(
   /** Whether the run's newest output is a text. A run that was cut off ends with its prompt or with a call. */
   let isAnswered = false
   let isWorking = false
-  return { take, finish }
+  return { take, run: () => run, finish }
 
   function take({ prompt: piece, outputs = [], subagent, message, state }: DecodedUpdate): void {
     if (piece && isInterruptionNote(piece.text, agent)) {
       // Its own message may have begun without a text.
-      if (prompt && prompt.messageID !== piece.messageID) begin()
+      if (prompt && (prompt.messageID === '' || prompt.messageID !== piece.messageID)) begin()
       prompt = undefined
       isAnswered = false
       endRun()
     } else if (piece) {
-      if (prompt && prompt.messageID !== piece.messageID) begin()
+      // The prompt before has no answer. Some agents of version 1 send no ids.
+      if (prompt && prompt.messageID !== '' && piece.messageID !== '' && prompt.messageID !== piece.messageID) begin()
       prompt = { ...piece, text: `${prompt?.text ?? ''}${piece.text}` }
     }
     if (outputs.some(({ type }) => type !== 'title') || subagent || message) begin()
-    for (const { type } of outputs) if (type === 'text' || type === 'tool') isAnswered = type === 'text'
+    for (const { type } of outputs)
+      if (type === 'text' || type === 'reasoning' || type === 'tool') isAnswered = type === 'text'
     if (state) isWorking = state.type === 'running'
   }
 
+  /** Ends the run and begins the next one, if there is a prompt for it or no run at all. */
   function begin(): void {
     if (!prompt && run) return
     endRun()
@@ -53,7 +64,7 @@ export function createReplay(
     isAnswered = false
     const text = prompt?.text ?? 'What came before the first prompt.'
     const synthetic = prompt ? undefined : true
-    run = history.run({ parts: [{ type: 'text', text, synthetic }], messageID: prompt?.messageID })
+    run = history.run({ parts: [{ type: 'text', text, synthetic }], messageID: prompt?.messageID || undefined })
     prompt = undefined
   }
 

@@ -62,7 +62,7 @@ async function stage(
   const { source, heard } = scripted(act, { onError: ({ message }) => errors.push(message) }, load)
   const client = connectSource(source)
   await client.ready
-  return { client, heard, errors }
+  return { client, source, heard, errors }
 }
 
 const user = (text: string) => ({ ...chunk(text), sessionUpdate: 'user_message_chunk' })
@@ -89,6 +89,24 @@ test("Claude Code's note that a run was stopped ends that run as aborted, and is
   if (resumed.type !== 'found') throw new Error(resumed.type)
   const reply = await resumed.stream.result
   expect([reply.prompt?.text, reply.outcome]).toEqual(['Two.', 'aborted'])
+  await client.close()
+})
+
+test.each([
+  [
+    'a call',
+    { sessionUpdate: 'tool_call', toolCallId: 'c', title: 'ls', status: 'in_progress' },
+    ['MessageAbortedError', undefined],
+  ],
+  ['a thought', { ...chunk('Hm.'), sessionUpdate: 'agent_thought_chunk' }, ['MessageAbortedError', undefined]],
+  ['a text', chunk(' It is done.'), [undefined, 'stop']],
+])('of an earlier run that ends with %s, the end is told by that', async (_, last, outcome) => {
+  const updates = old(user('One.'), chunk('I look.'), last, user('Two.'), chunk('Yes.'))
+  const { client, source } = await stage('qwen-code', updates)
+  const place = { sessionID: 'ses_old', directory: '/project' }
+  const { messages } = await source.startReading().session(place, { messageIDs: [] })
+  const { head } = messages.find((message) => message.head.role === 'assistant') ?? {}
+  expect([head?.error?.name, head?.finish]).toEqual(outcome)
   await client.close()
 })
 

@@ -139,7 +139,7 @@ export interface Source {
   removeRule?(id: string): Promise<void>
   /**
    * Counts the prompts of a session that have this text, from its beginning and without comparing white space at both
-   * ends. Absent if the server keeps the ids of prompts (see `Capabilities.keepsPromptIDs`).
+   * ends. Prompts that wait count too. Absent if the server keeps the ids of prompts (see `Capabilities.keepsPromptIDs`).
    */
   countPrompts?(place: SessionRef, text: string): Promise<number>
   /** Copies a session, either whole or up to before a message. Absent if the server can't. */

@@ -108,7 +108,10 @@ test.each([
   { history: ['yes', 'yes', 'a', 'b', 'yes', 'c', 'yes'], before: 3, answer: '7' },
   { history: ['yes', 'yes', 'a', 'b', 'yes', 'c', 'yes'], before: 4, answer: 'unknown' },
   { history: ['yes', 'a', 'b', 'c', 'd'], before: 1, answer: 'absent' },
-  { history: ['yes', 'yes', 'a'], before: 1, answer: 'unknown' },
+  // Others were posted after it, for example because they steered its run.
+  { history: ['yes', 'yes', 'a'], before: 1, answer: '2' },
+  { history: ['yes', 'yes', 'yes'], before: 1, answer: '2' },
+  { history: ['yes', 'a', 'b', 'c'], before: 0, answer: 'unknown' },
   // The agent dropped its beginning.
   { history: ['yes', 'a'], before: 2, answer: 'unknown' },
   { history: ['a'], before: 1, answer: 'unknown' },
@@ -155,6 +158,23 @@ test('each post of the same text has counted those before it, also those of an e
   for (const text of ['yes', ' yes ', 'no', 'new']) await client.prompt({ ...place, text }, { onPosting }).result
   await client.prompt({ text: 'yes' }, { onPosting }).result
   expect(counts).toEqual([3, 4, 1, 0, 0])
+  await client.close()
+})
+
+test('prompts that wait for their run are counted too', async () => {
+  const runs: LocalRun[] = []
+  const { client, agent } = await stage(prompts('yes'), {
+    capabilities: () => ({ queuesPrompts: true, takesPromptsWhileBusy: true }),
+    prompt: async (run) => void runs.push(run),
+  })
+  const counts: (number | undefined)[] = []
+  const onPosting = ({ sameTextBefore }: PostedPrompt): void => void counts.push(sameTextBefore)
+  for (const posted of [1, 2, 3]) {
+    void client.prompt({ ...place, text: 'yes', delivery: 'queue' }, { onPosting })
+    await expect.poll(() => runs.length).toBe(posted)
+  }
+  expect(counts).toEqual([1, 2, 3])
+  agent.source.close()
   await client.close()
 })
 

@@ -68,9 +68,10 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
 
 /**
  * Looks once for the prompt on a server that has its own ids for it. Resolves with the prompt under the id that it was
- * posted with. Otherwise with the newest prompt, if it has the same text, isn't older than the post, and there are more
- * prompts with the text than before the post. If that number is unknown, the prompt needs a time, or must be the only
- * one with the text. Resolves with undefined if ours isn't there, and with `unclear` if that can't be told.
+ * posted with. Otherwise with the first of the prompts with the same text that there are more than before the post, unless
+ * it is older. If that number is unknown, it is the newest prompt if that has the same text and isn't older. It then needs
+ * a time, or must be the only one with the text. Resolves with undefined if ours isn't there, and with `unclear` if that
+ * can't be told.
  */
 async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID } = posted
@@ -84,16 +85,22 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   if (posted.text === undefined) return 'unclear'
   const text = posted.text.trim()
   const added = await countAdded(server, posted, text)
-  const hasSameText = prompts.some((prompt) => prompt !== newest && prompt.text === text)
-  const isOlder = newest.createdAt !== undefined && newest.createdAt < posted.at - clockSkewMs
-  if (newest.text === text && !isOlder) {
-    const isOurs = added === undefined ? newest.createdAt !== undefined || !hasSameText : added > 0
+  const sameText = prompts.filter((prompt) => prompt.text === text)
+  const isOlder = (prompt: typeof newest): boolean => (prompt.createdAt ?? posted.at) < posted.at - clockSkewMs
+  if (added !== undefined && added > 0) {
+    // The others were posted after it.
+    const ours = sameText.at(-added)
+    return ours && !isOlder(ours) ? { sessionID, messageID: ours.id, read } : 'unclear'
+  }
+  if (added === undefined && newest.text === text && !isOlder(newest)) {
+    const isOurs = newest.createdAt !== undefined || sameText.length === 1
     return isOurs ? { sessionID, messageID: newest.id, read } : 'unclear'
   }
   // Some agents repeat two prompts without an answer in between as one.
-  if (newest.text.endsWith(text) && !isOlder) return 'unclear'
+  if (newest.text.endsWith(text) && !isOlder(newest)) return 'unclear'
   if (added === 0) return undefined
-  return added !== undefined || hasSameText || mayBeDropped(read, posted) ? 'unclear' : undefined
+  const isAmbiguous = added !== undefined || sameText.some((prompt) => prompt !== newest)
+  return isAmbiguous || mayBeDropped(read, posted) ? 'unclear' : undefined
 }
 
 /** Counts how many more prompts with the text the session has than before the post. Undefined if either is unknown. */

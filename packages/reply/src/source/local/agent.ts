@@ -60,7 +60,11 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       if (message) return message
       throw new ReplyError('gone', `Session ${place.sessionID} of ${name} has no message ${messageID}.`)
     },
-    countPrompts: async (place, text) => (await requireLog(place)).countPrompts(text),
+    countPrompts: async (place, text) => {
+      const log = await requireLog(place)
+      const waiting = (runs.get(place.sessionID) ?? []).filter((run) => !run.hasBegun())
+      return log.countPrompts(text) + waiting.filter((run) => run.promptText() === text.trim()).length
+    },
     children: async (place) => {
       await findSession(place)
       await readOnce(place)

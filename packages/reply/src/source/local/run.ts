@@ -78,6 +78,8 @@ export interface OwnedRun extends LocalRun {
   hasBegun(): boolean
   /** Emits the prompt's message and `busy`, once. The first output does that too. */
   begin(): void
+  /** Returns the text of the prompt without the white space around it. Empty without one. */
+  promptText(): string
   /** Sets the parts of the prompt's message. Call it before the run begins. */
   setPrompt(parts: readonly InputPart[]): void
   /** The pending asks. */
@@ -108,6 +110,11 @@ export function createRun(options: RunSetup): OwnedRun {
     hasBegun: () => state !== 'new',
     isOpen: () => state !== 'ending' && state !== 'ended',
     begin: beginRun,
+    promptText: () =>
+      prompt
+        .flatMap((part) => (part.type === 'text' && part.synthetic !== true ? [part.text] : []))
+        .join('\n\n')
+        .trim(),
     setPrompt: (parts) => {
       prompt = parts
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { currentActivity, type Reply, replay } from '../../src/index.ts'
 import type { Compaction } from '../../src/reply.ts'
+import { createDecoder2 } from '../../src/source/opencode2/decode.ts'
 import { observing } from '../observing.ts'
 import { readTape } from './recorded.ts'
 import { prompted, promptID, type StableFrame, says, stepBegins, stepEnds, streamOf } from './stable-frames.ts'
@@ -58,6 +59,24 @@ test('a compaction that failed replaced nothing', async () => {
   const failed: StableFrame = ['session.compaction.failed', { reason: 'auto', error: { type: 'compaction.failed' } }]
   const { replies } = await read(streamOf([...first, begins, failed, ...last]))
   expect(replies.map(({ outcome, compaction }) => [outcome, compaction])).toEqual([['completed', undefined]])
+})
+
+test("a person's compaction that failed does not remove the one of the run before it", async () => {
+  const asked: StableFrame = ['session.compaction.started', { reason: 'manual', inputID: 'msg_compact', recent: '' }]
+  const failed: StableFrame = ['session.compaction.failed', { reason: 'manual', error: { type: 'compaction.failed' } }]
+  const byPerson: readonly StableFrame[] = [
+    ['session.execution.started'],
+    asked,
+    failed,
+    ['session.execution.succeeded'],
+  ]
+  const decoder = createDecoder2()
+  const frames = streamOf([...first, begins, ends, ...last, ...byPerson])
+    .split('\n\n')
+    .filter(Boolean)
+  const events = frames.flatMap((frame) => decoder.decode(frame.slice('data: '.length), 7))
+  expect(events.filter((event) => event?.type === 'compacted')).toHaveLength(1)
+  expect(events.filter((event) => event?.type === 'part-removed')).toEqual([])
 })
 
 test('a compaction that a person asks for begins no reply', async () => {

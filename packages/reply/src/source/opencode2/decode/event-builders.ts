@@ -33,6 +33,7 @@ export const eventBuilders: EventBuilders = {
     memory.forget(sessionID)
     return [{ type: 'session-removed', at, raw, sessionID }]
   },
+  /** Stores the input, because the event that delivers it only has its id. */
   'session.inbox.enqueued': ({ sessionID, inboxID, item }, { frame, memory }) => {
     const { type, payload } = item
     const session = memory.of(sessionID)
@@ -40,6 +41,10 @@ export const eventBuilders: EventBuilders = {
     storeAcceptedAt(session, inboxID, frame.created)
     return []
   },
+  /**
+   * Returns the message and parts of a prompt, or of a synthetic text that wakes the session, then `busy` if the run
+   * begins with it. Before them, `idle` for a run that a rejection stopped. Empty for all other inputs.
+   */
   'session.inbox.delivered': ({ sessionID, inboxID }, received) => {
     const { at, raw, frame, memory } = received
     const session = memory.of(sessionID)
@@ -53,20 +58,21 @@ export const eventBuilders: EventBuilders = {
     // An input that waited behind a run and did not join it gets the time of its delivery, as over REST.
     const isFirst = session.execution === 'empty'
     const createdAt = (isFirst ? undefined : session.acceptedAt.get(inboxID)) ?? frame.created
+    // The end was missed because the session was first read between the two runs.
     const stopped = session.isStopped ? endRun(session, received, { isSure: true }) : []
     const parts = item.type === 'user' ? toPromptParts(inboxID, item) : [toSyntheticText(inboxID, item.text ?? '')]
     const message = toHead(inboxID, 'user', { createdAt, raw: frame.wire })
-    // The end was missed because the session was first read between the two runs.
     const events: ReplyEvent[] = [...stopped, { type: 'message', at, raw, sessionID, message }]
     for (const part of parts) events.push({ type: 'part', at, raw, sessionID, part })
     // After the prompt, which may be the first sign that the previous run was lost.
     return [...events, ...beginRun(session, received)]
   },
+  /** Forgets the input. */
   'session.inbox.cancelled': ({ sessionID, inboxID }, { memory }) => {
     memory.of(sessionID).inbox.delete(inboxID)
     return []
   },
-  // An execution may be empty, because a run begins with its first prompt or step.
+  /** Returns nothing, because an execution may be empty. A run begins with its first prompt or step. */
   'session.execution.started': ({ sessionID }, { memory }) => {
     const session = memory.of(sessionID)
     session.isRejected = false
@@ -74,12 +80,14 @@ export const eventBuilders: EventBuilders = {
     return []
   },
   'session.execution.succeeded': ({ sessionID }, received) => endRun(received.memory.of(sessionID), received),
+  /** Returns the error, then `idle`, even if nothing ran. */
   'session.execution.failed': ({ sessionID, error }, received) => {
     const { at, raw, frame, memory } = received
     const failed = { type: 'error', at, raw, sessionID, happenedAt: frame.created, error: toFailure(error) } as const
     return [failed, ...endRun(memory.of(sessionID), received, { isSure: true })]
   },
   'session.execution.interrupted': ({ sessionID, reason }, received) => interruptRun(sessionID, reason, received),
+  /** Returns the step's message, after `busy` if the run begins with it. The step answers the newest prompt. */
   'session.step.started': (data, received) => {
     const { sessionID, assistantMessageID: id, agent, started } = data
     const { at, raw, frame, memory } = received
@@ -95,6 +103,7 @@ export const eventBuilders: EventBuilders = {
     return [...beginRun(session, received), { type: 'message', at, raw, sessionID, message }]
   },
   'session.step.ended': (data, received) => endStep(data, undefined, received),
+  /** Returns the events of a failed step. A step that a rejection interrupted has ended without an error. */
   'session.step.failed': (data, received) => {
     const session = received.memory.of(data.sessionID)
     session.isStopped = session.isRejected && isAborted(data.error)
@@ -104,34 +113,43 @@ export const eventBuilders: EventBuilders = {
     return endStep({ finish: 'error', ...data }, toFailure(data.error), received)
   },
   ...partEventBuilders,
-  // Version 2 counts attempts, from the second on, while a reply counts retries.
+  /** Version 2 counts attempts, from the second on, while a reply counts retries. */
   'session.retry.scheduled': ({ sessionID, attempt, at: nextAt, error }, { at, raw }) => [
     { type: 'retry', at, raw, sessionID, attempt: attempt - 1, message: sentenceOf(error?.message ?? ''), nextAt },
   ],
-  // A compaction that a person requests is a separate execution and not part of a run.
   'session.usage.updated': (data, { memory }) => {
     storeSpent(memory.of(data.sessionID), data)
     return []
   },
+  /**
+   * Returns the compaction as a part of the newest prompt. Empty if the prompt is unknown, and for a compaction that a
+   * person requests, which is a separate execution and not part of a run.
+   */
   'session.compaction.started': ({ sessionID, reason, inputID }, { at, raw, frame, memory }) => {
     const session = memory.of(sessionID)
     // If the server starts the compaction, its message has the id of this event, as REST shows.
     const messageID = inputID ?? frame.id?.replace(/^evt_/, 'msg_')
     session.summary = messageID === undefined ? undefined : { messageID, call: undefined }
     const part = reason === 'manual' ? undefined : countCompaction(session)
+    session.compactionPart = part
     return part ? [{ type: 'part', at, raw, sessionID, part }] : []
   },
+  /** Returns `compacted`, with the usage of its summary if that is known. */
   'session.compaction.ended': ({ sessionID }, { at, raw, memory }) => [
     { type: 'compacted', at, raw, sessionID, summary: takeSummaryUsage(memory.of(sessionID)) },
   ],
+  /** Removes the part of the compaction. Empty if it has none. */
   'session.compaction.failed': ({ sessionID }, { at, raw, memory }) => {
-    memory.of(sessionID).summary = undefined
-    const part = newestCompaction(memory.of(sessionID))
+    const session = memory.of(sessionID)
+    const { compactionPart: part } = session
+    session.summary = undefined
+    session.compactionPart = undefined
     return part ? [{ type: 'part-removed', at, raw, sessionID, messageID: part.messageID, partID: part.id }] : []
   },
   'session.revert.staged': ({ sessionID, revert }, received) =>
     updateSession(sessionID, { revertedTo: revert.messageID }, received),
   'session.revert.cleared': ({ sessionID }, received) => updateSession(sessionID, { revertedTo: undefined }, received),
+  /** Removes the message and all later ones, after the session's event. */
   'session.revert.committed': ({ sessionID, to }, received) => [
     ...updateSession(sessionID, { revertedTo: undefined }, received),
     ...removeMessagesFrom(received.memory.of(sessionID), to).map(
@@ -154,16 +172,19 @@ export const eventBuilders: EventBuilders = {
       ask: toPermission(data, { at, directory: frame.directory }),
     },
   ],
+  /** Closes the permission. A rejection ends the run later, which the memory stores. */
   'permission.replied': ({ sessionID, requestID, reply }, { at, raw, memory }) => {
     if (reply === 'reject') memory.of(sessionID).isRejected = true
     return [{ type: 'ask-closed', at, raw, sessionID, requestID, how: { type: 'permission', reply } }]
   },
+  /** Asks the form's questions, and stores the form, which its answer needs. */
   'form.created': ({ form }, { at, raw, frame, memory }) => {
     const { sessionID } = form
     memory.of(sessionID).forms.set(form.id, form)
     const { directory } = frame
     return [{ type: 'asked', at, raw, sessionID, directory, ask: toQuestion(form, { at, directory }) }]
   },
+  /** Closes the questions with their answers. Without the stored form, the answers are empty. */
   'form.replied': ({ id, sessionID, answer }, { at, raw, memory }) => {
     const form = memory.of(sessionID).forms.get(id)
     memory.of(sessionID).forms.delete(id)
@@ -277,14 +298,10 @@ function endStep(
  * for it. Undefined if the prompt is unknown.
  */
 function countCompaction(session: SessionMemory): CompactionPart | undefined {
+  const { promptID: messageID, compactions } = session
   session.compactions += 1
-  return newestCompaction(session)
-}
-
-/** Returns the newest compaction of the run. Undefined if there was none, or the prompt is unknown. */
-function newestCompaction({ promptID: messageID, compactions }: SessionMemory): CompactionPart | undefined {
-  if (messageID === undefined || compactions === 0) return undefined
-  const id = `${messageID}.compaction.${compactions - 1}`
+  if (messageID === undefined) return undefined
+  const id = `${messageID}.compaction.${compactions}`
   return { id, messageID, status: 'sealed', raw: undefined, type: 'compaction', auto: true }
 }
 

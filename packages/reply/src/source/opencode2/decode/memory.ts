@@ -1,4 +1,5 @@
 import type { MessageHead } from '../../../event.ts'
+import type { CompactionPart } from '../../../part.ts'
 import type { SummaryStep } from '../../../reply.ts'
 import { setNewest } from '../../decode/newest.ts'
 import type { SessionInfo } from '../../port.ts'
@@ -61,6 +62,8 @@ export interface SessionMemory {
   promptID: string | undefined
   /** The number of compactions of the run since that prompt. */
   compactions: number
+  /** The part of the newest compaction. Undefined if that failed, was requested by a person, or has no known prompt. */
+  compactionPart: CompactionPart | undefined
   /** The cost of all model calls so far, including those for titles and summaries. Undefined until it is known. */
   spent: Spent | undefined
   /** The running compaction. */
@@ -137,6 +140,7 @@ function emptyMemory(sessionID: string): SessionMemory {
     isStopped: false,
     promptID: undefined,
     compactions: 0,
+    compactionPart: undefined,
     spent: undefined,
     summary: undefined,
     steps: new Map(),

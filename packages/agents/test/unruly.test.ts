@@ -8,7 +8,7 @@ import { createChecklist } from '../src/claude/checklist.ts'
 import { decodeClaude } from '../src/claude/decode/line.ts'
 import { createSessionWriter } from '../src/claude/session-writer.ts'
 import { claude } from '../src/claude.ts'
-import { toAsk } from '../src/codex/ask.ts'
+import { createAsks } from '../src/codex/ask.ts'
 import { decodeRequest, decodeRpc } from '../src/codex/decode/request.ts'
 import { createRunWriter } from '../src/codex/run-writer.ts'
 import { codex } from '../src/codex.ts'
@@ -157,15 +157,7 @@ test('a permission of Codex shows all that it would allow', () => {
     networkApprovalContext: { host: 'example.com' },
   }
   const asked = decodeRequest('item/fileChange/requestApproval', { ...params, reason: null, cwd: '/project' })
-  const ask =
-    asked &&
-    toAsk(
-      'one',
-      asked,
-      runOf('one').run,
-      createRunWriter(() => 0),
-      async () => {},
-    )
+  const ask = asked && createAsks(createRunWriter(() => 0)).toAsk('one', asked, runOf('one').run, async () => {})
   expect(ask?.type === 'permission' && ask.metadata).toEqual({
     grantRoot: '/etc',
     network: { host: 'example.com' },

@@ -9,45 +9,51 @@ type PermissionAsk = Extract<LocalAsk, { readonly type: 'permission' }>
 
 type Send = (result: object) => Promise<void>
 
-/**
- * Returns the ask to show in this run for a request of Codex. `send` answers the request. If Codex shows no call for a
- * permission, also writes one to the run, because people see in the call what they allow.
- */
-export function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, writer: RunWriter, send: Send): LocalAsk {
-  switch (asked.type) {
-    case 'question':
-      return questionAsk(requestID, asked, send)
-    case 'form': {
-      const { server } = asked
-      const reply = async (answer: LocalAnswer): Promise<void> => {
-        await send({ content: null, _meta: null, ...formResponse(answer, asked) })
+/** Makes asks of Codex's requests. */
+export interface CodexAsks {
+  /**
+   * Returns the ask to show in this run for a request of Codex. `send` answers the request. If Codex shows no call for a
+   * permission, also writes one to the run, because people see in the call what they allow.
+   */
+  toAsk(requestID: string, asked: CodexRequest, run: LocalRun, send: Send): LocalAsk
+}
+
+/** `writer` knows the running calls, which the requests of MCP servers do not name. */
+export function createAsks(writer: RunWriter): CodexAsks {
+  return { toAsk }
+
+  function toAsk(requestID: string, asked: CodexRequest, run: LocalRun, send: Send): LocalAsk {
+    switch (asked.type) {
+      case 'question':
+        return questionAsk(requestID, asked, send)
+      case 'form':
+        return formAsk(requestID, asked, writer.lastCallOf(run, asked.server)?.callID, send)
+      case 'permission':
+        return permissionAsk(requestID, asked, send)
+      case 'mcp-permission': {
+        const { server, tool } = asked
+        const call = writer.callWith(run, server, tool, asked.arguments)
+        if (call || tool === undefined) return mcpAsk(requestID, asked, call, send)
+        // A server asks for what its own tool is about to do, as it names it.
+        const ask = mcpAsk(requestID, asked, { callID: `${requestID}.call`, tool: `${server}_${tool}` }, send)
+        return withOwnCall(ask, run, { arguments: asked.arguments }, () => 'Allowed.')
       }
-      const callID = writer.lastCallOf(run, server)?.callID
-      return { type: 'question', requestID, callID, questions: formQuestions(asked), reply }
+      case 'rights': {
+        const input = { ...asked.more, permissions: asked.rights }
+        const granted = (answer: LocalAnswer): string => `Granted until the end of the ${scopeOf(answer)}.`
+        return withOwnCall(rightsAsk(requestID, asked, send), run, input, granted)
+      }
+      default:
+        return asked satisfies never
     }
-    case 'permission':
-      return permissionAsk(requestID, asked, send)
-    case 'mcp-permission': {
-      const { server, tool } = asked
-      const call = writer.callWith(run, server, tool, asked.arguments)
-      if (call || tool === undefined) return mcpAsk(requestID, asked, call?.callID, call?.tool ?? server, send)
-      // A server asks for what its own tool is about to do, as it names it.
-      const callID = `${requestID}.call`
-      const name = `${server}_${tool}`
-      const ask = mcpAsk(requestID, asked, callID, name, send)
-      return withOwnCall(ask, run, callID, { arguments: asked.arguments }, () => 'Allowed.')
-    }
-    case 'rights':
-      return withOwnCall(
-        rightsAsk(requestID, asked, send),
-        run,
-        asked.callID,
-        { ...asked.more, permissions: asked.rights },
-        (answer) => `Granted until the end of the ${scopeOf(answer)}.`,
-      )
-    default:
-      return asked satisfies never
   }
+}
+
+/** The ask for a form of an MCP server. Rejected, it is declined. Canceled, it is canceled. */
+function formAsk(requestID: string, asked: Asked<'form'>, callID: string | undefined, send: Send): LocalAsk {
+  const reply = async (answer: LocalAnswer): Promise<void> =>
+    await send({ content: null, _meta: null, ...formResponse(answer, asked) })
+  return { type: 'question', requestID, callID, questions: formQuestions(asked), reply }
 }
 
 /** The ask for Codex's own questions. Every answer other than `answered` sends no answers. */
@@ -88,21 +94,18 @@ function decisionOf(answer: LocalAnswer, always: unknown): unknown {
   return answer.type === 'once' ? 'accept' : 'decline'
 }
 
-/**
- * The ask for a call of an MCP server's tool. Without the id of the call, which people can't be shown then, its ask is not to be
- * allowed.
- */
+/** The ask for a call of an MCP server's tool. Without the call, chats and terminal only offer to reject it. */
 function mcpAsk(
   requestID: string,
-  { message, more, lastsForSession }: Asked<'mcp-permission'>,
-  callID: string | undefined,
-  name: string,
+  { server, message, more, lastsForSession }: Asked<'mcp-permission'>,
+  call: { readonly callID: string; readonly tool: string } | undefined,
   send: Send,
 ): PermissionAsk {
+  const name = call?.tool ?? server
   return {
     type: 'permission',
     requestID,
-    callID,
+    callID: call?.callID,
     permission: name,
     patterns: [],
     // Codex would also keep it in the user's settings. A permission given in a chat must not change them.
@@ -152,11 +155,10 @@ const allows = (answer: LocalAnswer): boolean => answer.type === 'once' || answe
 function withOwnCall(
   ask: PermissionAsk,
   run: LocalRun,
-  callID: string,
   input: Readonly<Record<string, unknown>>,
   outputFor: (answer: LocalAnswer) => string,
 ): LocalAsk {
-  const { permission: tool } = ask
+  const { permission: tool, callID = ask.requestID } = ask
   run.write({ type: 'tool', callID, tool, state: { status: 'running', input } })
   const reply = async (answer: LocalAnswer): Promise<void> => {
     await ask.reply(answer)

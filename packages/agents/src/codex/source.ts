@@ -13,7 +13,7 @@ import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
 import { openJsonSocket, withoutSecrets } from '../process/json-socket.ts'
 import type { ProcessOptions } from '../process/start-process.ts'
-import { toAsk } from './ask.ts'
+import { createAsks } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
 import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
@@ -165,6 +165,7 @@ export function codex(options: CodexOptions = {}): Source {
     },
   })
   const writer = createRunWriter(() => clock.now())
+  const asks = createAsks(writer)
   const turns = createTurns(
     writer,
     (threadID) => threads.has(threadID),
@@ -428,7 +429,7 @@ export function codex(options: CodexOptions = {}): Source {
     const asked = decodeRequest(method, params)
     const run = asked && turns.runOf(asked.threadID, asked.turnID)
     if (asked && run?.isOpen()) {
-      const ask = toAsk(askID(id), asked, run, writer, (result) => rpc.respond(id, result))
+      const ask = asks.toAsk(askID(id), asked, run, (result) => rpc.respond(id, result))
       return run.ask(url === undefined ? ask : withoutCancel(ask))
     }
     // Another client of the listener may answer it.

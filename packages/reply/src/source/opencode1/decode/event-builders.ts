@@ -35,7 +35,7 @@ export function describeFirstIssue(error: $ZodError): string {
   return issue ? `${[...path, ...issue.path].join('.')}: ${issue.message}` : error.message
 }
 
-/** Returns the error with this key before each path. */
+/** Returns a copy of the error with this key before each path. */
 function prefixPath(key: string, error: $ZodError): $ZodError {
   return new $ZodError(error.issues.map((issue) => ({ ...issue, path: [key, ...issue.path] })))
 }
@@ -48,12 +48,14 @@ const eventBuilders: EventBuilders = {
   'session.created': toSessionEvent,
   'session.updated': toSessionEvent,
   'session.deleted': ({ info }, at, raw) => ({ type: 'session-removed', at, raw, sessionID: info.id }),
+  /** Returns the status, or a `retry` while the server waits to call the model again. */
   'session.status': ({ sessionID, status }, at, raw) => {
     if (status.type !== 'retry') return { type: 'status', at, raw, sessionID, status: status.type }
     const { attempt, message = '', next: nextAt } = status
     return { type: 'retry', at, raw, sessionID, attempt, message: sentenceOf(message), nextAt }
   },
   'session.idle': ({ sessionID }, at, raw) => ({ type: 'status', at, raw, sessionID, status: 'idle' }),
+  /** Returns the error. Undefined if it names no session. */
   'session.error': ({ sessionID, error }, at, raw) =>
     sessionID === undefined ? undefined : { type: 'error', at, raw, sessionID, error: toFailure(error ?? {}) },
   'session.compacted': ({ sessionID }, at, raw) => ({ type: 'compacted', at, raw, sessionID }),
@@ -71,6 +73,7 @@ const eventBuilders: EventBuilders = {
     sessionID,
     messageID,
   }),
+  /** Returns the part, or the validation error of its own schema. */
   'message.part.updated': ({ part: wire }, at, raw) => {
     const read = toPart(wire)
     return 'issues' in read
@@ -122,6 +125,7 @@ const eventBuilders: EventBuilders = {
     sessionID: wire.sessionID,
     ask: toPermission(wire, { at, directory }),
   }),
+  /** The name of `permission.asked` on servers up to 1.0.223. */
   'permission.updated': (wire, at, raw, directory) => ({
     type: 'asked',
     at,
@@ -129,6 +133,7 @@ const eventBuilders: EventBuilders = {
     sessionID: wire.sessionID,
     ask: toOldPermission(wire, { at, directory }),
   }),
+  /** Closes the permission. Older servers name its id and the reply differently. */
   'permission.replied': (wire, at, raw) => {
     const [requestID, reply] = 'requestID' in wire ? [wire.requestID, wire.reply] : [wire.permissionID, wire.response]
     return {

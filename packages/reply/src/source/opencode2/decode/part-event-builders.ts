@@ -16,7 +16,10 @@ type PartEventType =
   | 'session.tool.success'
   | 'session.tool.failed'
 
-/** Texts, thoughts and tool calls. Several may be open at once, and they may end late. */
+/**
+ * The builders of the events of texts, thoughts and tool calls. Several of these may be open at once, and they may end
+ * late.
+ */
 export const partEventBuilders: EventBuilders<PartEventType> = {
   'session.text.started': (data, received) => textPartEvent('text', data, { text: '', status: 'open' }, received),
   'session.text.ended': (data, received) =>
@@ -25,26 +28,34 @@ export const partEventBuilders: EventBuilders<PartEventType> = {
     textPartEvent('reasoning', data, { text: '', status: 'open' }, received),
   'session.reasoning.ended': (data, received) =>
     textPartEvent('reasoning', data, { text: data.text, status: 'sealed' }, received),
+  /** Returns a pending call of this tool. Its input is empty until it is complete. */
   'session.tool.input.started': (data, received) =>
     toolPartEvent(data, newCall(data.name), { status: 'pending' }, received),
+  /** Returns the running call with its input. Its tool is `unknown` if its beginning was missed. */
   'session.tool.called': (data, received) => {
     const { tool, metadata } = storedCall(data, received)
     const startedAt = received.frame.created
     const called = { tool, input: data.input, isCalled: true, metadata, startedAt }
     return toolPartEvent(data, called, { status: 'running' }, received)
   },
+  /** Returns the call with new metadata: running if its input is known, or else pending. */
   'session.tool.progress': (data, received) => {
     const { tool, input, isCalled, startedAt } = storedCall(data, received)
     const call = { tool, input, isCalled, metadata: toMetadata(data.metadata), startedAt }
-    // A running call has its input, which a permission shows. If its beginning was missed, its input is unknown.
+    // A permission shows the input of a running call.
     return toolPartEvent(data, call, { status: isCalled ? 'running' : 'pending' }, received)
   },
+  /** Returns the completed call with its output. */
   'session.tool.success': (data, received) => {
     const output = toOutputText(data.content)
     const metadata = toMetadata(data.metadata)
     const endedAt = received.frame.created
     return toolPartEvent(data, storedCall(data, received), { status: 'completed', output, metadata, endedAt }, received)
   },
+  /**
+   * Returns the failed call, and stores whether a person rejected it. It counts as interrupted if it was aborted and
+   * nothing was rejected in this step.
+   */
   'session.tool.failed': (data, received) => {
     const { error } = data
     const session = received.memory.of(data.sessionID)

@@ -18,6 +18,11 @@ export function createAsks(
 ) {
   return { permission, elicitation }
 
+  /**
+   * Asks in the session's run, once that is known, and returns the answer for the agent. Also writes the request's call to
+   * the run, as running. A rejected call is ended there, as is one that the agent sends no updates for. Returns `cancelled`
+   * if the session has no run.
+   */
   async function permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse> {
     const waiting = decided(request.sessionId)
     if (waiting) await waiting
@@ -36,6 +41,10 @@ export function createAsks(
     return response
   }
 
+  /**
+   * Asks the fields of a form as questions in the session's run, once that is known, and returns the answer for the agent.
+   * Returns `cancel` for other kinds of elicitation, without a session, and if the session has no run.
+   */
   async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse> {
     const waiting = request.sessionId ? decided(request.sessionId) : undefined
     if (waiting) await waiting
@@ -52,6 +61,10 @@ export function createAsks(
     }))
   }
 
+  /**
+   * Opens an ask in the run and resolves with what `make` passes to `reply`. Rejects with the signal's reason if the agent
+   * withdraws its request, and closes the ask.
+   */
   function ask<Response>(
     run: LocalRun,
     signal: AbortSignal,
@@ -77,7 +90,10 @@ export interface PermissionResponse {
   readonly answers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Converts a permission request that asks questions. Undefined if it asks none. */
+/**
+ * Converts a permission request that asks Qwen Code's questions. The answers select the option that allows the call.
+ * Undefined if it asks none.
+ */
 function questionAsk(
   { toolCall, options }: PermissionRequest,
   requestID: string,
@@ -96,14 +112,21 @@ function questionAsk(
   return { type: 'question', requestID, callID, questions, reply: (answer) => reply(answersTo(answer, options)) }
 }
 
-/** Submits the answers with the option that allows the call. */
+/**
+ * Returns the response to a permission that asks questions: the answers by their index, several choices joined with a comma,
+ * with the option that allows the call. Any other answer is returned as for a permission.
+ */
 function answersTo(answer: LocalAnswer, options: PermissionRequest['options']): PermissionResponse {
   if (answer.type !== 'answered') return responseTo(answer, options)
   const answers = answer.answers.map((chosen, at) => [String(at), chosen.join(', ')] as const)
   return { ...responseTo({ type: 'once' }, options), answers: Object.fromEntries(answers) }
 }
 
-/** Converts a permission request to an ask. `reply` receives the response for the agent. */
+/**
+ * Converts a permission request to an ask. Its title is the request's, else the call's, else the tool's name. Its metadata
+ * has the request's arguments that the call has not, and the agent's reason unless that is shown as the call. `reply`
+ * receives the response for the agent.
+ */
 export function permissionAsk(
   request: PermissionRequest,
   call: Call,

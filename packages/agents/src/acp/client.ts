@@ -19,7 +19,10 @@ export function acp(options: AcpClientOptions): AcpClient {
   return clientOf(acpSource(options), options)
 }
 
-/** Connects to a source, with time for its agent to start. */
+/**
+ * Connects to a source, with five seconds more than the agent's deadline to start, and adds the calls of `AcpClient`. The
+ * options may override the times.
+ */
 export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClient {
   // Longer than the agent's own deadline, so that the agent's failure is reported first.
   const startMs = (options.deadlineMs ?? 60_000) + 5000
@@ -29,8 +32,9 @@ export function clientOf(source: AcpSource, options: AcpClientOptions): AcpClien
 }
 
 /**
- * Offers tools in a new session, because an agent only accepts MCP servers when it creates one. `ready` rejects if the
- * agent can't be started.
+ * Returns a host that offers tools to an agent in a new session, because an agent only accepts MCP servers when it creates
+ * one. Its `offer` rejects with `unsupported` for an existing session and for an agent without MCP over HTTP, and like
+ * `ready` if the agent can't be started. If the session can't be created, the server of the tools is closed.
  */
 function createToolHost(source: AcpSource, ready: Promise<void>, onError: OnError | undefined): ToolHost {
   return {
@@ -57,6 +61,7 @@ function createToolHost(source: AcpSource, ready: Promise<void>, onError: OnErro
     },
   }
 
+  /** Returns the error `unsupported` for what the agent doesn't support, with its cure. */
   function lacks(what: string, cure: string): ReplyError {
     return new ReplyError('unsupported', `${source.name} does not support ${what}: ${cure}.`)
   }

@@ -21,7 +21,11 @@ export interface RunningAgent {
   readonly opened: Set<string>
 }
 
-/** Starts the agent and initializes it. Rejects with `unreachable`, or `unauthorized` if it refuses the login. */
+/**
+ * Initializes the agent, and logs in if the settings name a method. Rejects with `unreachable` if it ends or doesn't answer,
+ * `malformed` if it answers in no ACP, `unsupported` for a version that the settings don't allow, `unauthorized` if it
+ * refuses the login, and `refused` for its other errors. Closes the connection then.
+ */
 export async function startAgent(
   transport: Transport,
   settings: AcpSettings,
@@ -45,6 +49,10 @@ export async function startAgent(
     throw toReplyError(error, `Starting ${name}`)
   }
 
+  /**
+   * Returns the dialect of a version of the protocol. Throws `unsupported` for one that is unknown or that the settings
+   * exclude.
+   */
   function dialectOf(version: number): Dialect {
     const spoken = protocol === 'auto' ? [1, 2] : [protocol]
     const dialect = Object.values(dialects).find((one) => one.version === version && spoken.includes(version))
@@ -57,6 +65,11 @@ export async function startAgent(
     )
   }
 
+  /**
+   * Sends `initialize`, with the fields of both versions unless the settings choose version 1, and resolves with the answer.
+   * Rejects with `unreachable` if the agent ends before. Any other error is passed on after a second, in which the agent may
+   * still end.
+   */
   async function firstAnswer(): Promise<unknown> {
     const clientCapabilities = {
       fs: { readTextFile: settings.files !== 'none', writeTextFile: settings.files === 'write' },
@@ -112,14 +125,19 @@ export interface AgentConnection {
    * answer.
    */
   request(method: string, params: object, limitMs?: number): Promise<unknown>
-  /** Like `request`, with the deadline of the settings. Rejects with a `ReplyError`. */
+  /** Like `request`, with the deadline of the settings. Rejects with a `ReplyError`: see `toReplyError`. */
   call(method: string, params: object): Promise<unknown>
+  /** Sends a notification. Resolves when it is written. */
   notify(method: string, params: object): Promise<void>
   /** Resolves when the agent has ended and its output was read, for example with `exited with code 1`. */
   readonly ended: Promise<string>
   close(): Promise<void>
 }
 
+/**
+ * Connects to the agent and registers the methods that it may call. Closes the transport when the agent has closed its
+ * output.
+ */
 function connectAgent(
   transport: Transport,
   { name, redact, clock, deadlineMs }: AcpSettings,
@@ -157,8 +175,8 @@ function connectAgent(
   }
 
   /**
-   * Handles updates before the SDK sees them, so that a response never overtakes the updates before it. Messages after
-   * a response wait until it was handled.
+   * Returns the agent's messages for the SDK, without session updates, which are handled here. So a response never overtakes
+   * the updates before it. Messages after a response wait until it was handled. Drops values that aren't JSON-RPC messages.
    */
   function readable(): ReadableStream<AnyMessage> {
     let handled: Promise<void> | undefined
@@ -191,10 +209,15 @@ function connectAgent(
     })
   }
 
+  /** Returns a stream that sends each message to the agent. */
   function writable(): WritableStream<AnyMessage> {
     return new WritableStream<AnyMessage>({ write: (message) => transport.send(message) })
   }
 
+  /**
+   * Sends a request and resolves with its result. With `limitMs`, also rejects with `unreachable` after that time, and
+   * removes secrets from the agent's error.
+   */
   async function request(method: string, params: object, limitMs?: number): Promise<unknown> {
     const answered = connection.agent.request<unknown, object>(method, params)
     if (limitMs === undefined) return await answered
@@ -207,12 +230,16 @@ function connectAgent(
     })
   }
 
+  /** Returns the error without the secrets in its message and data. */
   function withoutSecrets({ code, message, data }: RequestError): RequestError {
     return new RequestError(code, redact(message), redactStrings(data, redact))
   }
 }
 
-/** Converts the rejection of a call. */
+/**
+ * Converts the rejection of a call. A `ReplyError` stays. An error of the agent becomes `refused`, or `unauthorized` for its
+ * code -32000. Anything else becomes `unreachable`, with the error as its cause. `what` begins the message.
+ */
 export function toReplyError(error: unknown, what: string): ReplyError {
   if (error instanceof ReplyError) return error
   if (!(error instanceof RequestError)) {

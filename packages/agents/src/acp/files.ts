@@ -13,7 +13,10 @@ export interface FileRights {
 /** The largest file that is read for an agent, in bytes. */
 const maxBytes = 16 * 1024 * 1024
 
-/** Registers the file methods that the agent may call. */
+/**
+ * Registers the file methods that the agent may call: none, to read, or to read and write. A file that is written is created
+ * with its folders.
+ */
 export function addFiles(app: ClientApp, rights: FileRights): void {
   if (rights.files === 'none') return
   app.onRequest('fs/read_text_file', readFileRequest, async ({ params }) => ({
@@ -56,7 +59,10 @@ export async function pathInside(folder: string, path: string): Promise<string> 
 /** The kernel's limit. */
 const maxLinks = 40
 
-/** Resolves links in the part of the path that exists, including a link to a file that doesn't exist yet. */
+/**
+ * Resolves links in the part of the path that exists, including a link to a file that doesn't exist yet. The rest of the path
+ * stays. Rejects with an error for the agent after `maxLinks` links.
+ */
 async function withoutLinks(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path)
@@ -70,6 +76,10 @@ async function withoutLinks(path: string, links = 0): Promise<string> {
   }
 }
 
+/**
+ * Reads a file as UTF-8. Rejects with an error for the agent if the path isn't a file, or if the file is larger than
+ * `maxBytes`.
+ */
 async function readText(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined)
   if (!found?.isFile()) throw RequestError.resourceNotFound(path)
@@ -78,7 +88,10 @@ async function readText(path: string): Promise<string> {
   return await readFile(path, 'utf8')
 }
 
-/** `line` counts from 1. */
+/**
+ * Returns `limit` lines of the text from `line` on, which counts from 1. Without a limit, all of them. The whole text without
+ * both.
+ */
 function excerptOf(
   text: string,
   { line, limit }: { readonly line?: number | null | undefined; readonly limit?: number | null | undefined },

@@ -17,8 +17,8 @@ import type { RunHooks } from './source.ts'
 const lagMs = 2000
 
 /**
- * Copies what OpenCode's ACP leaves out from its own server: questions, and sub-agents with all they do. `server`
- * returns undefined until the server was started.
+ * Copies what OpenCode's ACP leaves out from its own server: questions, and sub-agents with all they do. `server` returns
+ * undefined until the server was started. A run that starts before is not copied.
  */
 export function createMirror(server: () => Client | undefined, clock: Clock, onError: OnError | undefined): RunHooks {
   return { runStarting }
@@ -42,11 +42,19 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       stop()
     }
 
+    /**
+     * Copies a reply of the session, and returns an observer that copies its further versions. The first reply is copied at
+     * once.
+     */
     function show(reply: Reply) {
       if (newest === undefined) update(reply)
       return observerOf(({ reply: next }) => update(next))
     }
 
+    /**
+     * Copies what is new in a version of the reply: sub-agents, their output, asks, and ends. Does nothing after the run has
+     * ended.
+     */
     function update(reply: Reply): void {
       if (hasEnded) return
       newest = reply
@@ -56,6 +64,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       onUpdate()
     }
 
+    /** Begins a run for each sub-agent that has begun, at any depth, and writes what is new of it. */
     function copyChildren(parent: LocalRun, { children }: Reply): void {
       for (const [at, child] of children.entries()) {
         if (child.reply.phase === 'waiting') continue
@@ -67,13 +76,19 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       }
     }
 
-    /** The server may report a call before ACP does. Calls of sub-agents come from the server only. */
+    /**
+     * Links the call that started a sub-agent of the run, once ACP has reported the call, because the server may report it
+     * before. Does nothing for sub-agents of sub-agents, whose calls come from the server only.
+     */
     function linkCall(parent: LocalRun, { callID, reply }: Child): void {
       if (parent !== run || callID === undefined || linked.has(callID)) return
       if (link(callID, reply.sessionID)) linked.add(callID)
     }
 
-    /** A session that runs again for another call becomes another child of its parent. */
+    /**
+     * Returns the run of a sub-agent, by its place among its parent's. Begins it if it is new: a session that runs again for
+     * another call becomes another child of its parent.
+     */
     function runOf(parent: LocalRun, { title, reply }: Child, at: number): LocalRun {
       const key = `${parent.sessionID} ${at}`
       const known = runs.get(key)
@@ -83,6 +98,10 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       return made
     }
 
+    /**
+     * Returns what is new of a sub-agent's part: a call if it has changed, or what a text has grown by. Empty for parts of
+     * other types.
+     */
     function outputsOf(part: Part, messageID: string): readonly LocalOutput[] {
       const before = written.get(part.id)
       if (part.type === 'tool') {
@@ -98,7 +117,10 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       return delta === '' ? [] : [{ type: part.type, delta, messageID, raw: part.raw }]
     }
 
-    /** Skips the root's own permissions, which come over ACP. */
+    /**
+     * Opens a pending ask once, or closes it if it was answered elsewhere. Skips the root's own permissions, which come over
+     * ACP, and asks of sub-agents without a run.
+     */
     function copyAsk(ask: Ask): void {
       const isOwn = ask.sessionID === run.sessionID
       if (isOwn && ask.type === 'permission') return
@@ -121,6 +143,10 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       })
     }
 
+    /**
+     * Sends a person's answer to OpenCode. A cancel rejects the ask, because an abort leaves permissions pending, and a call
+     * that is allowed later would still run. Rejects if OpenCode does, and then the ask can be closed again.
+     */
     async function reply(ask: Ask, answer: LocalAnswer): Promise<void> {
       closed.add(ask.requestID)
       // The newest version, because its call may have become known since.
@@ -137,6 +163,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       }
     }
 
+    /** Ends the runs of all sub-agents that have settled, the innermost first. */
     function endChildren(reply: Reply): void {
       for (const [at, child] of reply.children.entries()) {
         endChildren(child.reply)
@@ -144,6 +171,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
       }
     }
 
+    /** Resolves when OpenCode's reply has settled. After `lagMs` reports `unreachable` to `onError` and resolves too. */
     async function settled(): Promise<void> {
       const late = new AbortController()
       onUpdate = () => {
@@ -162,6 +190,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
   }
 }
 
+/** Returns an ask for the run, without its id and reply. */
 function contentOf(
   ask: Ask,
 ):
@@ -172,6 +201,10 @@ function contentOf(
   return { type: 'permission', permission, patterns, always, title, metadata }
 }
 
+/**
+ * Returns how a sub-agent's run ends. A stopped one has completed with its finish. One without an error that was neither
+ * completed nor stopped is aborted.
+ */
 function endingOf({ outcome, error, finish }: Reply): LocalEnding {
   if (outcome === 'failed' && error) return { type: 'failed', error }
   return outcome === 'completed' || outcome === 'stopped' ? { type: 'completed', finish } : { type: 'aborted' }

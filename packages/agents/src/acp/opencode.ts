@@ -41,6 +41,10 @@ export function opencodeAcpSource(
     createMirror(() => server, settings.clock, onError),
   )
 
+  /**
+   * Starts OpenCode with a free port, a new password and the plugin, and connects to its server. That connection ends with
+   * OpenCode.
+   */
   async function open(): Promise<Transport> {
     const port = await freePort()
     const password = randomUUID()
@@ -68,6 +72,7 @@ const username = 'reply'
 /** The plugin that hides the password from shells. It has the same extension as this file, `.ts` or `.js`. */
 const hidePassword = new URL(`./hide-password${extname(import.meta.url)}`, import.meta.url).href
 
+/** Returns the settings in OpenCode's variable, of the options or of your own environment. Undefined if it isn't set. */
 function contentIn(env: AcpOptions['env'] = {}): string | undefined {
   const { OPENCODE_CONFIG_CONTENT: content } = { ...process.env, ...env }
   return content
@@ -87,6 +92,7 @@ export function addPlugin(content: string | undefined, plugin: string): string {
   throw new ReplyError('invalid', `OPENCODE_CONFIG_CONTENT can't be read, so OpenCode was not started. ${cure}`)
 }
 
+/** Parses JSON. Undefined if the text isn't JSON. */
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content)
@@ -95,7 +101,10 @@ function parsed(content: string): unknown {
   }
 }
 
-/** Retries until the server listens. Errors before that are expected and not reported. */
+/**
+ * Connects to OpenCode's server, and retries until it listens. Errors before that are expected and not reported, nor are
+ * later ones of a server that doesn't answer.
+ */
 function connectWhenUp(url: string, password: string, directory: string, onError: OnError | undefined): Client {
   let wasLive = false
   return connect({
@@ -113,6 +122,7 @@ function connectWhenUp(url: string, password: string, directory: string, onError
   })
 }
 
+/** Returns a port of this computer that was free just now. 0 if the system tells none. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -12,7 +12,10 @@ export type PromptBlock =
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
 
-/** Converts a prompt to the protocol's blocks. Throws `unsupported` for fields that the protocol lacks. */
+/**
+ * Converts a prompt to the protocol's blocks: its text, unless that is empty, its parts, then its files. Throws `unsupported`
+ * for fields, parts and files that the protocol or the agent lacks. `name` is the agent's.
+ */
 export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: string): readonly PromptBlock[] {
   const { text, parts = [], files = [], system, tools, format } = prompt
   if (system !== undefined) throw lacks(name, 'a system prompt', 'put it into the text')
@@ -23,6 +26,10 @@ export function blocksOf(prompt: SourcePrompt, rights: PromptRights, name: strin
   return [...first, ...all.map((part) => blockOf(part, rights, name))]
 }
 
+/**
+ * Converts a part. A file with an address becomes a link, named by its file name or the end of the address. One with data
+ * becomes a picture or sound. Throws `unsupported` for parts of other types, and for data that the agent doesn't accept.
+ */
 function blockOf(part: InputPart, rights: PromptRights, name: string): PromptBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type !== 'file') throw lacks(name, `a part of the type "${part.type}"`, 'put it into the text')
@@ -35,6 +42,7 @@ function blockOf(part: InputPart, rights: PromptRights, name: string): PromptBlo
   throw lacks(name, `a file of the type "${mime}" as data`, 'give its location as file://')
 }
 
+/** Returns the error `unsupported` for a prompt with something that the agent doesn't accept, with its cure. */
 function lacks(name: string, what: string, cure: string): ReplyError {
   return new ReplyError('unsupported', `${name} does not accept a prompt with ${what}: ${cure}.`)
 }

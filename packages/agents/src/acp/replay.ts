@@ -76,6 +76,7 @@ export function createReplay(
     return undefined
   }
 
+  /** Ends the run, if there is one: as completed if it is answered, else as aborted. */
   function endRun(): void {
     if (run) end(run, isAnswered ? { type: 'completed' } : { type: 'aborted' })
     run = undefined

@@ -23,10 +23,13 @@ interface StoredSession {
 
 /** The sessions of the agent, from its responses and updates. */
 export interface SessionStore {
+  /** Returns what is known of a session. Undefined if nothing is. */
   details(sessionID: string): AcpSession | undefined
+  /** Returns all sessions, in the order in which they became known. */
   all(): readonly AcpSession[]
-  /** Stores the modes and settings of a response. */
+  /** Stores the modes and settings of a response. Fields that it lacks stay. */
   open(sessionID: string, response: unknown): void
+  /** Replaces these fields of a session. */
   change(sessionID: string, details: Partial<AcpSession>): void
   /** Starts a run: resets its calls and cost. */
   beginRun(sessionID: string): void
@@ -35,22 +38,31 @@ export interface SessionStore {
    * the agent counts those of both at the end. Empty if nothing was counted so far.
    */
   split(sessionID: string): readonly LocalOutput[]
-  /** The run's cost so far, in US dollars. */
+  /** Returns the run's cost so far, in US dollars. 0 if the agent tells none. */
   costOf(sessionID: string): number
   /**
-   * Decodes an update. Undefined if it is malformed. An update that begins work of an idle session also starts a run, like
-   * `beginRun`.
+   * Decodes an update and stores what it changes. Undefined if it is malformed. An update that begins work of an idle session
+   * also starts a run, like `beginRun`.
    */
   update(params: unknown, isIdle: (sessionID: string) => boolean): Updated | undefined
   /** Whether a call of the session's run has not ended. */
   isCalling(sessionID: string): boolean
-  /** Links a call to the sub-agent that it started. Undefined if the call is unknown. */
+  /** Links a call to the sub-agent that it started, and returns its part. Undefined if the call is unknown. */
   link(sessionID: string, callID: string, childID: string, isBackground?: boolean): LocalOutput | undefined
-  /** Called when a terminal has written or ended. Returns the unfinished calls that show it. */
+  /**
+   * Puts the text of a terminal into the unfinished calls that show it, and returns their parts. Call it when the terminal
+   * has written or ended.
+   */
   printed(sessionID: string, terminalID: string): readonly LocalOutput[]
-  /** Ends the call of a permission that was answered. Undefined if it has ended. */
+  /**
+   * Ends the call of a permission that was answered, as failed if it was rejected, and returns its part. Undefined if it has
+   * ended, or is unknown.
+   */
   ended(request: PermissionRequest, isRejected: boolean): LocalOutput | undefined
-  /** The call of a permission request, and its part. */
+  /**
+   * Returns the call of a permission request with what the request adds, and its part, which is running rather than pending.
+   * Stores the call.
+   */
   callFor(request: PermissionRequest): { readonly call: Call; readonly output: LocalOutput }
 }
 
@@ -88,7 +100,7 @@ export function createSessionStore(
     callFor,
   }
 
-  /** Creates the session if needed, because updates may arrive before the response with its id. */
+  /** Returns the session. Creates it if needed, because updates may arrive before the response with its id. */
   function stored(sessionID: string): StoredSession {
     const known = sessions.get(sessionID)
     if (known) return known

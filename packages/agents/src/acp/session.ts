@@ -1,6 +1,7 @@
 import type { AgentInfo, CommandInfo, ModelInfo } from '@reply/core/source'
 import type { AcpSession } from './decode/session.ts'
 
+/** Returns a session without commands, modes and settings. */
 export function emptySession(sessionID: string): AcpSession {
   return { sessionID, commands: [], modes: [], config: [] }
 }
@@ -15,17 +16,22 @@ export function agentsIn(sessions: readonly AcpSession[]): readonly AgentInfo[] 
   return uniqueBy(sessions.flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true }))
 }
 
+/** Returns the modes of a session, and the choices of its setting for the mode, which have no description. */
 function modesOf({ modes, config }: AcpSession) {
   const setting = config.find(({ category }) => category === 'mode')?.choices ?? []
   const listed = modes.map(({ id, description }) => ({ name: id, description }))
   return [...listed, ...setting.map(({ value }) => ({ name: value, description: undefined }))]
 }
 
+/** Returns the items without those whose name comes again later. The last one counts, at the place of the first. */
 function uniqueBy<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
   return [...new Map(items.map((item) => [item.name, item])).values()]
 }
 
-/** The models of all these sessions. An id without `provider/` gets the agent's name as its provider. */
+/**
+ * Returns the models of all these sessions, without duplicates, from their settings. An id without `provider/` gets the
+ * agent's name as its provider.
+ */
 export function modelsIn(sessions: readonly AcpSession[], name: string): readonly ModelInfo[] {
   const choices = sessions.flatMap(({ config }) => config.find(({ category }) => category === 'model')?.choices ?? [])
   const models = choices.map((choice): ModelInfo => {

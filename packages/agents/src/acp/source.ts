@@ -45,7 +45,10 @@ export interface AcpCreateInput extends CreateInput {
 
 /** An agent that speaks the Agent Client Protocol, as a source. */
 export interface AcpSource extends Source {
-  /** Creates a session. Rejects with `unreachable` while the agent isn't running. */
+  /**
+   * Creates a session. Rejects with `unreachable` while the agent isn't running, with `malformed` if it returns no id, and
+   * with `unsupported` for an agent, model or variant that it doesn't offer.
+   */
   create(input: AcpCreateInput): Promise<SessionInfo>
   /** Modes, commands and settings of a session. Undefined for a session that the agent didn't report. */
   details(sessionID: string): AcpSession | undefined
@@ -71,7 +74,10 @@ export interface RunHooks {
   runStarting(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void>
 }
 
-/** `open` starts the agent. */
+/**
+ * Creates the source. `open` starts the agent, with the first connection and each time after the agent ended. `hooks` follow
+ * the runs of version 1.
+ */
 export function createAcpSource(settings: AcpSettings, open: () => Promise<Transport>, hooks?: RunHooks): AcpSource {
   const { name, cwd, clock, deadlineMs } = settings
   const mcpServers = settings.mcpServers ?? []
@@ -204,23 +210,31 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return createPromptTurns(sessions.beginRun, (sessionID) => wakes.runOf(sessionID) !== undefined, endRun, handOver)
   }
 
+  /** Returns the session's current run, or begins one without a prompt. */
   function wake(sessionID: string, reason = `${name} goes on by itself.`): LocalRun {
     return local.wake({ sessionID, directory: local.session(sessionID)?.directory }, reason)
   }
 
+  /** Returns the ending of a run that the agent should have ended. */
   function silent(): LocalEnding {
     const minutes = longestSilenceMs / 60_000
     const message = `${name} went on by itself, but was silent for ${minutes} minutes without an end. Ask it what it did.`
     return { type: 'failed', error: { name: 'silent', message, raw: undefined } }
   }
 
-  /** Whether nothing runs in this session, so that output means that the agent goes on by itself. */
+  /**
+   * Whether nothing runs in a root session that isn't being loaded, so that output means that the agent goes on by itself.
+   * False for an unknown session.
+   */
   function isIdle(sessionID: string): boolean {
     const session = local.session(sessionID)
     return session !== undefined && session.parentID === undefined && !local.run(sessionID) && !loading.has(sessionID)
   }
 
-  /** Returns the run that a session asks in and starts sub-agents in. Begins one if the agent goes on by itself. */
+  /**
+   * Returns the run that a session asks in and starts sub-agents in. Begins one if the agent goes on by itself. Undefined for
+   * an unknown session, and in version 2 while the session does no work.
+   */
   function runOf(sessionID: string): LocalRun | undefined {
     subagents.begin(sessionID)
     const session = local.session(sessionID)
@@ -240,13 +254,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return wakes.runOf(sessionID) ?? promptTurns.first(sessionID)?.run ?? local.run(sessionID)
   }
 
+  /**
+   * Starts the agent and makes it the running one. When it ends, all runs fail, and the next call starts it again. Rejects as
+   * `startAgent` does. If the source was closed meanwhile, only closes the agent.
+   */
   async function start(): Promise<void> {
     turns = newTurns()
     promptTurns = newPromptTurns()
     const { files, env } = settings
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
     const own = settings.terminals
-      ? createTerminals({ env, clock, runOf: local.run, folderOf, onChange: printed })
+      ? createTerminals({ env, clock, runOf: writtenRun, folderOf, onChange: printed })
       : undefined
     terminals = own
     const { permission, elicitation } = createAsks(sessions, runOf, (sessionID) => turns.decided(rootOf(sessionID)))
@@ -274,6 +292,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     })
   }
 
+  /** Starts the agent's process. Closes it at once if the source was closed meanwhile. */
   async function openTransport(): Promise<Transport> {
     transport = await open()
     // The source was closed during the start.
@@ -281,18 +300,24 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return transport
   }
 
+  /** Sends a cancel, once the answers to pending requests are sent, which the protocol requires. */
   async function cancel(sessionID: string): Promise<void> {
     // The protocol requires that pending requests are answered first. Their answers are being sent.
     await new Promise((sent) => setImmediate(sent))
     await live().connection.notify('session/cancel', { sessionId: sessionID })
   }
 
+  /** Returns the running agent. Throws `unreachable` if there is none. */
   function live(): RunningAgent {
     if (running) return running
     throw new ReplyError('unreachable', `${name} is not running. Wait until it has restarted.`)
   }
 
-  /** Opens a session of an earlier process, and returns the updates that repeat its history. Undefined if there is none. */
+  /**
+   * Opens a session of an earlier process in version 1, and returns the updates that repeat its history. Undefined if the
+   * agent can't load sessions, or refuses to load this one. Rejects with `unauthorized` if the agent wants a login, and with
+   * `unreachable` if it doesn't answer.
+   */
   async function load(sessionID: string, directory: string): Promise<readonly unknown[] | undefined> {
     const { connection, agent, opened, dialect } = live()
     if (!agent.loadsSessions) return undefined
@@ -312,7 +337,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return repeated
   }
 
-  /** Reads what a session of an earlier process holds. The agent repeats it as updates before it answers. */
+  /**
+   * Reads what a session of an earlier process holds in version 2. The agent repeats it as updates before it answers. If it
+   * still works, its last run goes on, else the sub-agents that have not ended are aborted.
+   */
   async function read({ sessionID, directory = cwd }: SessionRef, history: LocalHistory): Promise<void> {
     const { agent, connection, dialect, opened } = live()
     const replay = createReplay(agent.name, history, () => sessions.beginRun(sessionID), endRun)
@@ -330,7 +358,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     else subagents.abortBelow(sessionID)
   }
 
-  /** Copies a session and returns the copy. Rejects with `unsupported` if the agent can't. */
+  /**
+   * Copies a session and returns the copy. Rejects with `unsupported` if the agent can't, and with `malformed` if it returns
+   * no id.
+   */
   async function fork(sessionID: string, directory: string): Promise<SessionInfo> {
     const { agent, connection, dialect, opened } = live()
     if (!agent.forksSessions) throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
@@ -345,8 +376,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   /**
-   * Applies a prompt's settings before it is sent: the agent as the session's mode, the model and its variant as
-   * settings. Throws `unsupported` if the agent doesn't offer one of them.
+   * Applies a prompt's settings before it is sent: the agent as the session's mode, the model and its variant as settings. A
+   * model may be named with its provider or without. Throws `unsupported` if the agent doesn't offer one of them.
    */
   async function configure(
     { call }: AgentConnection,
@@ -357,6 +388,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     if (model !== undefined) await setOption('model', [`${model.providerID}/${model.modelID}`, model.modelID])
     if (variant !== undefined) await setOption('thought_level', [variant])
 
+    /**
+     * Sets the session's mode, or the setting of the category `mode` if the session has no such mode. Does nothing if it is
+     * set.
+     */
     async function setMode(mode: string): Promise<void> {
       const details = sessions.details(sessionID)
       if (!details?.modes.some(({ id }) => id === mode)) return await setOption('mode', [mode])
@@ -365,6 +400,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       sessions.change(sessionID, { modeID: mode })
     }
 
+    /**
+     * Sets the setting of a category to the first of these values that it offers. Does nothing if it is set. Throws
+     * `unsupported` if it offers none, or if there is no such setting.
+     */
     async function setOption(category: string, values: readonly string[]): Promise<void> {
       const config = sessions.details(sessionID)?.config ?? []
       const option = config.find((one) => one.category === category)
@@ -378,6 +417,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     }
   }
 
+  /**
+   * Sends a prompt, into the running turn if the agent takes it. Otherwise it comes after what the agent does by itself,
+   * unless it is to be queued. Resolves when the agent has it, or will have it after the turn before. Rejects with `gone` if
+   * the agent has lost the session, and as `blocksOf`, `configure` and `steer` do. A run that was canceled meanwhile ends as
+   * aborted.
+   */
   async function prompt(run: LocalRun, given: SourcePrompt): Promise<void> {
     const { sessionID } = run
     const { connection, agent, opened, dialect } = live()
@@ -461,6 +506,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     }
   }
 
+  /** Ends a turn with the response to its prompt. It fails if the response has no stop reason. */
   function finish(turn: PromptTurn, response: unknown): void {
     const end = readPromptEnd(response, sessions.costOf(turn.sessionID))
     if (end) return promptTurns.end(turn, endingOf(end.stopReason), end.usage)
@@ -474,7 +520,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     endRun(run, { type: 'completed', finish: 'tool-calls' })
   }
 
-  /** Ends a run. Its sub-agents go on, unless it was canceled: then Claude's agent does not report their end. */
+  /**
+   * Ends a run. Its sub-agents go on, unless it was canceled: then Claude's agent does not report their end, so they are
+   * aborted.
+   */
   function endRun(run: LocalRun, ending: LocalEnding): void {
     if (canceled.has(run)) subagents.abortBelow(run.sessionID)
     else subagents.leaveBehind(run)
@@ -499,6 +548,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return session.parentID === undefined ? sessionID : rootOf(session.parentID)
   }
 
+  /**
+   * Applies an update: to the session, its sub-agents and its run, or to the history of a session that is being loaded.
+   * Reports a malformed one. The output of a session that is unknown is skipped, and the first one reported.
+   */
   function applyUpdate(params: unknown): void {
     const updated = sessions.update(params, isIdle)
     if (!updated) {
@@ -554,6 +607,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     settings.onError?.(new ReplyError('unsupported', problem))
   }
 
+  /** Shows what a terminal has printed, in the calls of the session's run. Does nothing if the session has no run. */
   function printed(sessionID: string, terminalID: string): void {
     writtenRun(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
@@ -569,6 +623,7 @@ async function spelled(directory: string): Promise<string> {
   return await realpath(directory).catch(() => resolve(directory))
 }
 
+/** Returns the error `unsupported` for a value of a setting, with the values that the agent offers. */
 function notOffered(name: string, category: string, value: string, option: AcpConfigOption | undefined): ReplyError {
   const choices = option?.choices.map((choice) => choice.value).join(', ') ?? ''
   const cure = choices === '' ? 'Leave it out' : `Choose one of ${choices}`

@@ -4,15 +4,24 @@ import type { SessionStore } from './session-store.ts'
 
 /** The sub-agents of an agent. Each has a session and a run of its own, and may go on after the run that started it. */
 export interface Subagents {
-  /** Begins, changes or ends a sub-agent of the session. */
+  /**
+   * Announces, begins, changes or ends a sub-agent of the session. One that has ended is announced again if it is said to be
+   * running. Ignores the end of one that is unknown, and a session that reports itself.
+   */
   report(parentID: string, subagent: DecodedSubagent): void
-  /** Takes the prompt of a sub-agent. */
+  /** Takes the prompt of a sub-agent that was announced, and begins its run. Ignores messages to others. */
   receive(message: DecodedMessage): void
-  /** Begins the run of this session if the session is a sub-agent that was announced. Call it before output and asks. */
+  /**
+   * Begins the run of this session if the session is a sub-agent that was announced. Without a run of its parent, it counts
+   * as ended instead. Call it before output and asks.
+   */
   begin(sessionID: string): void
-  /** Marks the calls of sub-agents that go on after this run as returned. Call it before the run ends. */
+  /**
+   * Begins the announced sub-agents of this run's session, and marks the calls of those that this run started as returned.
+   * Call it before the run ends.
+   */
   leaveBehind(run: LocalRun): void
-  /** Ends all sub-agents below the session as aborted. */
+  /** Ends all sub-agents below the session as aborted, at any depth. Those that were only announced end without a run. */
   abortBelow(sessionID: string): void
 }
 
@@ -30,7 +39,7 @@ interface Subagent {
   readonly parent?: LocalRun | undefined
 }
 
-/** `runOf` returns the run that a session's output goes to. */
+/** Creates the sub-agents of one agent. There are none so far. `runOf` returns the run that a session's output goes to. */
 export function createSubagents(
   runOf: (sessionID: string) => LocalRun | undefined,
   sessions: Pick<SessionStore, 'beginRun' | 'link'>,
@@ -81,6 +90,10 @@ export function createSubagents(
     showCall(running, { status: 'running' })
   }
 
+  /**
+   * Ends a running sub-agent and its call. Its own sub-agents go on if it has completed, and are aborted otherwise. Does
+   * nothing for any other.
+   */
   function end(sessionID: string, ending: LocalEnding): void {
     const subagent = known.get(sessionID)
     if (subagent?.state !== 'running') return
@@ -109,7 +122,10 @@ export function createSubagents(
     }
   }
 
-  /** Writes the call that started a sub-agent. Newer agents leave it out, so it has the state of the sub-agent then. */
+  /**
+   * Writes the call that started a sub-agent to its parent's run. Newer agents leave that call out, so one is made with the
+   * state of the sub-agent. A call that the agent has sent keeps its own state.
+   */
   function showCall(
     { parent, parentID, sessionID, callID, title, text }: Subagent,
     state: Pick<ToolState, 'status' | 'output' | 'error'>,

@@ -52,6 +52,7 @@ export async function startTerminal(options: TerminalCommand): Promise<Terminal>
     },
   }
 
+  /** Resolves with the exit status when the output was read and the command has ended. Reports the last change before. */
   async function follow(): Promise<ExitStatus> {
     await Promise.allSettled([read(child.stdout), read(child.stderr)])
     const { code, signal } = await child.ended
@@ -61,12 +62,14 @@ export async function startTerminal(options: TerminalCommand): Promise<Terminal>
     return exitStatus
   }
 
+  /** Appends all of a stream to the output, as UTF-8. */
   async function read(stream: Readable): Promise<void> {
     const decoder = new StringDecoder('utf8')
     for await (const chunk of stream) take(decoder.write(chunk))
     take(decoder.end())
   }
 
+  /** Appends text to the output, and reports the change after `showAfterMs`. Does nothing for an empty text. */
   function take(text: string): void {
     if (text === '') return
     tail.push(text)
@@ -88,7 +91,10 @@ interface Tail {
 /** Smaller pieces are joined, so that many tiny writes take little memory. In bytes. */
 const joinBelow = 4096
 
-/** Keeps the last `limit` bytes of a UTF-8 text, cut between characters. */
+/**
+ * Keeps the last `limit` bytes of a UTF-8 text, cut between characters, so that `text` may be shorter. `isTruncated` tells
+ * whether more was pushed.
+ */
 export function createTail(limit: number): Tail {
   let pieces: Uint8Array[] = []
   let size = 0
@@ -106,6 +112,7 @@ export function createTail(limit: number): Tail {
     if (from > 0) pieces = pieces.slice(from)
   }
 
+  /** Returns the index of the first piece that is still needed, and subtracts the others from `size`. */
   function firstKept(): number {
     let from = 0
     for (const { length } of pieces) {

@@ -9,11 +9,14 @@ import { startTerminal, type Terminal } from './terminal.ts'
 
 /** The commands that one process of the agent runs here. The methods reject with an error for the agent. */
 export interface Terminals {
-  /** Starts a command in the session's folder or below it. Returns the terminal's id. */
+  /**
+   * Starts a command in the session's folder or below it, and returns the terminal's id. Rejects for an unknown session,
+   * outside of a run, for another folder, and while `mostOpen` terminals are open that can't be freed.
+   */
   create(request: CreateTerminalRequest): Promise<string>
   /** A terminal of this session that was not released. Throws for others. */
   find(sessionID: string, terminalID: string): Terminal
-  /** Ends its command and removes it. */
+  /** Ends its command and removes it. Rejects as `find` throws. */
   release(sessionID: string, terminalID: string): Promise<void>
   /** Its text. Undefined if there is no such terminal. */
   textOf(terminalID: string): string | undefined
@@ -38,6 +41,7 @@ const mostKept = 1_048_576
 /** How many terminals may be open at once. Each takes processes and memory. */
 const mostOpen = 32
 
+/** Creates the terminals of one process of the agent. It has none so far. */
 export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalHost): Terminals {
   const terminals = new Map<
     string,
@@ -84,7 +88,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     }
   }
 
-  /** Frees ended terminals of earlier runs, for agents that never release them. */
+  /** Frees the ended terminals of earlier runs, for agents that never release them. */
   function forgetEnded(): void {
     for (const [terminalID, { sessionID, terminal, run }] of terminals) {
       if (runOf(sessionID) === run || terminal.output().exitStatus === null) continue
@@ -108,6 +112,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     return known.terminal
   }
 
+  /** Returns what ends the commands of a run. It is created at the first call. */
   function stopOf(run: LocalRun): AbortController {
     const known = stops.get(run) ?? new AbortController()
     stops.set(run, known)
@@ -116,8 +121,8 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
 }
 
 /**
- * A command without arguments is run by a shell, because Kimi CLI sends whole command lines. With arguments it is a
- * program, and no shell is used.
+ * Returns the program to start. A command without arguments is run by a shell, because Kimi CLI sends whole command lines.
+ * With arguments no shell is used.
  */
 function commandOf({ command, args }: CreateTerminalRequest): { readonly command: string; readonly args: string[] } {
   return args && args.length > 0 ? { command, args } : { command: '/bin/sh', args: ['-c', command] }

@@ -7,6 +7,7 @@ import type { AcpOptions } from './options.ts'
 export interface Transport {
   /** Messages of the agent, in order. Ends when it closes its output. */
   readonly messages: AsyncIterable<unknown>
+  /** Writes a message. Rejects if the agent has ended. */
   send(message: unknown): Promise<void>
   /** Resolves when the agent has ended, for example with `exited with code 1`. */
   readonly ended: Promise<string>
@@ -49,6 +50,7 @@ export async function startTransport(options: AgentCommand): Promise<Transport> 
     }
   }
 
+  /** Passes the agent's standard error to `onStderr` until it ends. Never rejects. */
   async function readErrors(): Promise<void> {
     try {
       for await (const chunk of child.stderr.setEncoding('utf8')) onStderr?.(String(chunk))
@@ -58,6 +60,7 @@ export async function startTransport(options: AgentCommand): Promise<Transport> 
   }
 }
 
+/** Parses a line that is a JSON object. Undefined for other lines. */
 function parsed(line: string): object | undefined {
   try {
     const value: unknown = JSON.parse(line)
@@ -67,7 +70,7 @@ function parsed(line: string): object | undefined {
   }
 }
 
-/** Doesn't quote the line, which may contain secrets. */
+/** Returns the error for a line that can't be read. Doesn't quote the line, which may contain secrets. */
 function invalidLine(name: string, line: string): ReplyError {
   const problem = `${name} wrote a line of ${line.length} characters that is not a JSON-RPC message. It was skipped`
   return new ReplyError('malformed', `${problem}. Send logs to stderr: only messages belong on stdout.`)

@@ -24,8 +24,8 @@ export interface Turns {
   /** The session still does the work of a run that began in an earlier process. */
   resume(run: LocalRun): void
   /**
-   * Holds the update, and returns true, if the session has an update that waits, or if this is a message of the user that
-   * may be a prompt without a response. `messageID` is undefined for updates that are no messages of the user.
+   * Holds the update, and returns true, if the session has an update that waits, or if this is a message of the user that may
+   * be a prompt without a response. `messageID` is undefined for all other updates.
    */
   hold(sessionID: string, params: unknown, messageID: string | undefined): boolean
   /** The session whose updates are held. Undefined if there is none. */
@@ -156,7 +156,10 @@ export function createTurns(
     return !accepted.has(messageID) && !shown.has(messageID) && !mayJoin
   }
 
-  /** Gives the current or the next work to this run. The agent took its prompt into the work of another run, if there is one. */
+  /**
+   * Gives the current or the next work to this run. If the work has another run, the agent took the prompt into it: that run
+   * is handed over.
+   */
   function insertRun(work: Work, run: LocalRun): void {
     const before = work.run?.isOpen() ? work.run : undefined
     work.run = run
@@ -164,6 +167,11 @@ export function createTurns(
     else onBegin(run.sessionID)
   }
 
+  /**
+   * Begins the work of an idle session. It is the agent's own if no prompt waits for a response, and otherwise undecided,
+   * because Codex's agent begins to work on a prompt before it sends the message. Does nothing while the session works, and
+   * if a prompt waits for this work.
+   */
   function begin(sessionID: string): void {
     const work = workOf(sessionID)
     if (work.isWorking) return
@@ -181,7 +189,10 @@ export function createTurns(
     work.run = wake(sessionID)
   }
 
-  /** An idle session also reports what it runs in the background. */
+  /**
+   * Ends the work with its usage, and the prompts that joined it and were not read: as failed if it has completed, else like
+   * it. Does nothing if the session does no work, because an idle session also reports what it runs in the background.
+   */
   function finish(sessionID: string, { ending, usage }: Extract<DecodedState, { readonly type: 'idle' }>): void {
     const work = workOf(sessionID)
     if (!work.isWorking) return
@@ -196,6 +207,7 @@ export function createTurns(
     for (const left of work.joining.splice(0)) end(left, ending.type === 'completed' ? unread : ending)
   }
 
+  /** Returns the work of a session. Creates it if needed. */
   function workOf(sessionID: string): Work {
     const known = works.get(sessionID)
     if (known) return known

@@ -3,23 +3,29 @@ import type { LocalRun } from '@reply/core/source'
 
 /** Runs that an agent of version 1 begins by itself. The protocol doesn't tell when one begins or ends. */
 export interface Wakes {
-  /** Sets the reason of the session's next run. */
+  /** Sets the reason of the session's next run. Replaces an earlier one. */
   explain(sessionID: string, reason: string): void
-  /** Begins a run of an idle session. */
+  /** Begins a run of an idle session, with the reason that was set, which is used once. */
   begin(sessionID: string): void
   /** Lets a run end only by a silence of `longestSilenceMs`, because the agent tells when one ends. */
   expectEnds(): void
   /** Ends the session's run, because the agent has ended a turn. Does nothing in a run that a prompt began. */
   end(sessionID: string): void
-  /** Restarts the time after which a silent run ends. Call it for each message of the session. */
+  /**
+   * Restarts the time after which a silent run ends. Call it for each message of the session. Does nothing if it has no such
+   * run.
+   */
   keep(sessionID: string): void
   /** The session's run that the agent began. Undefined if there is none. */
   runOf(sessionID: string): LocalRun | undefined
   /** Resolves when the session has no such run. Undefined if it has none. */
   over(sessionID: string): Promise<void> | undefined
-  /** Ends a run that was canceled, if no message of the agent will. Does nothing for other runs. */
+  /**
+   * Ends the session's run that the agent began, because it was canceled. Does nothing if the agent tells when a turn ends,
+   * because its message ends the run then.
+   */
   abort(run: LocalRun): void
-  /** Stops all timers. */
+  /** Forgets all runs without ending them, and resolves what waits for their end. */
   close(): void
 }
 
@@ -81,6 +87,7 @@ export function createWakes(
     },
   }
 
+  /** Returns the session's wake if its run is open. */
   function openWake(sessionID: string): Wake | undefined {
     const woken = wakes.get(sessionID)
     return woken?.run.isOpen() ? woken : undefined
@@ -92,6 +99,7 @@ export function createWakes(
     wait(sessionID, { run, stopTimer: () => {}, whenOver: [] })
   }
 
+  /** Arms the timer of a wake again, or removes the wake if its run has ended otherwise. */
   function wait(sessionID: string, { run, stopTimer, whenOver }: Wake): void {
     stopTimer()
     if (!run.isOpen()) {
@@ -104,6 +112,10 @@ export function createWakes(
     wakes.set(sessionID, { run, stopTimer: stop, whenOver })
   }
 
+  /**
+   * Ends the run after its silence, or waits again while a call or an ask is open. Does nothing if the session went on
+   * meanwhile.
+   */
   async function endQuiet(sessionID: string, run: LocalRun): Promise<void> {
     const before = wakes.get(sessionID)
     const isWorking = await isBusy(sessionID)
@@ -113,6 +125,7 @@ export function createWakes(
     else endWake(sessionID, marksEnds)
   }
 
+  /** Removes the session's wake and ends its run. Does nothing if it has none. */
   function endWake(sessionID: string, isLost = false): void {
     const woken = wakes.get(sessionID)
     if (!woken) return

@@ -28,7 +28,10 @@ const toolByKind: Readonly<Record<string, string>> = {
   fetch: 'webfetch',
 }
 
-/** Merges an update into a call. Fields that the update leaves out stay. */
+/**
+ * Merges an update of version 1 into a call. Fields that the update leaves out, or that are null, stay. The tool's name is
+ * that of the first update. What a command prints is appended. Without a call, the update is the call.
+ */
 export function merged(known: Call | undefined, update: ToolUpdate): Call {
   const present = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
   const base: Call = known ?? { ...update, tool: toolOf(update) }
@@ -36,7 +39,10 @@ export function merged(known: Call | undefined, update: ToolUpdate): Call {
   return { ...base, ...Object.fromEntries(present), ...(printed && { printed: `${base.printed ?? ''}${printed}` }) }
 }
 
-/** Codex's agent sends a command's output as deltas in `_meta`. Its result only has the exit code (codex-acp 2.6). */
+/**
+ * Returns the output that an update appends. Codex's agent sends a command's output as deltas in `_meta`, and its result only
+ * has the exit code (codex-acp 2.6). Undefined if it has none.
+ */
 function printedIn({ _meta }: ToolUpdate): string | undefined {
   const delta = isFields(_meta?.terminal_output_delta) ? _meta.terminal_output_delta.data : undefined
   return typeof delta === 'string' ? delta : undefined
@@ -47,7 +53,10 @@ export function terminalsOf({ content }: Call): readonly string[] {
   return itemsOf(content).flatMap((item) => (item.type === 'terminal' ? [item.terminalId] : []))
 }
 
-/** The call with the current text of its terminals. `textOf` returns undefined for one that is not open here. */
+/**
+ * Returns the call with the current text of its terminals. A terminal that is not open keeps its last text. The same call if
+ * none has a text. `textOf` returns undefined for a terminal that is not open here.
+ */
 export function withTerminals(call: Call, textOf: (terminalID: string) => string | undefined): Call {
   const shown = terminalsOf(call).flatMap((id) => {
     const text = textOf(id) ?? call.terminals?.[id]
@@ -56,6 +65,7 @@ export function withTerminals(call: Call, textOf: (terminalID: string) => string
   return shown.length === 0 ? call : { ...call, terminals: Object.fromEntries(shown) }
 }
 
+/** Whether its status is completed or failed. */
 export function hasEnded({ status }: Call): boolean {
   return status === 'completed' || status === 'failed'
 }
@@ -72,18 +82,22 @@ export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
   return { ...known, title, kind, rawInput, content: askedContent(known.content, request.content) }
 }
 
-/** The content of a call, followed by that of its permission request as far as it differs. */
+/**
+ * Returns the content of a call, followed by those items of its permission request that the call has not. The same list if
+ * there are none.
+ */
 export function askedContent(known: Call['content'], asked: Call['content']): Call['content'] {
   const shown = new Set((known ?? []).map((item) => JSON.stringify(item)))
   const more = (asked ?? []).filter((item) => !shown.has(JSON.stringify(item)))
   return more.length === 0 ? known : [...(known ?? []), ...more]
 }
 
-/** The call after a person rejected it. Some agents send no further update for it. */
+/** Returns the call as failed, because a person rejected it. Some agents send no further update for it. */
 export function rejectedCall(call: Call): Call {
   return { ...call, status: 'failed', rawOutput: { error: 'A person rejected the call.' } }
 }
 
+/** Whether a value is undefined, null, or an object or list without entries. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true
   return typeof value === 'object' && Object.keys(value).length === 0
@@ -135,6 +149,7 @@ export function outputOf(call: Call, waits = false): ToolOutput {
   }
 }
 
+/** Returns the status of a tool part. Anything but completed, failed and in progress is pending. */
 function statusOf(status: string | null | undefined): ToolOutput['state']['status'] {
   if (status === 'completed') return 'completed'
   if (status === 'failed') return 'error'
@@ -142,8 +157,8 @@ function statusOf(status: string | null | undefined): ToolOutput['state']['statu
 }
 
 /**
- * The arguments. An agent that doesn't send them describes the call in the title and the content, so a permission shows
- * those.
+ * Returns the arguments of a call. A text, a number or a list becomes the field `input`. An agent that doesn't send arguments
+ * describes the call in the title and the content, so a permission shows those: `title`, `content` and `changes`.
  */
 function inputOf({ rawInput, title, content }: Call): Fields {
   if (isFields(rawInput)) return rawInput
@@ -157,11 +172,18 @@ function inputOf({ rawInput, title, content }: Call): Fields {
   }
 }
 
-/** The output of its command, from terminals of this program or from outside the protocol. */
+/**
+ * Returns the output of a call's command: the texts of its terminals, one below the other, else what the agent sent outside
+ * the protocol. Undefined if the call has neither.
+ */
 function printedBy({ printed, terminals }: Call): string | undefined {
   return terminals ? Object.values(terminals).join('\n') : printed
 }
 
+/**
+ * Returns the output of a completed call: what its command printed, else its raw output if that is a text or has one as
+ * `output`, else the texts of its content, else the raw output as JSON. Empty without any of them.
+ */
 function resultOf(call: Call): string {
   const { rawOutput, content } = call
   const printed = printedBy(call)
@@ -173,12 +195,17 @@ function resultOf(call: Call): string {
   return JSON.stringify(rawOutput)
 }
 
+/**
+ * Returns why a call failed: the `error` of its raw output, else the texts of its content, else the raw output if that is a
+ * text, else what its command printed. Undefined if all are empty.
+ */
 function errorOf(call: Call): string | undefined {
   const { rawOutput, content } = call
   if (isFields(rawOutput) && typeof rawOutput.error === 'string') return rawOutput.error
   return textsOf(content) || (typeof rawOutput === 'string' && rawOutput) || printedBy(call) || undefined
 }
 
+/** Returns the content of a call. Items of unknown types are left out. */
 function itemsOf(content: Call['content']) {
   return (content ?? []).flatMap((item) => toolContent.safeParse(item).data ?? [])
 }
@@ -190,13 +217,19 @@ function textsOf(content: Call['content']): string {
     .join('\n')
 }
 
+/**
+ * Returns the type and size of a picture or sound, and the address of any other file. Undefined for content without a file.
+ */
 function labelOf(content: { readonly type: string }): string | undefined {
   const file = fileOf(content)
   const data = file && /^data:[^,]*;base64,(.*)$/s.exec(file.url)?.[1]
   return data === undefined ? file?.url : `[${file?.mime}, ${byteSize(Buffer.byteLength(data, 'base64'))}]`
 }
 
-/** The pictures and sounds of a call that ends with this update. Empty before its end and after it. */
+/**
+ * Returns the pictures and sounds in the content of a call that ends with this update. Links are left out. Empty before its
+ * end and after it.
+ */
 export function filesOfEnd(known: Call | undefined, call: Call): readonly LocalOutput[] {
   if (!hasEnded(call) || (known && hasEnded(known))) return []
   return itemsOf(call.content).flatMap((item) => {
@@ -205,10 +238,12 @@ export function filesOfEnd(known: Call | undefined, call: Call): readonly LocalO
   })
 }
 
+/** Returns the list. Undefined if it is empty or absent. */
 function listOf(list: readonly unknown[] | null | undefined): readonly unknown[] | undefined {
   return list && list.length > 0 ? list : undefined
 }
 
+/** Whether a value is an object, but not a list. */
 export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -29,8 +29,9 @@ interface RpcError {
 }
 
 /**
- * Converts an error. Code -32000 means that a login is required:
- * https://agentclientprotocol.com/protocol/schema#errorcode
+ * Converts an error. Code -32000 means that a login is required (https://agentclientprotocol.com/protocol/schema#errorcode):
+ * `unauthorized`, with the status 401. The message is the provider's if the agent sends it as JSON, followed by the details
+ * in `data` unless it has them.
  */
 export function failureOf({ code, message, data }: RpcError): ReplyFailure {
   const details = messageIn(data)
@@ -43,7 +44,7 @@ export function failureOf({ code, message, data }: RpcError): ReplyFailure {
   return { name, message: all, ...(statusCode && { statusCode }), raw: { code, message, data } }
 }
 
-/** The `error` field of a message that is JSON. Undefined for other messages. */
+/** Returns the `error` field of a message that is JSON. Undefined for other messages, and without the field. */
 function providerError(message: string): unknown {
   try {
     const value: unknown = JSON.parse(message)
@@ -53,6 +54,10 @@ function providerError(message: string): unknown {
   }
 }
 
+/**
+ * Returns the message in the data of an error: the text itself, or its first field of `message`, `details` and `error` that
+ * is a text. Undefined if there is none, or if the fields are empty.
+ */
 function messageIn(data: unknown): string | undefined {
   if (typeof data === 'string') return data
   if (typeof data !== 'object' || data === null) return undefined

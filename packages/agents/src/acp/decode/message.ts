@@ -12,7 +12,7 @@ type Decoded =
       readonly turn?: { readonly sessionID: string; readonly type: 'begun' | 'ended' } | undefined
     }
 
-/** Separates session updates from other messages. Undefined if it is not a JSON-RPC message. */
+/** Separates session updates from other messages. Undefined if it is neither a call nor a response of JSON-RPC. */
 export function decodeMessage(message: unknown): Decoded | undefined {
   if (!isFields(message)) return undefined
   if (message.method === 'session/update' && !('id' in message)) return { type: 'update', params: message.params }
@@ -23,7 +23,10 @@ export function decodeMessage(message: unknown): Decoded | undefined {
   return { type: 'other', message: message as unknown as AnyMessage, turn: turnIn(message) }
 }
 
-/** Qwen Code sends the begin as a request, and answers the refusal by going on (qwen-code 0.21 to 0.24). */
+/**
+ * Returns the turn that a message of Qwen Code begins or ends. It sends the begin as a request, and answers the refusal by
+ * going on (qwen-code 0.21 to 0.24). Undefined for other messages.
+ */
 function turnIn({ method, params }: Readonly<Record<string, unknown>>) {
   const type = method === '_qwencode/start_turn' ? 'begun' : method === '_qwencode/end_turn' ? 'ended' : undefined
   const { data } = sessionID.safeParse(params)
@@ -63,6 +66,7 @@ export function readInitialize(response: unknown): AcpAgent | undefined {
   return readInitializeV2(response) ?? readInitializeV1(response)
 }
 
+/** Reads an answer of version 1. What the agent doesn't declare, it can't do. Undefined if it is malformed. */
 function readInitializeV1(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponse.safeParse(response)
   if (!data) return undefined
@@ -85,6 +89,10 @@ function readInitializeV1(response: unknown): AcpAgent | undefined {
   }
 }
 
+/**
+ * Reads an answer of version 2. An agent with sessions loads, lists and queues. What else it doesn't declare, it can't do.
+ * Undefined if it is malformed, or of another version.
+ */
 function readInitializeV2(response: unknown): AcpAgent | undefined {
   const { data } = initializeResponseV2.safeParse(response)
   if (!data) return undefined

@@ -103,12 +103,16 @@ const decoders: { readonly [K in UpdateKind]: (update: Update<K>, known: RunStat
   compaction_summary_chunk: () => nothing,
 }
 
+/** Returns a plan's entries as todos. */
 function todosIn(entries: Update<'plan'>['entries']): LocalOutput {
   const todos = entries.map(({ content, status, priority }) => ({ content, status, priority: priority ?? undefined }))
   return { type: 'todos', todos }
 }
 
-/** A sub-agent that waits for a person is running. An end without a reason counts as its regular end. */
+/**
+ * Returns the state of a sub-agent. One that waits for a person is running. An end without a reason counts as its regular
+ * end. Undefined for a state that is unknown.
+ */
 function stateOf({
   state,
   stopReason,
@@ -120,21 +124,24 @@ function stateOf({
   return { type: 'failed', error: failureOf(error ?? { code: -32_603, message: 'The sub-agent failed.' }) }
 }
 
+/** Returns the call after the update, with its part, the files if it ends, and the todos of OpenCode's tool. */
 function decodeToolCall(update: Update<'tool_call_update'>, { calls, textOf }: RunState): DecodedUpdate {
   const known = calls.get(update.toolCallId)
   const call = withTerminals(merged(known, update), textOf)
   return { call, outputs: [outputOf(call), ...filesOfEnd(known, call), ...todosOf(call)] }
 }
 
-/** OpenCode sends no plan: its checklist is a tool's input. */
+/**
+ * Returns the todos in the input of OpenCode's `todowrite`, which sends no plan. Empty for other tools and a malformed input.
+ */
 function todosOf({ tool, rawInput }: Call): readonly LocalOutput[] {
   const { data } = tool === 'todowrite' ? todoInput.safeParse(rawInput) : { data: undefined }
   return data ? [{ type: 'todos', todos: data.todos }] : []
 }
 
 /**
- * Whether an update of an idle session means that the agent goes on by itself. Late updates of earlier calls, and those of
- * the session, mean nothing.
+ * Whether an update of an idle session means that the agent goes on by itself: a text or thought that isn't empty, or a new
+ * call. Notices, late updates of earlier calls, and those of the session mean nothing.
  */
 export function beginsTurn(update: { readonly sessionUpdate: string }, { calls }: Pick<RunState, 'calls'>): boolean {
   switch (update.sessionUpdate) {
@@ -159,11 +166,13 @@ export function decodeUpdate(update: { readonly sessionUpdate: string }, known: 
   return isKind(kind) ? decodeAs(kind, update, known) : nothing
 }
 
+/** Decodes an update of this kind. Undefined if it is malformed. */
 function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: RunState): DecodedUpdate | undefined {
   const { data } = updates[kind].safeParse(update)
   return data === undefined ? undefined : decoders[kind](data as Update<K>, known)
 }
 
+/** Whether version 1 of the protocol has this kind. */
 function isKind(kind: string): kind is UpdateKind {
   return Object.hasOwn(updates, kind)
 }

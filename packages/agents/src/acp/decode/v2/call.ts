@@ -13,7 +13,10 @@ const cleared = {
   rawOutput: undefined,
 } as const
 
-/** Merges an update into a call. A field that the update leaves out stays, and null clears it. */
+/**
+ * Merges an update into a call. A field that the update leaves out stays, and null clears it. The tool's name is that of the
+ * first update. Without a call, begins a pending one.
+ */
 export function mergedCall(known: Call | undefined, update: ToolCallUpdate): Call {
   const base: Call = known ?? { toolCallId: update.toolCallId, tool: toolNameOf(update), status: 'pending' }
   const fields = Object.entries(cleared).flatMap(([name, empty]) => {
@@ -36,7 +39,10 @@ export function askedCall(known: Call | undefined, { rawInput, content, ...updat
   })
 }
 
-/** The arguments of a call and of its permission request. Where both have a field, the request's counts. */
+/**
+ * Returns the arguments of a call and of its permission request together. Where both have a field, the request's counts. A
+ * text, a number or a list becomes the field `input`.
+ */
 function askedInput(known: unknown, asked: unknown): unknown {
   if (isEmpty(asked)) return known
   if (isEmpty(known)) return asked
@@ -50,6 +56,7 @@ function toolNameOf({ toolCallId, name, title, kind, rawInput }: ToolCallUpdate)
   return toolOf({ toolCallId, name: own, title, kind, rawInput })
 }
 
+/** Returns the fields whose value is not null. */
 function withoutNulls(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }

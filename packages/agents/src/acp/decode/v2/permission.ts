@@ -16,6 +16,10 @@ export interface PermissionRequest extends V1Request {
 /** Reads a permission request of either version. */
 export const permissionRequest: z.ZodType<PermissionRequest> = z.union([v1, v2.transform(readV2)])
 
+/**
+ * Converts a request of version 2. A call is the request's own. A command becomes the call that it belongs to, or one of its
+ * own. Any other subject becomes a call of its own that shows all of the request.
+ */
 function readV2({ sessionId, title, description, subject, options }: V2Request): PermissionRequest {
   const fields = { sessionId, title, description: description ?? undefined, options }
   if (subject && 'toolCall' in subject && isToolCall(subject)) return { ...fields, toolCall: subject.toolCall }
@@ -32,10 +36,12 @@ function readV2({ sessionId, title, description, subject, options }: V2Request):
 
 type Subject = NonNullable<V2Request['subject']>
 
+/** Whether the request is about a call. */
 function isToolCall(subject: Subject): subject is Extract<Subject, { readonly type: 'tool_call' }> {
   return subject.type === 'tool_call'
 }
 
+/** Whether the request is about a command that is whole. */
 function isCommand(subject: Subject): subject is Extract<Subject, { readonly type: 'command' }> {
   return subject.type === 'command' && 'cwd' in subject
 }

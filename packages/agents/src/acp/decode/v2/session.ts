@@ -19,6 +19,7 @@ export function readConfig(options: readonly unknown[]): readonly AcpConfigOptio
   })
 }
 
+/** Returns the commands. An absent or null description becomes undefined. */
 export function commandsOf(
   commands: readonly { readonly name: string; readonly description?: string | null | undefined }[],
 ): readonly AcpCommand[] {

@@ -10,7 +10,10 @@ export interface AgentTerminal {
 
 const empty = new Uint8Array()
 
-/** Applies an update. Output replaces the whole text. Null clears it. */
+/**
+ * Applies an update. Output replaces the whole text, and null clears it. Without output the terminal stays as it is, or
+ * begins empty.
+ */
 export function updatedTerminal(
   known: AgentTerminal | undefined,
   { terminalId: terminalID, output }: Pick<Update<'terminal_update'>, 'terminalId' | 'output'>,
@@ -20,7 +23,7 @@ export function updatedTerminal(
   return output === null ? cleared : grownTerminal(cleared, output.data)
 }
 
-/** Appends output that is encoded as base64. A character may be split between two pieces. */
+/** Appends output that is encoded as base64. A character that is not complete yet is kept for the next piece. */
 export function grownTerminal(known: AgentTerminal, data: string): AgentTerminal {
   const bytes = Buffer.concat([known.rest, Buffer.from(data, 'base64')])
   const end = bytes.length - partialLength(bytes)

@@ -24,7 +24,10 @@ export interface WrittenText {
   readonly texts: Texts
 }
 
-/** Appends a piece to a message. */
+/**
+ * Appends a piece to a message: to its open part, else as a new one. A file becomes a part of its own, unless it is part of a
+ * thought. Other contents change nothing.
+ */
 export function appended(texts: Texts, kind: Kind, messageID: string, content: Content): WrittenText {
   const delta = textIn(content)
   if (delta === undefined) {
@@ -42,7 +45,10 @@ export function appended(texts: Texts, kind: Kind, messageID: string, content: C
   return { outputs: [output], texts: { parts: { ...texts.parts, [key]: [...known, partID] }, open: partID } }
 }
 
-/** Replaces the whole text of a message. An empty list of contents removes it. */
+/**
+ * Replaces the whole text of a message, in its first part, and removes its other parts. An empty list of contents, or one
+ * without texts, removes all of them. A message without parts gets one.
+ */
 export function replaced(texts: Texts, kind: Kind, messageID: string, contents: readonly Content[]): WrittenText {
   const key = `${kind} ${messageID}`
   const known = texts.parts[key] ?? []
@@ -59,7 +65,7 @@ export function replaced(texts: Texts, kind: Kind, messageID: string, contents: 
   return { outputs: [...outputs, ...written.outputs], texts: written.texts }
 }
 
-/** The parts after an output that is not a text. */
+/** Returns the parts after an output that is not a text: the next chunk begins a part. */
 export function withoutOpenText({ parts }: Texts): Texts {
   return { parts }
 }

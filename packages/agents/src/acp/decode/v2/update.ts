@@ -105,10 +105,12 @@ const decoders: Decoders = {
   session_message_chunk: () => nothing,
 }
 
+/** Returns the texts of a message, one below the other. Other contents are left out. */
 function textsIn(content: Update<'user_message'>['content']): string {
   return (content ?? []).flatMap((block) => textIn(block) ?? []).join('\n')
 }
 
+/** Replaces the text of a message. Nothing changes if the update has no content, and null clears the text. */
 function replacedText(
   kind: 'text' | 'reasoning',
   { messageId, content }: Update<'agent_message'>,
@@ -117,10 +119,12 @@ function replacedText(
   return content === undefined ? nothing : written(replaced(texts, kind, messageId, content ?? []))
 }
 
+/** Returns the decoded update of a text. */
 function written({ outputs, texts }: WrittenText): DecodedV2 {
   return { outputs, texts }
 }
 
+/** Returns the call after the update, with its part, and the files if it ends. A new call ends the open text. */
 function toolCallUpdate(update: ToolCallUpdate, { calls, terminals, texts }: SessionState): DecodedV2 {
   const known = calls.get(update.toolCallId)
   const call = withTerminals(mergedCall(known, update), (id) => terminals.get(id)?.text)
@@ -131,7 +135,10 @@ function toolCallUpdate(update: ToolCallUpdate, { calls, terminals, texts }: Ses
   }
 }
 
-/** The terminal, and the calls that show it. A command in the background writes after its call has ended. */
+/**
+ * Returns the terminal, and the calls that show it, also those that have ended: a command in the background writes after its
+ * call. Only the terminal if its text is the same as before.
+ */
 function changedTerminal(terminal: AgentTerminal, { calls, terminals }: SessionState): DecodedV2 {
   const { terminalID, text } = terminal
   if (text === (terminals.get(terminalID)?.text ?? '')) return { terminal }
@@ -140,7 +147,10 @@ function changedTerminal(terminal: AgentTerminal, { calls, terminals }: SessionS
   return { terminal, calls: changed, outputs: changed.map((call) => outputOf(call)) }
 }
 
-/** Undefined for a state that says nothing. A session that waits for a person is running. */
+/**
+ * Returns the state of the work. A session that waits for a person is running. An end without a reason counts as its regular
+ * end. Undefined for a state that is unknown.
+ */
 function stateOf(
   { state, stopReason, usage, error }: StateUpdate,
   { cost, costBefore }: SessionState,
@@ -151,22 +161,25 @@ function stateOf(
   return { type: 'idle', ending, usage: usageOf(usage, Math.max(0, cost - costBefore)) }
 }
 
+/** Returns a failure with the agent's error, or one that says that it gave none. */
 function failed(error: StateUpdate['error']): LocalEnding {
   const message = 'The agent gave no reason.'
   return { type: 'failed', error: error ? failureOf(error) : { name: 'error', message, raw: undefined } }
 }
 
-/** Decodes one session update. Undefined if it is malformed. */
+/** Decodes one session update. Only `unknownKind` for a kind that protocol 2 doesn't have. Undefined if it is malformed. */
 export function decodeUpdate(update: { readonly sessionUpdate: string }, known: SessionState): DecodedV2 | undefined {
   const { sessionUpdate: kind } = update
   return isKind(kind) ? decodeAs(kind, update, known) : { unknownKind: kind }
 }
 
+/** Decodes an update of this kind. Undefined if it is malformed. */
 function decodeAs<K extends UpdateKind>(kind: K, update: unknown, known: SessionState): DecodedV2 | undefined {
   const { data } = updates[kind].safeParse(update)
   return data === undefined ? undefined : decoders[kind](data as Update<K>, known)
 }
 
+/** Whether version 2 of the protocol has this kind. */
 function isKind(kind: string): kind is UpdateKind {
   return Object.hasOwn(updates, kind)
 }

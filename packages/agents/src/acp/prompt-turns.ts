@@ -102,6 +102,8 @@ export function createPromptTurns(
     if (textID !== undefined) turn.textID = textID
     if (goesOn || isInCall) return
     for (const run of turn.taken.splice(0)) {
+      // Begins it first, because the session would be idle in between.
+      run.write()
       handOver(turn.run)
       turn.run = run
     }

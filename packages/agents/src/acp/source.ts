@@ -202,7 +202,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
 
   /** The work of the sessions of one process of the agent. */
   function newTurns(): Turns {
-    return createTurns(wake, sessions.beginRun, endRun, handOver, applyUpdate)
+    return createTurns(wake, sessions.beginRun, endRun, handOver, applyUpdate, clock)
   }
 
   /** The prompts of one process of the agent. */

@@ -1,3 +1,4 @@
+import type { Clock } from '@reply/core'
 import type { LocalEnding, LocalRun } from '@reply/core/source'
 import type { DecodedState } from './decode/update.ts'
 
@@ -15,7 +16,10 @@ export interface Turns {
    * message before, the run gets the work that the session does now, or does next.
    */
   accept(run: LocalRun, messageID: string | undefined): void
-  /** The agent has taken the prompt into the session's work. Its run gets the output from the next message of the user on. */
+  /**
+   * The agent has taken the prompt into the session's work. Its run gets the output from the next message of the user on, or
+   * from now on if that message has come. If the work is over, the run fails as unread.
+   */
   join(run: LocalRun): void
   /** Whether the session does work. */
   isWorking(sessionID: string): boolean
@@ -57,13 +61,23 @@ interface Work {
   readonly joining: LocalRun[]
   /** The ids of the messages whose run is known. Each may come in several pieces. */
   readonly shown: Set<string>
+  /** The ids of messages that came in the work while a prompt waited, and that no response has named so far. */
+  readonly unnamed: Set<string>
   readonly held: Held[]
   /** Called when nothing is held. */
   readonly whenDecided: (() => void)[]
+  /** Stops the timer of what is held. */
+  stopTimer: () => void
   isWorking: boolean
   /** The run of the work, or of the next one if the session is idle. Undefined while no prompt and no output has begun it. */
   run: LocalRun | undefined
 }
+
+/**
+ * How long updates are held for the response to a prompt, in ms. The agents of Claude and Codex send it with the message. Then
+ * the message counts as one of another client.
+ */
+export const longestHoldMs = 2000
 
 /**
  * `wake` begins a run without a prompt. `onBegin` is called when the work of a run begins. `end` ends a run, and `handOver`
@@ -75,17 +89,13 @@ export function createTurns(
   end: (run: LocalRun, ending: LocalEnding) => void,
   handOver: (run: LocalRun) => void,
   apply: (params: unknown) => void,
+  clock: Clock,
 ): Turns {
   const works = new Map<string, Work>()
   return {
     expect: (run) => void workOf(run.sessionID).waiting.add(run),
     accept,
-    join: (run) => {
-      const work = workOf(run.sessionID)
-      if (work.isWorking) work.joining.push(run)
-      else end(run, unread)
-      refuse(run)
-    },
+    join,
     isWorking: (sessionID) => workOf(sessionID).isWorking,
     refuse,
     resume: (run) => {
@@ -103,13 +113,29 @@ export function createTurns(
       const work = workOf(sessionID)
       const accepted = work.accepted.get(messageID)
       work.accepted.delete(messageID)
-      const run = accepted ?? (work.shown.has(messageID) ? undefined : work.joining.shift())
-      work.shown.add(messageID)
+      if (!accepted && (work.shown.has(messageID) || work.unnamed.has(messageID))) return
+      const run = accepted ?? work.joining.shift()
+      if (run || work.waiting.size === 0) work.shown.add(messageID)
+      else work.unnamed.add(messageID)
       if (run) insertRun(work, run)
     },
     update: (sessionID, state) => (state.type === 'running' ? begin(sessionID) : finish(sessionID, state)),
     claim,
     runOf: (sessionID) => works.get(sessionID)?.run,
+  }
+
+  function join(run: LocalRun): void {
+    const work = workOf(run.sessionID)
+    const [sent] = work.unnamed
+    if (!work.isWorking) end(run, unread)
+    else if (sent === undefined) work.joining.push(run)
+    else {
+      // Its message came before this response.
+      work.unnamed.delete(sent)
+      work.shown.add(sent)
+      insertRun(work, run)
+    }
+    refuse(run)
   }
 
   function refuse(run: LocalRun): void {
@@ -126,7 +152,10 @@ export function createTurns(
     release(work)
     if (isHeld) return
     // The message may come later.
-    if (messageID !== undefined) work.shown.add(messageID)
+    if (messageID !== undefined) {
+      work.unnamed.delete(messageID)
+      work.shown.add(messageID)
+    }
     insertRun(work, run)
   }
 
@@ -134,7 +163,15 @@ export function createTurns(
     const work = workOf(sessionID)
     if (work.held.length === 0 && !isUndecided(work, messageID)) return false
     work.held.push({ params, messageID })
+    if (work.held.length === 1) work.stopTimer = clock.after(longestHoldMs, () => giveUp(work))
     return true
+  }
+
+  /** Takes the held message as one of another client, and applies what came after it. */
+  function giveUp(work: Work): void {
+    const [first] = work.held
+    if (first?.messageID !== undefined) work.shown.add(first.messageID)
+    release(work)
   }
 
   /** Applies what was held, up to the next message of the user that may be a prompt without a response. */
@@ -143,17 +180,19 @@ export function createTurns(
       work.held.shift()
       apply(next.params)
     }
-    if (work.held.length === 0) for (const decide of work.whenDecided.splice(0)) decide()
+    work.stopTimer()
+    if (work.held.length > 0) work.stopTimer = clock.after(longestHoldMs, () => giveUp(work))
+    else for (const decide of work.whenDecided.splice(0)) decide()
   }
 
-  /** Whether a message of the user may be a prompt without a response. A prompt that joins the work has no id in its response. */
-  function isUndecided(
-    { waiting, accepted, shown, joining, isWorking, run }: Work,
-    messageID: string | undefined,
-  ): boolean {
+  /**
+   * Whether a message of the user may be a prompt without a response. Work that has a run goes on in it until the response
+   * comes, because other messages may come in between.
+   */
+  function isUndecided({ waiting, accepted, shown, isWorking, run }: Work, messageID: string | undefined): boolean {
     if (messageID === undefined || waiting.size === 0) return false
-    const mayJoin = joining.length > 0 && isWorking && run !== undefined
-    return !accepted.has(messageID) && !shown.has(messageID) && !mayJoin
+    const isDecided = isWorking && run?.isOpen() === true
+    return !accepted.has(messageID) && !shown.has(messageID) && !isDecided
   }
 
   /**
@@ -163,8 +202,10 @@ export function createTurns(
   function insertRun(work: Work, run: LocalRun): void {
     const before = work.run?.isOpen() ? work.run : undefined
     work.run = run
-    if (before) handOver(before)
-    else onBegin(run.sessionID)
+    if (!before) return onBegin(run.sessionID)
+    // Begins it first, because the session would be idle in between.
+    run.write()
+    handOver(before)
   }
 
   /**
@@ -202,6 +243,7 @@ export function createTurns(
     work.isWorking = false
     work.run = undefined
     work.shown.clear()
+    work.unnamed.clear()
     run?.write(...usage)
     if (run) end(run, ending)
     for (const left of work.joining.splice(0)) end(left, ending.type === 'completed' ? unread : ending)
@@ -216,8 +258,10 @@ export function createTurns(
       accepted: new Map(),
       joining: [],
       shown: new Set(),
+      unnamed: new Set(),
       held: [],
       whenDecided: [],
+      stopTimer: () => {},
       isWorking: false,
       run: undefined,
     }

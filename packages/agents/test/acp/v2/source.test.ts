@@ -1,7 +1,9 @@
 import { answerOf, observerOf, type Reply, type ReplyError, textOf, toolsOf } from '@reply/core'
+import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { clientOf } from '../../../src/acp/client.ts'
 import { toSettings } from '../../../src/acp/options.ts'
+import { longestHoldMs } from '../../../src/acp/turns.ts'
 import type { AcpOptions } from '../../../src/acp.ts'
 import { collectReplies } from '../../collect-replies.ts'
 import { chunk, scripted } from '../agent.ts'
@@ -224,7 +226,7 @@ test('a prompt that the agent takes into its work ends the run before', async ()
 })
 
 /** Sends a prompt to the work of another one, which ends with `end`. The agent sends `updates` after it has taken it. */
-async function joined(updates: readonly object[], end: object, outcome = 'injected') {
+async function joined(updates: readonly object[], end: object, before: readonly object[] = []) {
   const waits: { goOn: () => void } = { goOn: () => {} }
   const { client, source } = await stage(
     async ({ text, say, accept }) => {
@@ -246,7 +248,11 @@ async function joined(updates: readonly object[], end: object, outcome = 'inject
         waits.goOn()
         return true
       }
-      if (message.method === '_session/steering') return answer({ outcome })
+      if (message.method === '_session/steering') {
+        for (const update of before)
+          fake.say({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 'ses_1', update } })
+        return answer({ outcome: 'injected' })
+      }
       const _meta = { steering: { supported: true } }
       if (message.method !== 'initialize') return false
       return answer({ protocolVersion: 2, info: { name: 'scripted' }, capabilities: { session: {} }, _meta })
@@ -268,14 +274,61 @@ async function joined(updates: readonly object[], end: object, outcome = 'inject
 
 test('a prompt that joins the work gets the output after its message', async () => {
   const piece = { sessionUpdate: 'user_message_chunk', messageId: 'own', content: { type: 'text', text: 'Second.' } }
-  const updates = [said(' Still one.'), piece, piece, said('Two.', 'm2')]
-  expect(await joined(updates, idle)).toEqual({
+  const both = {
     outcomes: [
       ['completed', undefined],
       ['completed', undefined],
     ],
     texts: ['First.', 'One. Still one.', 'Second.', 'Two.'],
+  }
+  expect(await joined([said(' Still one.'), piece, piece, said('Two.', 'm2')], idle)).toEqual(both)
+  // Also if the message comes before the response.
+  expect(await joined([piece, said('Two.', 'm2')], idle, [said(' Still one.'), piece])).toEqual(both)
+})
+
+test('a message of another client is not held for a response that does not come', async () => {
+  const clock = createHandClock()
+  const steps: { goOn: () => void } = { goOn: () => {} }
+  const { client, source } = await stage(
+    async ({ text, say, accept, ask }) => {
+      if (text === 'First.') {
+        say(running)
+        accept()
+        return say(idle)
+      }
+      say({ ...sent, messageId: 'of another' })
+      say(running)
+      say(said('By itself.'))
+      const toolCall = { toolCallId: 'c', name: 'bash', rawInput: { command: 'ls' } }
+      const subject = { type: 'tool_call', toolCall }
+      const answered = ask('session/request_permission', { title: 'ls', subject, options: permissionOptions })
+      steps.goOn()
+      await answered
+      say(idle)
+      say(sent)
+      accept()
+      say(running)
+      say(said('The answer.', 'm2'))
+      say(idle)
+    },
+    { clock },
+  )
+  await client.prompt({ text: 'First.' }).result
+  const asked = new Promise<void>((resolve) => {
+    steps.goOn = resolve
   })
+  const second = client.prompt(
+    { text: 'Second.', sessionID: 'ses_1' },
+    { observe: () => [{ permissionAsked: ({ ask }) => void client.answer(ask, 'once') }] },
+  )
+  await asked
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(longestHoldMs)
+  expect(answerOf(await second.result)).toBe('The answer.')
+  const place = { sessionID: 'ses_1', directory: '/project' }
+  const { messages } = await source.startReading().session(place, { messageIDs: [] })
+  expect(messages.map(({ head }) => head.role).slice(2)).toEqual(['user', 'assistant', 'user', 'assistant'])
+  await client.close()
 })
 
 test.each([

@@ -20,7 +20,7 @@ async function stage(more: Parameters<typeof createScripted>[0] = {}) {
   const rest = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
   }
-  return { agent, client, settled, rest, newest: (sessionID: string) => open.get(sessionID) }
+  return { agent, client, clock, settled, rest, newest: (sessionID: string) => open.get(sessionID) }
 }
 
 const task = { callID: 'task', tool: 'task', input: { description: 'Look around' } }
@@ -162,10 +162,10 @@ test.each(['answered', 'canceled'] as const)(
   },
 )
 
-test('an agent that queues prompts takes them while it runs, and answers each with its own text', async () => {
+test.each([true, false])('an agent that queues prompts answers each with its own text (joins: %s)', async (joins) => {
   const waiting: LocalRun[] = []
-  const { agent, client, rest } = await stage({
-    capabilities: () => ({ queuesPrompts: true, takesPromptsWhileBusy: true }),
+  const { agent, client, clock, rest } = await stage({
+    capabilities: () => ({ queuesPrompts: true, takesPromptsWhileBusy: joins }),
     prompt: async (run) => void waiting.push(run),
   })
   const first = client.prompt({ text: 'One.' })
@@ -174,11 +174,19 @@ test('an agent that queues prompts takes them while it runs, and answers each wi
   const second = client.prompt({ text: 'Two.', sessionID, delivery: 'queue' })
   await rest()
   expect([waiting.length, agent.run(sessionID)]).toEqual([2, waiting[0]])
+  const queued = async () => await agent.source.waiting?.({ sessionID, directory: undefined })
+  expect(await queued()).toEqual([waiting[1]?.promptID])
+  // A prompt waits without end.
+  for (let minute = 0; minute < 5; minute++) {
+    clock.advance(60_000)
+    await rest()
+  }
   for (const [at, run] of waiting.entries()) {
     run.write({ type: 'text', delta: `Answer ${at + 1}.` })
     run.end({ type: 'completed' })
   }
   expect([textOf(await first.result), textOf(await second.result)]).toEqual(['Answer 1.', 'Answer 2.'])
+  expect(await queued()).toEqual([])
   await client.close()
 })
 

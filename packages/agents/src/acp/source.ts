@@ -300,9 +300,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return transport
   }
 
-  /** Sends a cancel, once the answers to pending requests are sent, which the protocol requires. */
+  /** Sends a cancel. The protocol requires that pending requests are answered first, and their answers are being sent. */
   async function cancel(sessionID: string): Promise<void> {
-    // The protocol requires that pending requests are answered first. Their answers are being sent.
     await new Promise((sent) => setImmediate(sent))
     await live().connection.notify('session/cancel', { sessionId: sessionID })
   }
@@ -431,9 +430,11 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
     await configure(connection, sessionID, given)
     const request = { sessionId: sessionID, prompt: blocks }
-    if (agent.steers && given.delivery !== 'queue' && (await steer(run, request))) return
-    // A prompt that can't join the agent's own work comes after it.
-    if (given.delivery !== 'queue') await wakes.over(sessionID)
+    if (given.delivery !== 'queue' && !canceled.has(run)) {
+      if (agent.steers && (await steer(run, request))) return
+      // A prompt that can't join the agent's own work comes after it.
+      await wakes.over(sessionID)
+    }
     // Canceled while its session was loaded or configured, or while it waited.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
     if (dialect.version === 1) return sendTurn(run, request)

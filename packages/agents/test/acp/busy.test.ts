@@ -235,6 +235,30 @@ describe('a prompt that is sent to a running turn', () => {
   })
 })
 
+test('a prompt that is aborted while it waits for the agent’s own turn is not sent', async () => {
+  const { client, watched, heard, says } = await stage(
+    ({ say, end }) => {
+      say(chunk('One.'))
+      end({ stopReason: 'end_turn' })
+    },
+    () => {},
+  )
+  await client.prompt({ text: 'First.' }).result
+  const over = { sessionUpdate: 'usage_update', used: 1, size: 2, _meta: { '_claude/origin': { kind: 'task' } } }
+  says(over)
+  says(chunk('By myself.'))
+  await watched.seen((reply) => textOf(reply) === 'By myself.')
+  const second = client.prompt({ text: 'Second.', sessionID: 'ses_1' })
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  const aborted = client.abort({ sessionID: 'ses_1' })
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  says(over)
+  await aborted
+  expect((await second.result).outcome).toBe('aborted')
+  expect(methods(heard)).toEqual(['session/prompt'])
+  await client.close()
+})
+
 describe('a queued prompt', () => {
   test('waits behind the turn, and then has its own answer', async () => {
     const { until, goOn } = held()

@@ -2,7 +2,7 @@ import type { CommandInfo } from './server-data.ts'
 
 /**
  * Whether these arguments may make the server act without asking, beyond what the template does: run a shell command,
- * attach a file or call a sub-agent. OpenCode puts the arguments into the template, runs each `` !`…` `` of the result,
+ * attach a file or call a sub-agent. The bridge refuses such a command from people who may not approve. OpenCode puts the arguments into the template, runs each `` !`…` `` of the result,
  * and then attaches each `@path`. Text of the template itself is trusted. False without arguments. True without a
  * template, and for arguments that copy pieces of the prompt. https://opencode.ai/docs/commands
  */
@@ -60,22 +60,25 @@ export function expandCommand(template: string, args: string): ExpandedCommand {
     each.replace(/^["']|["']$/g, ''),
   )
   const placeholders = [...template.matchAll(/\$(\d+)/g)].map((match) => ({ match, number: Number(match[1]) }))
-  const last = placeholders.reduce((most, { number }) => Math.max(most, number), 0)
+  const highest = placeholders.reduce((most, { number }) => Math.max(most, number), 0)
   /** Returns the text for a placeholder's number. Empty if there are fewer arguments. */
   const argumentAt = (number: number): string => {
     if (number > words.length) return ''
     // OpenCode has no `$0`, and JavaScript writes `undefined` for it.
-    return number === last ? words.slice(number - 1).join(' ') : String(words[number - 1])
+    return number === highest ? words.slice(number - 1).join(' ') : String(words[number - 1])
   }
   const unfilled = { text: template, origins: Array.from({ length: template.length }, (_, at) => at) }
   const numbered = replaceMatches(unfilled, placeholders, ({ number }) => ({
     text: argumentAt(number),
     origin: fromPerson,
   }))
-  const wholes = [...numbered.text.matchAll(/\$ARGUMENTS/g)].map((match) => ({ match }))
-  const filled = replaceMatches(numbered, wholes, () => ({ text: args.replaceAll('$$', '$'), origin: fromPerson }))
-  const isNamed = placeholders.length > 0 || template.includes('$ARGUMENTS')
-  return isNamed || args.trim() === '' ? filled : appendArguments(filled, `\n\n${args}`)
+  const wholeArguments = [...numbered.text.matchAll(/\$ARGUMENTS/g)].map((match) => ({ match }))
+  const filled = replaceMatches(numbered, wholeArguments, () => ({
+    text: args.replaceAll('$$', '$'),
+    origin: fromPerson,
+  }))
+  const hasPlaceholder = placeholders.length > 0 || template.includes('$ARGUMENTS')
+  return hasPlaceholder || args.trim() === '' ? filled : appendArguments(filled, `\n\n${args}`)
 }
 
 /**
@@ -115,12 +118,12 @@ function matchPlaces(pattern: RegExp, text: string): ReadonlyMap<number, number>
 
 /**
  * Whether a match has no text of the person, and its pieces of the template follow one another there or are separated
- * by a shell's output. Without such an output, it must also be one of the template's `own` matches.
+ * by a shell's output. Without such an output, it must also be one of the template's own matches.
  */
 function isFromTemplate(
   { index, 0: found }: RegExpExecArray,
   { origins }: ExpandedCommand,
-  own: ReadonlyMap<number, number>,
+  ownMatches: ReadonlyMap<number, number>,
 ): boolean {
   const from = origins.slice(index, index + found.length)
   if (from.includes(fromPerson)) return false
@@ -130,5 +133,5 @@ function isFromTemplate(
   })
   if (from.includes(fromShell)) return isJoined
   const [start = 0] = from
-  return isJoined && own.get(start) === start + found.length
+  return isJoined && ownMatches.get(start) === start + found.length
 }

@@ -9,21 +9,22 @@ import { createDecoder2, type Decoder2 } from './opencode2/decode.ts'
  * frames that are of neither.
  */
 export function createAnyDecoder(options: { readonly onError?: OnError | undefined }): FrameDecoder {
-  const first = createTextDecoder(options)
+  const decoder1 = createTextDecoder(options)
   /** Created at the first frame of its generation, because most recordings have none. */
-  let second: Decoder2 | undefined
+  let decoder2: Decoder2 | undefined
   return {
     decode: (data, at) => {
-      const unparsed = first.decodeUnparsed(data, at)
+      const unparsed = decoder1.decodeUnparsed(data, at)
       if (unparsed) return unparsed === 'nothing' ? undefined : unparsed
-      const delta = second?.decodeUnparsed(data, at)
+      const delta = decoder2?.decodeUnparsed(data, at)
       if (delta) return delta === 'nothing' ? undefined : delta
       const value = parseOrUndefined(data)
       // Reports the malformed frame.
-      if (value === undefined) return first.decode(data, at)
-      if (isFields(value) && ('properties' in value || 'payload' in value)) return first.decodeParsed(data, value, at)
-      second ??= createDecoder2(options)
-      return second.decodeValue(value, at) ?? first.decodeParsed(data, value, at)
+      if (value === undefined) return decoder1.decode(data, at)
+      if (isFields(value) && ('properties' in value || 'payload' in value))
+        return decoder1.decodeParsed(data, value, at)
+      decoder2 ??= createDecoder2(options)
+      return decoder2.decodeValue(value, at) ?? decoder1.decodeParsed(data, value, at)
     },
   }
 }

@@ -12,10 +12,10 @@ import type { ConnectionOptions, OpenCodeSource, Reading } from './port.ts'
  */
 export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
   const { address } = options
-  const first = createOpenCode1(options)
-  const second = createOpenCode2(options)
+  const openCode1 = createOpenCode1(options)
+  const openCode2 = createOpenCode2(options)
   const fetcher = createFetcher({ ...options, isLong: () => false })
-  let current = first
+  let current = openCode1
   let isDetected = false
   let healthRequest: Promise<void> | undefined
   return {
@@ -54,8 +54,8 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
     compact: async (place, model) => await (await detectSource()).compact(place, model),
     close: () => {
       fetcher.close()
-      first.close()
-      second.close()
+      openCode1.close()
+      openCode2.close()
     },
   }
 
@@ -72,7 +72,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
    * and throws the first error if it isn't of that version either.
    */
   async function* connect(connection: ConnectionOptions): AsyncGenerator<readonly ReplyEvent[], void, undefined> {
-    const [likely, other] = current === first ? [first, second] : [second, first]
+    const [likely, other] = current === openCode1 ? [openCode1, openCode2] : [openCode2, openCode1]
     try {
       return yield* connectTo(likely, connection)
     } catch (error) {
@@ -121,7 +121,7 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
    */
   async function detectSource(): Promise<OpenCodeSource> {
     if (!isDetected) {
-      healthRequest ??= requestHealth().finally(() => {
+      healthRequest ??= selectByHealth().finally(() => {
         healthRequest = undefined
       })
       await healthRequest
@@ -135,14 +135,14 @@ export function createOpenCode(options: OpenCode1Options): OpenCodeSource {
    * error status is only trusted until the next call. Version 1 answers with its web app, or from 1.18 on with a health
    * response without a process id.
    */
-  async function requestHealth(): Promise<void> {
+  async function selectByHealth(): Promise<void> {
     const { authorization } = address
     const headers = { accept: 'application/json', ...(authorization !== undefined && { authorization }) }
     const request = new Request(`${address.url}/api/health`, { headers })
     const response = await fetcher.fetch(request).catch(() => undefined)
     if (!response || isDetected) return
     const health: unknown = await response.json().catch(() => undefined)
-    current = typeof health === 'object' && health !== null && 'pid' in health ? second : first
+    current = typeof health === 'object' && health !== null && 'pid' in health ? openCode2 : openCode1
     isDetected = response.ok
   }
 }

@@ -55,16 +55,17 @@ const actingPermissions = [
 const openCodeFolder = /[/\\]\.?opencode[/\\]/
 
 /**
- * Whether an agent with these rules asks before it acts or may not act, except on inputs that its config names. Narrow
+ * Whether these rules make an agent ask for each kind of action or deny it, except on inputs that its config names, so
+ * that people who may not approve can prompt it. Narrow
  * patterns that are allowed, such as `git status *`, are the config author's choice. False without rules.
  */
 export function asksBeforeActing(rules: readonly PermissionRule[]): boolean {
   return actingPermissions.every((name) => {
-    const last = rules.findLast((rule) => {
+    const decidingRule = rules.findLast((rule) => {
       const isForAll = rule.action === 'allow' ? isWidePattern(rule.pattern) : rule.pattern === '*'
       return isForAll && matchesPermission(rule.permission, name)
     })
-    return last !== undefined && last.action !== 'allow'
+    return decidingRule !== undefined && decidingRule.action !== 'allow'
   })
 }
 

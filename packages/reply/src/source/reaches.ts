@@ -2,8 +2,9 @@ import { isRunStart } from '../track/run-boundaries.ts'
 import type { MessageRead, Reach } from './port.ts'
 
 /**
- * Whether the messages go back far enough: they include the beginning of the run that `Reach` requires, and a message
- * before it, which is older than `since`. A message without a time counts as older. False for one message or none.
+ * Whether the messages go back far enough for a read of the session's history to stop. They must go back to the
+ * beginning of a run, from which on they have all of `messageIDs`, and the message before it must be older than `since`.
+ * A message without a time counts as older. False for one message or none.
  */
 export function reaches(
   messages: readonly MessageRead[],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { MessageHead } from '../../src/event.ts'
-import { addPromptTimes } from '../../src/source/opencode2/decode/rest-responses.ts'
+import { addPromptsAndTimes } from '../../src/source/opencode2/decode/rest-responses.ts'
 import { runStarts } from '../../src/track/run-boundaries.ts'
 
 const head = { summary: false, raw: undefined }
@@ -13,7 +13,7 @@ const step = (id: string, createdAt: number, completedAt: number): MessageHead =
 function starts(accepted: number, delivered: number): readonly number[] {
   const heads = [prompt('u1', 8900), step('m1', 9000, 9100), prompt('u2', delivered)]
   const messages = heads.map((one) => ({ head: one, parts: [] }))
-  return runStarts(addPromptTimes(messages, new Map([['u2', accepted]])))
+  return runStarts(addPromptsAndTimes(messages, new Map([['u2', accepted]])))
 }
 
 test.each([

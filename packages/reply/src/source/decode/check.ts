@@ -21,7 +21,7 @@ export function checkOf(schema: z.core.$ZodType): Check {
   }
 }
 
-/** Returns the schema's predicate. Throws if a description is missing or has another form, at any depth. */
+/** Returns the schema's predicate. Throws if zod's private definition is missing or has another form, at any depth. */
 function compileCheck(schema: z.core.$ZodType): Check {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {

@@ -2,25 +2,27 @@
 const remembered = 512
 
 /**
- * Returns a function that stores an id, and returns whether it was among the last 512. The server's ids rise, so nearly
+ * Returns a function that drops duplicate events: it returns whether an event's id is among the last 512, and stores it
+ * if not. The server's ids rise, so nearly
  * every id is greater than all before it and needs no search. Only speed depends on that, because the ids' clock wraps
  * around now and then.
  */
 export function createRepeatCheck(): (id: string) => boolean {
-  const last: string[] = []
+  const recentIDs: string[] = []
   /** The ids' random ends. Searching numbers avoids most string comparisons. */
-  const ends: number[] = []
-  let next = 0
+  const recentEnds: number[] = []
+  /** Where the next id replaces the oldest. */
+  let oldestIndex = 0
   let highest = ''
   return (id) => {
     const isHighest = id > highest
     const end = randomEndOf(id)
-    if (!isHighest && ends.includes(end) && last.includes(id)) return true
-    last[next] = id
-    ends[next] = end
-    next = (next + 1) % remembered
+    if (!isHighest && recentEnds.includes(end) && recentIDs.includes(id)) return true
+    recentIDs[oldestIndex] = id
+    recentEnds[oldestIndex] = end
+    oldestIndex = (oldestIndex + 1) % remembered
     if (isHighest) highest = id
-    else if (next === 0) highest = last.reduce((a, b) => (a > b ? a : b))
+    else if (oldestIndex === 0) highest = recentIDs.reduce((a, b) => (a > b ? a : b))
     return false
   }
 }

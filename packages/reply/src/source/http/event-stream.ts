@@ -47,8 +47,8 @@ export function isEventStream(response: Response): boolean {
 }
 
 /**
- * Returns the response's body. Otherwise cancels it and rejects: `unauthorized`, `refused` for a server's error, or
- * `not-opencode`.
+ * Returns the response's body if it is an event stream. Otherwise rejects: `unauthorized` for 401 and 403, `refused` for
+ * a server's error, or `not-opencode`.
  */
 async function requireEventStream(address: Address, response: Response): Promise<AsyncIterable<Uint8Array>> {
   const { status } = response

@@ -61,9 +61,9 @@ export function createFetcher(options: FetcherOptions): Fetcher {
    * long. Rejects without sending if the fetcher is closed, the request was canceled, or an earlier attempt failed with
    * a `ReplyError`, because a retry would be just as large or slow.
    */
-  async function fetchInTime(request: Request, failure?: unknown): Promise<Response> {
+  async function fetchInTime(request: Request, earlierError?: unknown): Promise<Response> {
     if (closedError) throw closedError
-    if (failure instanceof ReplyError) throw failure
+    if (earlierError instanceof ReplyError) throw earlierError
     const abort = new AbortController()
     // A call that is canceled before it was sent must not be sent.
     const cancel = (): void => abort.abort(request.signal.reason)

@@ -35,8 +35,9 @@ function configFault(error: unknown): string | undefined {
   const { path, issues } = error.data
   if (error.name === 'ConfigJsonError') return `${path} is not valid JSON, so correct that file`
   if (error.name !== 'ConfigInvalidError') return undefined
-  const wrong = Array.isArray(issues) && isFields(issues[0]) && Array.isArray(issues[0].path) ? issues[0].path : []
-  const where = wrong.length === 0 ? '' : `: ${wrong.join('.')}`
+  const invalidPath =
+    Array.isArray(issues) && isFields(issues[0]) && Array.isArray(issues[0].path) ? issues[0].path : []
+  const where = invalidPath.length === 0 ? '' : `: ${invalidPath.join('.')}`
   return `${path} is not a valid config${where}, so correct that file`
 }
 

@@ -19,7 +19,7 @@ export interface Aborter {
   stopKillTimer(run: OwnedRun): void
 }
 
-/** Creates an aborter without timers. */
+/** Creates an aborter for the runs of one local agent, with no kill timer armed yet. */
 export function createAborter(agent: Pick<LocalAgentOptions, 'name' | 'cancel' | 'kill'>, clock: Clock): Aborter {
   /** The functions that stop the timers of aborted runs. */
   const killTimers = new Map<OwnedRun, () => void>()

@@ -41,7 +41,10 @@ export function createDecoder(options: DecoderOptions = {}): Decoder {
   return createTextDecoder(options)
 }
 
-/** Creates a decoder that can also skip parsing a frame, or take a parsed one. */
+/**
+ * Creates a decoder of OpenCode 1's frames. Keep one for all connections to a server, because it drops duplicate events.
+ * `createAnyDecoder` also uses its steps: events without parsing, and events of parsed frames.
+ */
 export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   const isRepeated = createRepeatCheck()
   const deltas = createRepeatedDeltas()

@@ -50,8 +50,9 @@ export function createSessionGuard(
   }
 
   /**
-   * Adds the guard's rules to the session unless they are its last, and reads it again to confirm them. Resolves with
-   * when they apply. Without a session, only checks that the server obeys them. Rejects with `unguarded`.
+   * Makes the session ask before it acts, and resolves with when that applies: `always` if the config and the session's
+   * own rules ask, else `next-run`. Then it adds the guard's rules unless they are the session's last, and reads them
+   * back. Without a session, only checks that the server obeys rules. Rejects with `unguarded` if it can't be guarded.
    */
   async function guard({ sessionID, directory, agent, command }: GuardTarget): Promise<Guarded> {
     const { areGuarded, answeringRules } = await readAgents({ directory, agent })
@@ -102,9 +103,10 @@ export function createSessionGuard(
     const commandStarts = toReadCommandStarts(commands)
     const commandStart = commandStarts?.find(({ name }) => name === command)
     if (commandStarts && !commandStart) return
-    const answering = commandStart?.agent ?? agent
+    const answeringAgent = commandStart?.agent ?? agent
     const isByPrimary =
-      answering === undefined || toReadAgentRules(agents).some((info) => info.name === answering && isPrimary(info))
+      answeringAgent === undefined ||
+      toReadAgentRules(agents).some((info) => info.name === answeringAgent && isPrimary(info))
     if (commandStart && (commandStart.subtask === false || (commandStart.subtask !== true && isByPrimary))) return
     throw unguardedError(
       `A sub-agent that the command /${command} starts`,

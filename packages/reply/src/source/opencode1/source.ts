@@ -143,12 +143,12 @@ export function createOpenCode1(options: OpenCode1Options): OpenCodeSource {
 }
 
 /**
- * Converts the response to `POST /session`, or to its sub-route, to a session. One without a directory gets the passed
+ * Converts the response to `POST /session`, or to a route below it, to a session. One without a directory gets the passed
  * one. Throws `malformed` if it isn't a session.
  */
-function toCreatedSession(route: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
+function toCreatedSession(subroute: string, value: unknown, directory: SessionRef['directory']): SessionInfo {
   const session = toReadSession(value)
   if (session) return { ...session, directory: session.directory ?? directory }
-  const path = route === '' ? 'POST /session' : `POST /session/:id/${route}`
+  const path = subroute === '' ? 'POST /session' : `POST /session/:id/${subroute}`
   throw new ReplyError('malformed', `The server answered ${path} with something that is not a session.`)
 }

@@ -7,7 +7,7 @@ import { reaches } from '../reaches.ts'
 import type { InboxRead } from './decode/inbox.ts'
 import { type Memory, storeAcceptedAt, storeMessageID } from './decode/memory.ts'
 import {
-  addPromptTimes,
+  addPromptsAndTimes,
   dataIn,
   endsInRejection,
   listIn,
@@ -79,7 +79,7 @@ export function startReading(source: ReadingSource): Reading {
     storeSession(memory, info, history.messages)
     storeWaiting(memory, sessionID, waiting)
     const { acceptedAt, cutIDs } = memory.of(sessionID)
-    const joined = addPromptTimes(history.messages, acceptedAt)
+    const joined = addPromptsAndTimes(history.messages, acceptedAt)
     const last = joined.at(-1)
     if (status === undefined && last && isAbortedStep(last) && (await wasServerStopped(source, sessionID)))
       cutIDs.add(last.head.id)
@@ -251,7 +251,7 @@ function isAbortedStep({ head }: MessageRead): boolean {
 }
 
 /**
- * Whether the run ended unnoticed because its server stopped. Its step looks like one that a person interrupted, and
+ * Whether the session's last run ended because its server stopped. Its step looks like one that a person interrupted, and
  * only the log tells the reason. Resolves to false if no event of the session was seen or the log can't be read. The
  * log is experimental, and long without a start position.
  */

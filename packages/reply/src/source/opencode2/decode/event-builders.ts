@@ -257,18 +257,20 @@ function endRun(
 }
 
 /**
- * Ends the run and returns its events. It is aborted if a person stopped it, and lost after a shutdown, which only a
- * resumed run would show. A rejection and a canceled form interrupt their run as a "shutdown" too, which is a normal
- * end.
+ * Ends an interrupted run and returns its events. After a server's shutdown it is lost, because only a resumed run would
+ * show more of it. A rejected ask and a canceled form interrupt their run as a "shutdown" too, which is a normal end. For
+ * any other reason, a person stopped it, so it is aborted.
  */
 function interruptRun(sessionID: string, reason: string, received: ReceivedFrame): readonly ReplyEvent[] {
   const { at, raw, frame, memory } = received
   const session = memory.of(sessionID)
-  const isStopped = reason === 'shutdown' && session.isRejected
+  const endsNormally = reason === 'shutdown' && session.isRejected
   const isLost = reason === 'shutdown' && !session.isRejected
   const error = { name: 'MessageAbortedError', message: 'The run was interrupted.', raw: frame.wire } as const
   return [
-    ...(isStopped || isLost ? [] : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
+    ...(endsNormally || isLost
+      ? []
+      : [{ type: 'error', at, raw, sessionID, happenedAt: frame.created, error } as const]),
     ...(isLost ? [{ type: 'settle', at, raw, sessionID, by: 'lost' } as const] : []),
     ...endRun(session, received),
   ]

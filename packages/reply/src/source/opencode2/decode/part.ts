@@ -182,8 +182,8 @@ export function toOutputText(content: readonly { readonly text?: string | undefi
 }
 
 /**
- * Returns a call's metadata, with the session that a sub-agent's tool names on top, where the preview nests it.
- * Undefined if it is empty, as in REST's calls without metadata.
+ * Returns a call's metadata. Copies the `sessionID` of a sub-agent's call to its top level, because preview builds have
+ * it in an inner `metadata`. Undefined if it is empty, as in REST's calls without metadata.
  */
 export function toMetadata(
   metadata: Readonly<Record<string, unknown>> | undefined,

@@ -16,7 +16,7 @@ interface PreviewName {
 export const previewNames: ReadonlyMap<string, PreviewName> = new Map([
   ['session.input.admitted', { type: 'session.inbox.enqueued', dataOf: toEnqueued }],
   ['session.input.promoted', { type: 'session.inbox.delivered', dataOf: toDelivered }],
-  ['session.created', { type: 'session.created', dataOf: toCreated }],
+  ['session.created', { type: 'session.created', dataOf: toCreatedData }],
   ...['input.started', 'called', 'progress', 'success', 'failed'].map((name): [string, PreviewName] => [
     `session.tool.${name}`,
     { type: `session.tool.${name}`, dataOf: renameCallFields },
@@ -41,10 +41,10 @@ function toDelivered({ sessionID, inputID: inboxID }: Fields): Fields {
 }
 
 /**
- * Converts the preview's session, which it sends as `GET /session` shows it, with a flat directory. Returns other data
- * unchanged.
+ * Converts the data of a preview build's `session.created` to that of 2.0: the session is in `info`, and its directory
+ * may be there without a `location`. Returns data without `info` unchanged.
  */
-function toCreated(data: Fields): Fields {
+function toCreatedData(data: Fields): Fields {
   const { sessionID, info } = data
   if (!isFields(info)) return data
   const { parentID, title, directory, time, revert } = info

@@ -126,12 +126,12 @@ function toRawFrame(template: Template, id: string, time: number, delta: string)
 
 /** Returns the number between these indexes. Undefined unless JSON allows it as a whole number, which excludes `01`. */
 function wholeNumberIn(data: string, from: number, to: number): number | undefined {
-  let time = 0
+  let number = 0
   for (let at = from; at < to; at++) {
     const digit = data.charCodeAt(at) - zero
     if (digit < 0 || digit > 9) return undefined
-    time = time * 10 + digit
+    number = number * 10 + digit
   }
   const isWhole = to - from === 1 || data.charCodeAt(from) !== zero
-  return to > from && isWhole && to - from <= maxDigits ? time : undefined
+  return to > from && isWhole && to - from <= maxDigits ? number : undefined
 }

@@ -110,12 +110,11 @@ function toMessage(wire: WireMessage): MessageRead {
 }
 
 /**
- * Returns the messages with what the server only reports in events: the prompt that a step answers, and when a prompt
- * was asked that joined a run. If a prompt was accepted before the previous step ended, the same execution ran it,
- * unless that failed or was stopped. It then counts as asked during that step. The server only stores when it was
- * delivered.
+ * Returns the messages with what a read over REST lacks: the prompt that each step answers, and the time at which a
+ * prompt that joined a run was accepted. A prompt joined if it was accepted before the step ahead of it ended, unless
+ * that step failed or was stopped. The server only stores when it delivered the prompt, which looks like a new run.
  */
-export function addPromptTimes(
+export function addPromptsAndTimes(
   messages: readonly MessageRead[],
   acceptedAt: ReadonlyMap<string, number>,
 ): readonly MessageRead[] {
@@ -123,13 +122,13 @@ export function addPromptTimes(
   return messages.map((message, at) => {
     if (message.head.role === 'assistant') return { ...message, head: { ...message.head, parentID: promptID } }
     promptID = message.head.id
-    const before = messages[at - 1]?.head
+    const previous = messages[at - 1]?.head
     const accepted = acceptedAt.get(message.head.id)
-    if (accepted === undefined || before?.role !== 'assistant' || before.completedAt === undefined) return message
-    if (before.error !== undefined || before.endsRun || accepted >= before.completedAt) return message
+    if (accepted === undefined || previous?.role !== 'assistant' || previous.completedAt === undefined) return message
+    if (previous.error !== undefined || previous.endsRun || accepted >= previous.completedAt) return message
     // Delivered before that step had ended, because the server's clock was set back in between.
-    if ((message.head.createdAt ?? accepted) < before.completedAt) return message
-    return { ...message, head: { ...message.head, createdAt: Math.max(accepted, before.createdAt ?? accepted) } }
+    if ((message.head.createdAt ?? accepted) < previous.completedAt) return message
+    return { ...message, head: { ...message.head, createdAt: Math.max(accepted, previous.createdAt ?? accepted) } }
   })
 }
 

@@ -1,6 +1,7 @@
 import { literal } from '@reply/sink/internal'
 import { errorTypeOf, messageOf } from './error.ts'
 import { StoreError } from './store/store.ts'
+
 /** All texts that the bridge posts itself, in Markdown. */
 export const texts = {
   welcome: (rights: string) => `Write what the agent should do. /help lists the commands. Your rights: ${rights}.`,
@@ -27,7 +28,7 @@ export const texts = {
     `No server is configured for this chat. Ask the operator to add \`${id}\` to \`routes\` in the config.`,
   mirrored: (name: string, text: string) => `**${name}:** ${text}`,
   started: (id: string) => `▶️ Started · ${id}`,
-  queued: (place: number) => `Queued, number ${place}. /queue shows what waits.`,
+  queued: (position: number) => `Queued, number ${position}. /queue shows what waits.`,
   sessionGone: 'The session no longer exists, so a new one was started. It does not know the earlier messages.',
   fileFailed: (name: string, why: string) => `Nothing was run, because the file ${name} could not be read: ${why}`,
   unaskedCommand:
@@ -48,6 +49,32 @@ export const texts = {
   lostSession: 'The session of this message was deleted while the bridge was down. Send it again to start a new one.',
   restartedCommand: (command: string) =>
     `The bridge was restarted while it handled ${command}, so the command may or may not have run. Check first, then send it again if needed.`,
+  executions: 'Recent executions (this chat):',
+  noExecutions: 'No recent executions in this chat.',
+  unknownExecution: (id: string) => `Unknown execution ID: ${id}`,
+  executionStates: {
+    running: '⏳ Running',
+    complete: '✅ Complete',
+    stopped: '⏹️ Stopped',
+    error: '❌ Error',
+    undelivered: '⚠️ Not delivered',
+  },
+  executionListed: (id: string, state: string, time: string) => `• ${id} ${state} ${time}`,
+  executionStatus: (state: string, duration: string, id: string) => `${state} (${duration}) · ${id}`,
+  lastOutput: (line: string) => `Last output: ${line}`,
+  noLastOutput: 'Last output: none yet',
+  finishedAt: (time: string) => `Finished: ${time}`,
+  stoppedEarly: 'Stopped before the end',
+  aborted: 'Aborted',
+  timedOut: 'Timed out',
+  lost: (why: string) => `Lost: ${why}`,
+  endNotSeen: 'the end was not seen',
+  failedWithoutReason: 'Failed',
+  unknownAfterRestart: 'Unknown after a restart',
+  endedBecause: (why: string) => `Reason: ${why}`,
+  undeliveredHelp: 'Its answer may be missing here. /resend posts it again.',
+  logLine: (from: string, text: string) => `[${from}] ${text}`,
+  noLog: (id: string) => `No output yet · ${id}`,
   nothingRuns: 'Nothing is running here.',
   canceled: 'Stopped.',
   notStopped: (why: string) => `It could not be stopped: ${why}`,
@@ -108,6 +135,7 @@ export const texts = {
   failed: (why: string) => `That failed: ${why}`,
   maybeAnswered:
     'The bridge was restarted while it sent this as an answer, so it counts as one. If you meant it as a message, send it again.',
+  askServerLeft: 'The server of this request is no longer known.',
   notAnswered: (why: string) => `The answer was not sent: ${why}`,
   stateFails: 'The bridge can’t use its state right now. Its log tells the operator why. Try again in a moment.',
   unreachable: 'The server can’t be reached right now. Try again in a moment.',
@@ -134,6 +162,8 @@ export const texts = {
   othersBacklog: 'These messages are from other people, who decide about them.',
   backlogGone: 'That message is no longer in the list.',
   buttonGone: 'That button no longer works.',
+  paired: 'You are connected. Go back to the terminal.',
+  wrongCode: 'This is not the code. Check the terminal.',
 }
 
 /** Escapes text as Markdown, so that what people and servers wrote does not become markup. Line breaks stay. */

@@ -25,19 +25,17 @@ export function listCommand({ registry }: CommandServices): Command {
 
 /** Formats a list of executions, one per line, with the time of the end, or of the start while it runs. */
 export function listText(executions: readonly Execution[]): string {
-  if (executions.length === 0) return 'No recent executions in this chat.'
-  const lines = executions.map(({ id, phase, status, startedAt, finishedAt = startedAt }) => {
-    const label = phase === 'undelivered' ? '⚠️ Not delivered' : labels[status]
-    return `• ${id} ${label} ${utcSeconds(finishedAt).slice(11)}`
+  if (executions.length === 0) return texts.noExecutions
+  const lines = executions.map((execution) => {
+    const { id, startedAt, finishedAt = startedAt } = execution
+    return texts.executionListed(id, stateLabel(execution), utcSeconds(finishedAt).slice(11))
   })
-  return ['Recent executions (this chat):', ...lines].join('\n')
+  return [texts.executions, ...lines].join('\n')
 }
 
-const labels: Readonly<Record<Execution['status'], string>> = {
-  running: '⏳ Running',
-  complete: '✅ Complete',
-  stopped: '⏹️ Stopped',
-  error: '❌ Error',
+/** Returns the label of an execution's status, for example `⏳ Running`. That of an undelivered answer comes first. */
+function stateLabel({ phase, status }: Pick<Execution, 'phase' | 'status'>): string {
+  return texts.executionStates[phase === 'undelivered' ? phase : status]
 }
 
 /** How much of a line is shown, in UTF-16 units. */
@@ -68,27 +66,35 @@ export async function newestOrNamed(registry: Registry, place: ChatPlace, id: st
 
 /** Returns the text for an id that `newestOrNamed` did not find. It says that nothing runs if the id is empty. */
 export function notFoundText(id: string): string {
-  return id === '' ? texts.nothingRuns : `Unknown execution ID: ${oneLine(id, 40)}`
+  return id === '' ? texts.nothingRuns : texts.unknownExecution(oneLine(id, 40))
 }
 
 /**
  * Formats a status, for example `⏳ Running (42s) · abc123` and a second line. That line is the newest output of a running
- * execution (`last`, or `none yet`), the end of a complete one, and the reason of any other.
+ * execution (`last`, or `none yet`), the end of a complete one, and the reason of any other. For an undelivered answer, it
+ * is a hint at `/resend`.
  */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
-  const { id, phase, status, startedAt, finishedAt = now, reason = '' } = execution
-  const time = elapsed(finishedAt - startedAt)
-  if (phase === 'undelivered')
-    return `⚠️ Not delivered (${time}) · ${id}\nIts answer may be missing here. /resend posts it again.`
+  const { id, startedAt, finishedAt = now } = execution
+  const head = texts.executionStatus(stateLabel(execution), elapsed(finishedAt - startedAt), id)
+  return `${head}\n${statusDetail(execution, finishedAt, last)}`
+}
+
+/** Returns the second line of a status. `last` is the newest line of output, and only used while the execution runs. */
+function statusDetail(
+  { phase, status, reason = '' }: Execution,
+  finishedAt: number,
+  last: LogLine | undefined,
+): string {
+  if (phase === 'undelivered') return texts.undeliveredHelp
   switch (status) {
     case 'running':
-      return `⏳ Running (${time}) · ${id}\nLast output: ${last ? oneLine(last.text, lineLength) : 'none yet'}`
+      return last ? texts.lastOutput(oneLine(last.text, lineLength)) : texts.noLastOutput
     case 'complete':
-      return `✅ Complete (${time}) · ${id}\nFinished: ${utcSeconds(finishedAt)}`
+      return texts.finishedAt(utcSeconds(finishedAt))
     case 'stopped':
-      return `⏹️ Stopped (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
     case 'error':
-      return `❌ Error (${time}) · ${id}\nReason: ${oneLine(reason, lineLength)}`
+      return texts.endedBecause(oneLine(reason, lineLength))
   }
   return status satisfies never
 }
@@ -120,11 +126,11 @@ export function logsCommand({ registry }: CommandServices): Command {
  * is no output yet.
  */
 export function logText(id: string, lines: readonly LogLine[]): string {
-  if (lines.length === 0) return `No output yet · ${id}`
+  if (lines.length === 0) return texts.noLog(id)
   const shown: string[] = []
   let left = mostOfLog
   for (const { from, text } of lines.toReversed()) {
-    const line = `[${from}] ${escapeInvisible(text)}`
+    const line = texts.logLine(from, escapeInvisible(text))
     left -= line.length + 1
     if (left < 0) break
     shown.unshift(line)

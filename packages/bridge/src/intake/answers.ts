@@ -56,8 +56,8 @@ export function createAnswerAsk(
   }
 
   /**
-   * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. If the answer
-   * fails, rejects with its error, and removes the grant unless the server was unreachable and may have accepted it.
+   * Stores the grant, sends the answer, and confirms the grant, so that a crash cannot lose what a server allows. If the
+   * answer fails, rejects with its error, and removes the grant unless the server was unreachable and may have accepted it.
    */
   async function sendWithGrant(
     ask: PermissionAsk,
@@ -109,6 +109,6 @@ export function createAnswerAsk(
     const name = runner.serverOfSession(path[0] ?? sessionID)
     const client = name === undefined ? undefined : servers.get(name)
     if (name !== undefined && client) return { name, client }
-    throw new BridgeError('inbound', 'The server of this request is no longer known.')
+    throw new BridgeError('inbound', texts.askServerLeft)
   }
 }

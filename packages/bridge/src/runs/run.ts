@@ -115,7 +115,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    * stopping.
    */
   async function followToEnd(): Promise<void> {
-    if (isCanceled && execution.posted === undefined) return await endWithoutReply('Aborted', 'stopped')
+    if (isCanceled && execution.posted === undefined) return await endCanceled()
     stream = execution.posted === undefined ? await postPrompt() : await findPosted(execution.posted)
     if (!stream) return
     found.resolve()
@@ -135,9 +135,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Posts the prompt, or runs it as a command if the agent lists one with its name. Undefined if the run ended instead: a right
-   * is missing, the run was canceled, or the session can't be guarded. Rejects with a `FileFailure` if a file can't be read.
-   * Files of a command are dropped, and the chat is told.
+   * Posts the prompt, or runs it as a command if the agent lists one with its name. Undefined if the run ended instead: a
+   * right is missing, the run was canceled, or the session can't be guarded. Rejects with a `FileFailure` if a file can't be
+   * read. Files of a command are dropped, and the chat is told.
    */
   async function postPrompt(): Promise<ReplyStream | undefined> {
     // The people may have changed since the prompt was stored.
@@ -151,7 +151,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
     if (isGuardRequired && !(await checkGuardAndReport({ agent, command: commandInfo?.name })))
       return await endWith(texts.unguarded, texts.mayNot('approve'))
-    if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
+    if (isCanceled) return await endCanceled()
     if (command && commandInfo) {
       if (prompt.files.length > 0) await tryPostToChat({ text: texts.commandHasNoFiles })
       const run = runOptions(isGuardRequired)
@@ -164,7 +164,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       return client.command({ ...target, command: command.name, arguments: command.rest }, { ...run, onPosting })
     }
     const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
-    if (isCanceled) return await endWithoutReply('Aborted', 'stopped')
+    if (isCanceled) return await endCanceled()
     if (!people.allMay(prompt, 'prompt')) return await endWith(texts.rightGone, texts.mayNot('prompt'))
     return client.prompt({ ...target, text: prompt.text, files }, runOptions(isGuardRequired))
   }
@@ -223,8 +223,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Whether another prompt started the run. A run that is found after a restart is observed before its stream is known. Then
-   * compares the first prompt of the reply with the posted one, and returns false if the id of that is not stored.
+   * Whether the prompt joined a reply that another prompt started, as its stream says. A run that is found after a restart is
+   * observed before its stream is known. Until then, it joined if the reply's first prompt is not the posted one. False if the
+   * id of the posted one is not stored.
    */
   function isJoined({ promptIDs }: Reply): boolean {
     if (stream) return stream.joined === true
@@ -234,7 +235,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
 
   /**
    * Stores that the prompt is about to be posted, and waits for the lease. The place then uses its session, unless someone
-   * chose another session or title meanwhile. Rejects if a right is gone or the directory is not safe, and stores nothing then.
+   * chose another session or title meanwhile. Rejects if a right is gone or the directory is not safe, and stores nothing
+   * then.
    */
   async function beforePosting(posted: PostedPrompt, isGuardRequired: boolean): Promise<void> {
     // Rights may have changed while it waited for its turn.
@@ -244,12 +246,12 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     onSession(sessionID)
     const now = await routes.routeOf(prompt)
     // Someone may have chosen another session, agent or model meanwhile.
-    const isChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
-    const used =
-      isChosen && now
+    const isOtherChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
+    const routeWrites =
+      isOtherChosen && now
         ? routes.writeUsed(prompt, { server, sessionID })
         : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
-    await updateExecution({ phase: 'posting', posted, sessionID }, used)
+    await updateExecution({ phase: 'posting', posted, sessionID }, routeWrites)
     await services.lease.whenHeld()
   }
 
@@ -259,11 +261,11 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    */
   async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {
     onSession(posted.sessionID)
-    const found = await resumeWithRetries(posted)
-    switch (found.type) {
+    const resumed = await resumeWithRetries(posted)
+    switch (resumed.type) {
       case 'found':
         events.onFound(execution)
-        return found.stream
+        return resumed.stream
       case 'absent':
         // The run had ended and only its delivery was left. Now there is nothing to show.
         if (execution.phase === 'delivering') return await storeDelivered()
@@ -273,9 +275,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
         await state.withRetries(() => state.commit([writeUnknownRun(execution, clock.now())]))
         void failed.emitCounts().catch(onError)
         await closeShown(services, { ...execution, reason: texts.lostSight }, sinks)
-        return await endWith(texts.unknownRun, 'Unknown after a restart', unknownButtons(execution))
+        return await endWith(texts.unknownRun, texts.unknownAfterRestart, runAgainButtons(execution))
     }
-    return found satisfies never
+    return resumed satisfies never
   }
 
   /**
@@ -289,7 +291,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
         const canRepeat = execution.phase === 'posting' && posted.text !== undefined
         return await client.resume(posted, {
           ...runOptions(),
-          again: canRepeat ? async () => await promptAgain(posted) : undefined,
+          again: canRepeat ? async () => await promptToRepeat(posted) : undefined,
         })
       } catch (error) {
         const type = errorTypeOf(error)
@@ -301,10 +303,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Returns the prompt to post again: the server stored it, but was killed before it ran. Rejects if the run was canceled, if
-   * the prompt is no longer allowed, if its directory is not safe, or with a `FileFailure`.
+   * Returns the prompt for a server that stored it, but was killed before it ran, so that it is posted again. Rejects if the
+   * run was canceled, if the prompt is no longer allowed, if its directory is not safe, or with a `FileFailure`.
    */
-  async function promptAgain({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
+  async function promptToRepeat({ sessionID, directory }: PostedPrompt): Promise<PromptInput> {
     const files = await readFiles(channels.connectionOf(prompt.channel), prompt.files, router.maxFileBytes)
     if (isCanceled) throw new BridgeError('inbound', texts.canceled)
     if (!people.allMay(prompt, 'prompt')) throw new BridgeError('inbound', texts.rightGone)
@@ -314,8 +316,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Stores the end of the run, waits until the chats show the reply, and stores which of them miss a part. Does not wait if the
-   * reply is shown by another run. Returns early if the bridge is stopping, and the next process then shows the rest.
+   * Stores the end of the run, waits until the chats show the reply, and stores which of them miss a part. Does not wait if
+   * the reply is shown by another run. Returns early if the bridge is stopping, and the next process then shows the rest.
    */
   async function deliverReply(reply: Reply): Promise<void> {
     const log = registry.writeLog(execution)
@@ -335,15 +337,15 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 
-  /** Stores the end of a run, as `done`. Posts nothing. */
-  async function endWithoutReply(reason: string, status: 'stopped' | 'error' = 'error'): Promise<undefined> {
-    await updateExecution({ phase: 'done', status, reason, finishedAt: clock.now() })
+  /** Ends a run that was canceled before its prompt was posted: stores it as `done` and stopped, and posts nothing. */
+  async function endCanceled(): Promise<undefined> {
+    await updateExecution({ phase: 'done', status: 'stopped', reason: texts.aborted, finishedAt: clock.now() })
     return undefined
   }
 
   /**
-   * Ends the run, and stores and reports the missing deliveries. It is `undelivered` if one is missing in its own place,
-   * otherwise `done`.
+   * Stores the last phase of a run whose answer was posted, and stores and reports the deliveries that are missing. The run is
+   * `undelivered` if one is missing in its own place, otherwise `done`.
    */
   async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
@@ -353,8 +355,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Ends the run with an error. If an earlier process posted the prompt and the chat shows messages of it, closes them with the
-   * error. Otherwise posts the error. Reports it, too, unless the bridge stopped first: then the next process does this again.
+   * Ends the run with an error. If an earlier process posted the prompt and the chat shows messages of it, closes them with
+   * the error. Otherwise posts the error. Reports it, too, unless the bridge stopped first: then the next process does this
+   * again.
    */
   async function endFailed(error: unknown): Promise<void> {
     const reason = chatMessageOf(error)
@@ -414,7 +417,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Stores that the run is canceled, and aborts it. A prompt that is not posted yet is not posted. Rejects like `Client.abort`.
+   * Stores that the run is canceled, and aborts it. A prompt that is not posted yet is not posted. Rejects like
+   * `Client.abort`.
    */
   async function cancel(): Promise<void> {
     isCanceled = true
@@ -484,8 +488,11 @@ async function findAgentCommand(client: Client, name: string): Promise<CommandIn
   }
 }
 
-/** Returns a row of two buttons: to run the prompt again, or to leave it. */
-function unknownButtons({ id }: Execution): readonly (readonly Button[])[] {
+/**
+ * Returns a row of two buttons, to run the prompt again or to leave it. They go below the question that the chat gets if the
+ * server can't tell whether the prompt ran.
+ */
+function runAgainButtons({ id }: Execution): readonly (readonly Button[])[] {
   return [
     [
       { label: texts.runAgain, data: `b/again/${id}` },

@@ -156,8 +156,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /**
-   * Remembers the newest run of each session, watches the servers for unprompted runs, and shows those that happened while no
-   * bridge ran. Checks the sessions with the newest runs, at most `mostRestored`, and waits while one of them is still running.
+   * Remembers the newest run of each session, watches the servers for unprompted runs, and shows those that happened while
+   * no bridge ran. Checks the sessions with the newest runs, at most `mostRestored`, and waits while one of them is still
+   * running.
    */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
@@ -203,7 +204,9 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     }
   }
 
-  /** Ends an unprompted run whose end is unknown because another reply followed. Does not wait for it, and reports errors. */
+  /**
+   * Ends an unprompted run whose end is unknown because another reply followed. Does not wait for it, and reports errors.
+   */
   function endLost(execution: Execution): void {
     const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
     // Not awaited: the platform may be unreachable.
@@ -351,7 +354,7 @@ export async function beginUnpromptedRun(
   async function deliverReply(): Promise<void> {
     await settled.promise
     if (isStopping()) return
-    const end = isLate ? ({ status: 'error', reason: 'Timed out' } as const) : statusOf(newest)
+    const end = isLate ? ({ status: 'error', reason: texts.timedOut } as const) : statusOf(newest)
     await updateExecution({ ...end, finishedAt: clock.now() }, [registry.writeLog(execution)])
     const delivery = await sinks[0].sink.settled()
     if (isStopping() || isCutShort(delivery)) return

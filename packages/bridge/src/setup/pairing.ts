@@ -7,6 +7,7 @@ import type { Bridge } from '../bridge.ts'
 import { BridgeError } from '../error.ts'
 import { createRateLimit } from '../people/rate-limit.ts'
 import { type ServedBridge, serveBridge } from '../serve-bridge.ts'
+import { texts } from '../texts.ts'
 
 /** Without letters and digits that look alike. */
 const codeLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
@@ -110,12 +111,12 @@ export async function pair<Config>(options: PairingOptions<Config>): Promise<Act
     if (!rate.countIfAllowed(actor.id)) return
     if (isRight) {
       isPaired = true
-      await inbound.answer('You are connected. Go back to the terminal.').catch(onError)
+      await inbound.answer(texts.paired).catch(onError)
       // Acknowledges the message first. Otherwise, the platform would redeliver it to the bridge as a prompt.
       setImmediate(() => setPaired(actor))
       return
     }
-    if (isCodeShaped(text)) await inbound.answer('This is not the code. Check the terminal.').catch(onError)
+    if (isCodeShaped(text)) await inbound.answer(texts.wrongCode).catch(onError)
   }
 }
 

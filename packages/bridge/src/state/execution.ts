@@ -1,5 +1,6 @@
 import type { PostedPrompt, Reply } from '@reply/core'
 import { quotable } from '@reply/sink/channel'
+import { texts } from '../texts.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
 /**
@@ -67,16 +68,16 @@ export function statusOf(reply: Reply): Pick<Execution, 'status' | 'reason'> {
     case 'completed':
       return { status: 'complete' }
     case 'stopped':
-      return { status: 'stopped', reason: 'Stopped before the end' }
+      return { status: 'stopped', reason: texts.stoppedEarly }
     case 'aborted':
-      return { status: 'stopped', reason: 'Aborted' }
+      return { status: 'stopped', reason: texts.aborted }
     case 'timed-out':
-      return { status: 'error', reason: 'Timed out' }
+      return { status: 'error', reason: texts.timedOut }
     case 'lost':
-      return { status: 'error', reason: `Lost: ${lostReason ?? 'the end was not seen'}` }
+      return { status: 'error', reason: texts.lost(lostReason ?? texts.endNotSeen) }
     case 'failed':
     case undefined:
-      return { status: 'error', reason: error ? quotable(error.message) || error.name : 'Failed' }
+      return { status: 'error', reason: error ? quotable(error.message) || error.name : texts.failedWithoutReason }
   }
   return outcome satisfies never
 }

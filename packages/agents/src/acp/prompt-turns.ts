@@ -16,8 +16,9 @@ export interface PromptTurns {
   steered(turn: PromptTurn, run: LocalRun, isTaken: boolean): void
   /**
    * Call it before you write output of the session. If this output comes after the agent has read prompts that the turn took,
-   * ends the run so far, and those of all these prompts but the newest, which gets the output. `isInCall` tells that the output
-   * belongs to a call, or that another call runs: the model reads prompts when all calls have returned.
+   * ends the run so far, and those of all these prompts but the newest, which gets the output. Does nothing for more text of
+   * the same message, and for output other than texts, thoughts and calls. `isInCall` tells that the output belongs to a
+   * call, or that another call runs: then it does nothing too, because the model reads prompts when all calls have returned.
    */
   read(sessionID: string, outputs: readonly LocalOutput[], isInCall: boolean): void
   /** Ends the runs of the turn, and begins the next one. Writes the usage to the newest run before. */

@@ -8,9 +8,9 @@ const maxPages = 100
 
 /**
  * Lists an agent's sessions of a folder, or of all folders without one, in the agent's order. `spelled` returns the path of a
- * folder without links, which is how `directory` is given. With `since`, only those that
- * changed then or later, in ms since the epoch. A session whose time the agent doesn't tell counts as unchanged. Empty if the
- * agent lists none. Reads 100 pages at most. Rejects with `malformed` for a list that can't be read.
+ * folder without links, which is how `directory` is given. With `since`, lists only those that changed then or later, in ms
+ * since the epoch. A session whose time the agent doesn't tell counts as unchanged. Empty if the agent lists none. Reads 100
+ * pages at most. Rejects with `malformed` for a list that can't be read.
  */
 export async function listSessions(
   { agent, connection }: RunningAgent,

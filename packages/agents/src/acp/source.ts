@@ -178,6 +178,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       isClosed = true
       terminals?.close()
       wakes.close()
+      turns.close()
       void (running?.connection ?? transport)?.close()
     },
   })
@@ -259,7 +260,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    * `startAgent` does. If the source was closed meanwhile, only closes the agent.
    */
   async function start(): Promise<void> {
-    turns = newTurns()
+    const ownTurns = newTurns()
+    turns = ownTurns
     promptTurns = newPromptTurns()
     const { files, env } = settings
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
@@ -288,6 +290,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       if (running === runStarting) running = undefined
       own?.close()
       wakes.close()
+      ownTurns.close()
       local.fail(new ReplyError('unreachable', `${name} ${how}. It restarts for the next prompt.`))
     })
   }

@@ -36,12 +36,18 @@ export interface Turns {
   holding(): string | undefined
   /** Resolves when no update of the session waits. Undefined if none does. Await it before you handle a request of the agent. */
   decided(sessionID: string): Promise<void> | undefined
-  /** The prompt with this id is at this point. Ends the run of the current work, if that is another one. Ignores other ids. */
+  /**
+   * The user's message with this id is at this point: from here on, the work is that of its prompt, or of the oldest prompt
+   * that joined the work. Ends the run of the work before, if that is another one. Each id counts once. Ignores messages of
+   * other clients.
+   */
   insert(sessionID: string, messageID: string): void
-  /** Begins or ends the work of a session. */
+  /** Begins or ends the work of a session. Work without output shows nothing, unless it has failed or is that of a prompt. */
   update(sessionID: string, state: DecodedState): void
-  /** Begins a run of the agent's own if the session does work that no prompt began. Call it before output and asks. */
+  /** Begins a run of the agent's own if the session does work that has none. Call it before output and asks. */
   claim(sessionID: string): void
+  /** Drops what is held, and stops its timers. Call it when the agent has ended. */
+  close(): void
   /** The run of the session's work, or of its next work. Undefined if it is unknown whose the work is, or if there is none. */
   runOf(sessionID: string): LocalRun | undefined
 }
@@ -121,6 +127,12 @@ export function createTurns(
     },
     update: (sessionID, state) => (state.type === 'running' ? begin(sessionID) : finish(sessionID, state)),
     claim,
+    close: () => {
+      for (const work of works.values()) {
+        work.held.length = 0
+        release(work)
+      }
+    },
     runOf: (sessionID) => works.get(sessionID)?.run,
   }
 

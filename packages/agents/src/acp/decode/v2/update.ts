@@ -148,8 +148,8 @@ function changedTerminal(terminal: AgentTerminal, { calls, terminals }: SessionS
 }
 
 /**
- * Returns the state of the work. A session that waits for a person is running. An end without a reason counts as its regular
- * end. Undefined for a state that is unknown.
+ * Returns the state of the work. A session that waits for a person is running. An end with an error, or for that reason, is a
+ * failure. One without a reason counts as the regular end. Undefined for a state that is unknown.
  */
 function stateOf(
   { state, stopReason, usage, error }: StateUpdate,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { estimate } from '../src/markdown/estimate.ts'
+import { estimateFit } from '../src/markdown/estimate.ts'
 import { firstLine } from '../src/markdown/line.ts'
 
-const endOf = (text: string, room: number): number => estimate(text, firstLine(text), room).end
-const blockOf = (text: string): number | undefined => estimate(text, firstLine(text), 1000).block?.start
+const endOf = (text: string, room: number): number => estimateFit(text, firstLine(text), room).end
+const blockOf = (text: string): number | undefined => estimateFit(text, firstLine(text), 1000).block?.start
 
 test.each([
   'words\n',

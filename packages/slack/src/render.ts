@@ -90,7 +90,8 @@ function replaceClosedLinks(source: string): string {
   for (const token of closed) {
     const at = source.indexOf(token.raw, from)
     if (at < 0) continue
-    text += source.slice(from, at) + (isOpenable(addressOf(token)) ? labelAndAddress(token) : disabledSource(token))
+    text +=
+      source.slice(from, at) + (isOpenable(addressOf(token)) ? misleadingLinkAsText(token) : disabledSource(token))
     from = at + token.raw.length
   }
   text += source.slice(from)
@@ -111,8 +112,12 @@ const MAY_HAVE_LINKS = /\](?:\(|:|\[)|<[a-z][a-z\d+.-]*:|\bftp:\/\//i
 
 const ANY_LINK = /\](?=[([:])|<(?=[a-z])|:(?=\/\/)|\bwww(?=\.)/gi
 
-/** Returns a link's label as it was written. `[label](address)` also shows the address. */
-function labelAndAddress(token: LinkToken): string {
+/**
+ * Returns the text that replaces a link whose label names another address, so that people see where it leads: the label as
+ * it was written, followed by the address for `[label](address)`. An address in the label that must not be opened gets an
+ * invisible character.
+ */
+function misleadingLinkAsText(token: LinkToken): string {
   const label =
     token.type === 'image'
       ? token.text

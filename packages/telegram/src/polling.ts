@@ -64,7 +64,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   async function pollUntilAborted(signal: AbortSignal): Promise<void> {
     let offset: number | undefined
     let hasFailed = false
-    let misses = 0
+    let notFoundCount = 0
     while (!signal.aborted) {
       try {
         const isBusy = [...open.values()].some((state) => state !== 'handled')
@@ -72,7 +72,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
         const timeout = isBusy || hasFailed ? 0 : pollS
         const batch = await fetchUpdates({ offset, timeout, allowed_updates: updateTypes }, signal)
         hasFailed = false
-        misses = 0
+        notFoundCount = 0
         monitor.succeeded()
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) startHandling(update)
@@ -82,10 +82,10 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
       } catch (error) {
         if (signal.aborted) break
         const code = responseIn(error)?.code
-        misses = code === 404 ? misses + 1 : 0
+        notFoundCount = code === 404 ? notFoundCount + 1 : 0
         hasFailed = true
         // A person has to fix a wrong token. Telegram may also refuse a right one for a while.
-        const isRefused = code !== undefined && (code === 401 || misses >= mostMisses)
+        const isRefused = code !== undefined && (code === 401 || notFoundCount >= mostMisses)
         const reason = isRefused
           ? rejectedTokenError(code, toPortError(error, 'getUpdates').cause)
           : pollingError(error)

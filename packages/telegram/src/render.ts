@@ -90,13 +90,13 @@ function renderAsHtml(source: string): Rendered {
 export const renderRich: Render = cachedRender((source) => {
   const blocks = estimateBlocks(source)
   // Far too many lines. The splitter only needs to know by how much, which needs no rendering.
-  return blocks > 1.2 * richBlocks ? lazyRich(source, scaledToLength(blocks)) : renderAsRich(source)
+  return blocks > 1.2 * richBlocks ? lazyRich(source, blocksAsCodePoints(blocks)) : renderAsRich(source)
 })
 
 /** Renders as a rich message. Its length also counts the blocks, which have a limit of their own. */
 function renderAsRich(source: string): Rendered {
   const text = visibleRichHtml(source)
-  const length = Math.max(codePointsOfHtml(text), scaledToLength(countBlocks(text)))
+  const length = Math.max(codePointsOfHtml(text), blocksAsCodePoints(countBlocks(text)))
   return lazyPlain({ text, length }, () => renderAsHtml(source).plain)
 }
 
@@ -125,14 +125,17 @@ function visibleRichHtml(source: string): string {
   return /(?:^|>)\s*[^<\s]|<(?:hr|li|t[dh])\b/.test(made) ? made : ''
 }
 
-/** Returns a number of blocks as a share of their limit, in code points. */
-function scaledToLength(blocks: number): number {
+/**
+ * Returns the code points that take as large a share of their limit as the blocks take of theirs, rounded up. The splitter
+ * knows only one limit, so a message with too many blocks must count as too long.
+ */
+function blocksAsCodePoints(blocks: number): number {
   return Math.ceil((blocks / richBlocks) * richLength)
 }
 
 /**
- * Estimates the blocks of a source by its lines: two for each item, and one for each row and heading. Lines in a fence don't
- * count.
+ * Estimates the blocks of a source by its lines, so that a source with far too many needs no rendering: two for each item,
+ * and one for each row and heading. Lines in a fence don't count.
  */
 function estimateBlocks(source: string): number {
   let blocks = 0

@@ -58,7 +58,7 @@ export interface AskFinderOptions {
   /** Resolves when the stored ledger has been loaded. */
   readonly loaded: () => Promise<void>
   /** Resolves when the current call to the platform has ended and its result is in the ledger. */
-  readonly called: () => Promise<void>
+  readonly lastCall: () => Promise<void>
   readonly clock: Clock
   /** The progress of an ask changed. */
   readonly onChange: (requestID: string, state: AskState) => void
@@ -95,7 +95,7 @@ export interface AskFinder {
 
 /** Creates the finder of one reply. `options.reply` and `options.ledger` return their current states. */
 export function createAskFinder(options: AskFinderOptions): AskFinder {
-  const { texts, policy, chat, mayAnswer, reply, ledger, loaded, called, clock, onChange, onError } = options
+  const { texts, policy, chat, mayAnswer, reply, ledger, loaded, lastCall, clock, onChange, onError } = options
   /** The contents of asks answered here, until the server reports them as answered. */
   const answered = new Set<string>()
   return { findAsks, stoppedBy }
@@ -106,7 +106,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     return 'token' in input ? await asksForPress(input, actor) : await asksForText(input, actor)
   }
 
-  /** Shows the name on the asks that are pending and not answered here. The returned function removes it again. */
+  /**
+   * Shows who stopped the run on its asks that are pending and not answered here. The returned function removes the name
+   * again.
+   */
   function stoppedBy({ name }: Actor): () => void {
     const waiting = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
@@ -134,7 +137,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     if (!ask) return []
     if (!isSameChat(chat, input.chat)) return [refusedMatch(ask, texts.notHere)]
     // The platform may report a press before it confirms the post of its message.
-    if (!pressedEntry(ask, input)) await waitAtMost(called(), confirmMs)
+    if (!pressedEntry(ask, input)) await waitAtMost(lastCall(), confirmMs)
     if (!pressedEntry(ask, input)) return [refusedMatch(ask, texts.notItsMessage)]
     if (ask.status === 'pending' && !(await mayAnswerAsk(ask, actor))) return [refusedMatch(ask, refusalTextFor(actor))]
     return [{ type: 'meant', ask, take: () => recordAnswer(readAsk(ask, input), ask, actor) }]
@@ -170,10 +173,10 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
   }
 
   /**
-   * Returns how well a text fits an ask. A reply to the ask is always `meant`, and gets an error if the ask is outdated or
-   * not shown yet, or if the actor may not answer. A reply to an unknown message gets an error if it would answer. Any other
-   * text is `fits`, `maybe` or `unfit`. In a group that is only for questions with known answerers, and a permission there
-   * refuses such an answer and says how to give it. Undefined if the text is conversation.
+   * Returns how well a text fits an ask, or undefined if it is conversation. A reply to the ask is always `meant`, and gets an
+   * error if the ask is outdated or not shown yet, or if the actor may not answer. A reply to an unknown message gets an error
+   * if it would answer. Any other text is `fits`, `maybe` or `unfit`: in a group only for questions with known answerers, while
+   * an answer to a permission there gets an error that says how to give it.
    */
   async function matchOf(
     { type, ask }: Target,

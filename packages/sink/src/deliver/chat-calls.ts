@@ -61,7 +61,7 @@ const minChats = 256
 export function createChats(clock: Clock): Chats {
   const chats = new Map<string, ChatCalls>()
   let budgetMs = 0
-  let sweepAt = minChats
+  let sweepAtSize = minChats
   return {
     callsIn,
     isAnotherFrozen: (calls) => {
@@ -81,7 +81,7 @@ export function createChats(clock: Clock): Chats {
   function callsIn(id: string): ChatCalls {
     const known = chats.get(id)
     if (known) return known
-    if (chats.size >= sweepAt) dropIdleChats()
+    if (chats.size >= sweepAtSize) dropIdleChats()
     const none = {
       isBusy: false,
       freeListeners: [],
@@ -95,13 +95,13 @@ export function createChats(clock: Clock): Chats {
   }
 
   /**
-   * Drops idle chats. The next time is at twice as many chats, so the cost of a new chat doesn't grow with their
-   * number.
+   * Drops idle chats. It is called again once there are twice as many chats, so that the cost of a new chat doesn't grow
+   * with their number.
    */
   function dropIdleChats(): void {
     const now = clock.now()
     for (const [id, calls] of chats) if (isIdle(calls, now)) chats.delete(id)
-    sweepAt = Math.max(minChats, chats.size * 2)
+    sweepAtSize = Math.max(minChats, chats.size * 2)
   }
 
   /** Whether dropping the chat would change nothing: no call runs or waits there, and no pause or former call still counts. */

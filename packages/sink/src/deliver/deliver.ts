@@ -90,7 +90,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const { findAsks, stoppedBy } = createAskFinder({
     ...options,
     ...current,
-    called: () => called,
+    lastCall: () => lastCall,
     onChange: storeAskState,
   })
   let ledger: Ledger = emptyLedger
@@ -103,8 +103,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let isCalledAgain = false
   let isStopped = false
   let isResolved = false
-  /** The last state, if some of its operations are not due yet. */
-  let waiting: Reply | undefined
+  /** The newest reply, while some of its operations wait for their time, for the chat or for its turn. */
+  let waitingReply: Reply | undefined
   const wake = createWake(clock, schedule.readyAt, startWork)
   const lateEdits = createLateEdits(options.store.late, startWork, onError)
   let result = withResolvers<Delivery>()
@@ -112,7 +112,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   /** Resolves when the current pass has ended. */
   let ended = Promise.resolve()
   /** Resolves when the last call to the port has ended. */
-  let called = Promise.resolve()
+  let lastCall = Promise.resolve()
   let isClosedReported = false
   let stopReports: (() => void) | undefined
   return {
@@ -142,7 +142,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     // Only until the reply ends, because a port keeps its listeners.
     stopReports ??= port.reports?.observe(startWork)
     reply = next
-    if (waiting?.phase === next.phase && waiting.asks === next.asks) return
+    if (waitingReply?.phase === next.phase && waitingReply.asks === next.asks) return
     startWork()
   }
 
@@ -156,7 +156,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     if (options.replyTo) await port.react?.(options.replyTo, sign, { chat, signal })
   }
 
-  /** Stores the state of an ask, and starts work to show it. */
+  /** Stores an ask's state that an answer has changed, and starts work to show it. Stops if another process took over. */
   function storeAskState(requestID: string, state: AskState): void {
     storeLedger({ ...ledger, asks: { ...ledger.asks, [requestID]: state } }).catch(stopIfTakenOver)
     startWork()
@@ -195,7 +195,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function performDue(): Promise<void> {
     while (reply && !isStopped) {
       isCalledAgain = false
-      waiting = undefined
+      waitingReply = undefined
       wake.stop()
       const now = clock.now()
       const asked = withGuard(withAsks(ledger, reply, now), guardFrom(options))
@@ -240,7 +240,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
       if (!next) {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
-        waiting = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
+        waitingReply = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
         if (order.isBlockedByAsk()) pace.onFree(startWork)
         const awaitedAt = isReported ? undefined : reportedAt
         return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
@@ -248,15 +248,15 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       const kind = callKindFor(next)
       const endCall = order.isBehind(next.priority) ? undefined : pace.startCall(kind)
       if (!endCall) {
-        waiting = reply
+        waitingReply = reply
         return pace.onFree(startWork)
       }
       let hasPosted = false
       try {
-        called = performAndRecord(next, kind).then((isDone) => {
+        lastCall = performAndRecord(next, kind).then((isDone) => {
           hasPosted = isDone && next.type === 'post'
         })
-        await called
+        await lastCall
       } finally {
         endCall(hasPosted)
       }
@@ -268,7 +268,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
    * `chat-closed` once.
    */
   function waitForChat(shownReply: Reply): void {
-    waiting = shownReply
+    waitingReply = shownReply
     order.setUrgent([], true)
     schedule.setWaitingText([])
     schedule.restartGiveUp()
@@ -354,7 +354,10 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  /** Waits for a write of a call's result. If another process took over before that, reports the call to it and rejects. */
+  /**
+   * Waits for the write of a call's result. Rejects as the write does. If another process took over before it, first reports
+   * an edit to that process.
+   */
   async function reportIfTakenOver(operation: Operation, written: Promise<void>): Promise<void> {
     try {
       await written

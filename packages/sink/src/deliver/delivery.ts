@@ -3,7 +3,7 @@ import type { CardType } from '../ledger/card.ts'
 import { type Entry, isEditable, isThere } from '../ledger/entry.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
-import { isDone, needsEdit } from './reconcile.ts'
+import { needsEdit, needsNoPost } from './reconcile.ts'
 import { isAwaited, isWorthAnotherTry } from './transitions.ts'
 
 /** The result of showing a reply: counts, and the messages that are missing. */
@@ -63,7 +63,7 @@ export function missingIn(ledger: Ledger, slots: readonly Slot[]): Missing['mess
   const missing = slots.filter((slot) => {
     const entry = known.get(slot.key)
     const isOld = entry !== undefined && isEditable(entry) && needsEdit(entry, slot) && entry.content.body !== slot.body
-    return slot.card.type !== 'status' && (isOld || !isDone(entry, slot))
+    return slot.card.type !== 'status' && (isOld || !needsNoPost(entry, slot))
   })
   return missing.map(({ key, card }) => ({ key, card: card.type }))
 }

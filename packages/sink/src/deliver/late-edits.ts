@@ -10,7 +10,7 @@ export interface LateEdits {
   listen(key: string): void
   /** Marks the reported messages as unsure, so that they are edited again. Returns the same object if there are none. */
   markUnsure(ledger: Ledger): Ledger
-  /** Confirms the reports. Call it once the ledger from `markUnsure` has been written. */
+  /** Confirms the reports from `markUnsure`, so that they don't arrive again. Call it once its ledger has been written. */
   confirmReports(): void
   /** Reports an operation that was performed after another process took over. Only edits are reported. Never rejects. */
   reportIfEdit(key: string, operation: Operation): Promise<void>
@@ -24,8 +24,8 @@ interface ReportedEdit {
 }
 
 /**
- * Creates the reports of one reply. Calls `onArrived` when another process reports a late edit. Without `late` nothing
- * arrives and nothing is reported.
+ * Creates the exchange of late edits for one reply: edits that a process made after another had taken over. Calls `onArrived`
+ * when another process reports one. Without `late` nothing arrives and nothing is reported.
  */
 export function createLateEdits(
   late: LateCalls | undefined,
@@ -34,8 +34,8 @@ export function createLateEdits(
 ): LateEdits {
   let listening: { readonly key: string; readonly end: () => void } | undefined
   let arrived: readonly ReportedEdit[] = []
-  /** Applied to a ledger that may not have been written yet. */
-  let applied: readonly ReportedEdit[] = []
+  /** Reports whose messages `markUnsure` has marked, in a ledger that may not have been written yet. */
+  let unconfirmed: readonly ReportedEdit[] = []
   return { listen, markUnsure, confirmReports, reportIfEdit, stopListening }
 
   /** Stops listening to the former key. Does nothing if it already listens to this one. */
@@ -45,7 +45,7 @@ export function createLateEdits(
     listening = { key, end: late.listen(key, queueReport) }
   }
 
-  /** Queues a report of another process. Resolves once the ledger with it has been written. */
+  /** Queues a report of another process. Resolves once it is confirmed, when the ledger with it has been written. */
   function queueReport(ref: MessageRef): Promise<void> {
     return new Promise((resolve) => {
       arrived = [...arrived, { ref, resolve }]
@@ -58,17 +58,17 @@ export function createLateEdits(
    * reports at once.
    */
   function markUnsure(ledger: Ledger): Ledger {
-    applied = [...applied, ...arrived]
+    unconfirmed = [...unconfirmed, ...arrived]
     const next = arrived.reduce((known, { ref }) => withUnsureMessage(known, ref), ledger)
     arrived = []
     if (next === ledger) confirmReports()
     return next
   }
 
-  /** Resolves the promises of the applied reports. */
+  /** Confirms the reports that `markUnsure` used, so that they don't arrive again. Does nothing if there are none. */
   function confirmReports(): void {
-    for (const { resolve } of applied) resolve()
-    applied = []
+    for (const { resolve } of unconfirmed) resolve()
+    unconfirmed = []
   }
 
   /** Reports an edit to the other processes. An error goes to `onError`. */

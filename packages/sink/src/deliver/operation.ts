@@ -47,11 +47,11 @@ export interface LookUp {
   readonly priority: Priority
 }
 
-/** Returns the kind of call that performs the operation. `kind` says how a post's slot is posted. */
-export function callKindOf(operation: Operation, kind?: IntentEntry['kind']): CallKind {
+/** Returns the kind of call that performs the operation. `postedAs` says how a post's slot is posted. */
+export function callKindOf(operation: Operation, postedAs?: IntentEntry['kind']): CallKind {
   switch (operation.type) {
     case 'post':
-      return kind === 'stream' ? 'open' : 'post'
+      return postedAs === 'stream' ? 'open' : 'post'
     case 'edit':
       if (operation.streamChange === undefined) return 'edit'
       return operation.streamChange === 'append' ? 'append' : 'close'

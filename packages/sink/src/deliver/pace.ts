@@ -106,6 +106,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   function chat(place: Chat, limits: Limits): ChatPace {
     // Threads share their chat's budget.
     const callsHere = (): ChatCalls => chats.callsIn(place.id)
+    /** Identifies this pace in the recorded calls. */
     const by = {}
     const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
       callsOfKind(callsHere(), kind, limits, clock),
@@ -224,29 +225,32 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   function nextFreeAt({ calls: { times, inFlight }, budget }: CountedBudget, { count, ...request }: Request): number {
     const now = clock.now()
     const { perMs } = budget
-    const { from, made, most } = usageFor({ times, budget }, request)
+    const { firstIndex, madeCount, allowedCount } = usageFor({ times, budget }, request)
     let at = 0
     // Calls already made count first, then those in flight, then the requested ones before the last.
     const ahead: number[] = []
     for (let call = 0; call < count; call++) {
-      const index = made + inFlight + call - most
-      const inTheWay = index < made ? times[from + index]?.at : (ahead[index - made - inFlight] ?? now)
+      const index = madeCount + inFlight + call - allowedCount
+      const inTheWay = index < madeCount ? times[firstIndex + index]?.at : (ahead[index - madeCount - inFlight] ?? now)
       at = Math.max(at, index < 0 || inTheWay === undefined ? 0 : inTheWay + perMs)
       if (count > 1) ahead.push(Math.max(at, now))
     }
     return at
   }
 
-  /** Returns the index of the oldest call in the window, the number of calls in it, and how many this priority may make. */
+  /**
+   * Returns the index of the oldest call in the budget's window, the number of calls in it, and how many this priority may
+   * make in one window. -1 as the index if there are no calls.
+   */
   function usageFor(
     { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
     request: Pick<Request, 'by' | 'priority' | 'kind'>,
-  ): { readonly from: number; readonly made: number; readonly most: number } {
+  ): { readonly firstIndex: number; readonly madeCount: number; readonly allowedCount: number } {
     const now = clock.now()
-    const from = times.findIndex(({ at }) => at > now - perMs)
-    const made = from === -1 ? 0 : times.length - from
-    const isShared = made > 0 && times.some((one, index) => index >= from && one.by !== request.by)
-    return { from, made, most: Math.max(1, calls - reserveOf(calls, { ...request, isShared })) }
+    const firstIndex = times.findIndex(({ at }) => at > now - perMs)
+    const madeCount = firstIndex === -1 ? 0 : times.length - firstIndex
+    const isShared = madeCount > 0 && times.some((one, index) => index >= firstIndex && one.by !== request.by)
+    return { firstIndex, madeCount, allowedCount: Math.max(1, calls - reserveOf(calls, { ...request, isShared })) }
   }
 
   /**
@@ -260,13 +264,13 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   ): number {
     if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
     const { perMs } = budget
-    const { from, made, most } = usageFor({ times, budget }, { by, priority: 'text', kind })
-    const share = most / writers.countWriters(owner)
-    const own = times.slice(made === 0 ? times.length : from).filter((one) => one.by === by)
+    const { firstIndex, madeCount, allowedCount } = usageFor({ times, budget }, { by, priority: 'text', kind })
+    const share = allowedCount / writers.countWriters(owner)
+    const own = times.slice(madeCount === 0 ? times.length : firstIndex).filter((one) => one.by === by)
     const [oldest] = own
     const evenly = writtenAt + perMs / share
     if (!oldest) return evenly
-    const left = Math.max(0, Math.min(share - own.length, most - made))
+    const left = Math.max(0, Math.min(share - own.length, allowedCount - madeCount))
     return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (left + 1))
   }
 }

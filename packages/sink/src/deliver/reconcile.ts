@@ -104,7 +104,7 @@ const order: Readonly<Record<Priority, number>> = { ask: 0, final: 1, text: 2, s
 /** Returns slots that still need a message, in the order of the chat. */
 function missingSlots(ledger: Ledger, slots: readonly Slot[]): readonly Slot[] {
   const known = entriesByKey(ledger)
-  return slots.filter((slot) => !isDone(known.get(slot.key), slot))
+  return slots.filter((slot) => !needsNoPost(known.get(slot.key), slot))
 }
 
 /** Returns the first missing message of a pending ask. */
@@ -133,7 +133,7 @@ function rankOf(operation: Operation): number {
  * Whether the slot needs no post: it has a message, or will never get one. False while its post has no result, for a doubtful
  * message that can't show the current text, and for an answer that a person removed while it grew.
  */
-export function isDone(entry: Entry | undefined, slot: Slot): boolean {
+export function needsNoPost(entry: Entry | undefined, slot: Slot): boolean {
   if (!entry || entry.state === 'intent') return false
   if (isOutdatedDoubt(entry, slot)) return false
   // An answer that a person removed while it grew is posted again.

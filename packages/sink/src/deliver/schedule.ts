@@ -79,11 +79,11 @@ export function createSchedule({
   let retryAt = 0
   const refused = new Map<string, RefusedText>()
   /** The settled reply that makes no progress, and when that began. */
-  let waiting: { readonly reply: Reply; readonly since: number } | undefined
+  let stalled: { readonly reply: Reply; readonly since: number } | undefined
   return {
     giveUpAt,
     restartGiveUp: () => {
-      waiting = undefined
+      stalled = undefined
     },
     readyAt: (operation) => Math.max(allowedAt(operation), gatheredAt(operation)),
     isGathering: (operation) =>
@@ -112,8 +112,8 @@ export function createSchedule({
   }
 
   /**
-   * Returns when the operation no longer waits for more text. A first text of a few letters does. Where it can't be
-   * edited, so does each message.
+   * Returns when a post no longer waits for more of its growing text, in ms since the epoch. A text of a few letters waits up
+   * to `firstFlushMs`. Where messages can't be edited, each one waits that long. 0 for all other operations.
    */
   function gatheredAt(operation: Operation): number {
     if (operation.type !== 'post' || !operation.slot.isGrowing || !writesGrowingText(operation)) return 0
@@ -127,8 +127,8 @@ export function createSchedule({
    */
   function giveUpAt(reply: Reply, { length }: readonly Operation[]): number | undefined {
     const isWaiting = reply.phase === 'settled' && length > 0
-    if (!isWaiting || waiting?.reply !== reply) waiting = isWaiting ? { reply, since: clock.now() } : undefined
-    return waiting && waiting.since + policy.giveUpMs
+    if (!isWaiting || stalled?.reply !== reply) stalled = isWaiting ? { reply, since: clock.now() } : undefined
+    return stalled && stalled.since + policy.giveUpMs
   }
 
   /** Whether the operation shows anything new. False for a growing text that was refused and has not changed since. */
@@ -156,7 +156,7 @@ export function createSchedule({
     // A successful look-up does not mean that posts work.
     if (operation.type === 'look-up') return
     failures = 0
-    waiting = undefined
+    stalled = undefined
     if ('slot' in operation) refused.delete(operation.slot.key)
   }
 

@@ -110,8 +110,8 @@ export function withEditStarted(ledger: Ledger, { entry, slot }: Edit): Ledger {
 }
 
 /**
- * Records an accepted edit, or more text in a stream. Frees the slot's key if another message had it. After `end` it only
- * records that the stream is closed with unknown content, so that an edit follows.
+ * Records an accepted edit, or more text in a stream. Frees the slot's key if another message had it. For the stream change
+ * `end` only records that the stream is closed with unknown content, so that an edit follows.
  */
 export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   const { slot, entry, streamChange } = operation

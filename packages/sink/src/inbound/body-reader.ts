@@ -37,7 +37,10 @@ interface OpenBody {
 /** The initial buffer of a body, in bytes. Most requests of platforms are smaller. */
 const firstBytes = 4096
 
-/** Creates a reader whose limits apply to all bodies together. */
+/**
+ * Creates the reader of a webhook's bodies. `maxBytes` and `bodyMs` limit each body, and `maxUnverifiedBytes` limits all that
+ * are being read together.
+ */
 export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }: BodyLimits): BodyReader {
   const open = new Set<OpenBody>()
   /** Bytes that all open bodies reserve. */
@@ -100,7 +103,10 @@ export function createBodyReader({ maxBytes, maxUnverifiedBytes, bodyMs, clock }
       }
     })
 
-  /** Refuses the largest bodies first, so that the platform's small requests get through a flood. */
+  /**
+   * Refuses the largest bodies until the others fit `maxUnverifiedBytes`, so that the platform's small requests get through a
+   * flood.
+   */
   function makeRoom(): void {
     for (const body of [...open].sort((a, b) => b.reservedBytes() - a.reservedBytes())) {
       if (reservedInAll <= maxUnverifiedBytes) return

@@ -55,25 +55,25 @@ export function createNotes({
     const { chat, replyTo, silent = false, signal = newSignal() } = note
     const { port, render } = writerFor(note)
     const refs: MessageRef[] = []
-    let most = maxLengthOf(port, note)
-    let at: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
+    let maxLength = maxLengthOf(port, note)
+    let from: Pick<Slice, 'to' | 'open'> = { to: 0, open: undefined }
     do {
       const slice = note.isPlain
-        ? plainSlice(note.text, most, at.to)
-        : markdownSlice(note.text, most, at, { port, render })
+        ? plainSlice(note.text, maxLength, from.to)
+        : markdownSlice(note.text, maxLength, from, { port, render })
       const isLast = note.text.slice(slice.to).trim() === ''
       const bubble = noteBubble(slice.source.trim(), isLast ? note : { ...note, buttons: [] }, { port, render })
       const posting = { chat, silent, signal, key: newKey(), ...(refs.length === 0 && { replyTo }) }
       try {
         refs.push(await callWithRetries(note, bubble, (one) => port.post(one, posting), 'post'))
       } catch (error) {
-        most >>= 1
-        if (most < leastLength || toPortError(error).type !== 'too-long') throw error
+        maxLength >>= 1
+        if (maxLength < leastLength || toPortError(error).type !== 'too-long') throw error
         continue
       }
       if (isLast) return refs
-      at = slice
-    } while (at.to < note.text.length)
+      from = slice
+    } while (from.to < note.text.length)
     return refs
   }
 
@@ -141,10 +141,10 @@ export function createNotes({
           bubble = { ...bubble, text: bubble.plain, isPlain: true }
           continue
         }
-        const isOpen = failure.type === 'ambiguous' && isRepeatable
+        const isRepeatedInDoubt = failure.type === 'ambiguous' && isRepeatable
         // After a rate limit the next turn waits until the platform's pause has ended.
         if (failure.type === 'rate-limited') continue
-        if (failure.type !== 'unreachable' && !isOpen) throw failure
+        if (failure.type !== 'unreachable' && !isRepeatedInDoubt) throw failure
         const waitMs = backOffMs(failures)
         if (clock.now() + waitMs > until) throw failure
         await pause(clock, waitMs, signal)
@@ -164,15 +164,15 @@ function maxLengthOf({ limits }: ChannelPort, { buttons = [] }: Note): number {
   return buttons.length === 0 ? maxLength : Math.min(maxLength, allowed?.maxLength ?? maxLength)
 }
 
-/** Returns the slice of Markdown that begins at `at`. Throws `refused` if there is no text. */
+/** Returns the slice of Markdown that follows the slice `after`. Throws `refused` if there is no text. */
 function markdownSlice(
   text: string,
-  most: number,
-  at: Pick<Slice, 'to' | 'open'>,
+  maxLength: number,
+  after: Pick<Slice, 'to' | 'open'>,
   { port, render }: NoteWriter,
 ): Slice {
   const measure = (source: string): number => render(source).length
-  const options = { maxLength: most, measure, escapable: port.limits.escapable, from: at.to, open: at.open }
+  const options = { maxLength, measure, escapable: port.limits.escapable, from: after.to, open: after.open }
   const [slice] = text.trim() === '' ? [] : split(text, options)
   if (slice) return slice
   throw new PortError('refused', 'A note needs a text.')
@@ -182,11 +182,12 @@ function markdownSlice(
  * Returns the slice of plain text that begins at `from`. It ends at the last line break that fits, or else within a
  * line. Throws `refused` if there is no text.
  */
-function plainSlice(text: string, most: number, from: number): Slice {
-  const rest = text.slice(from, from + most + 1)
+function plainSlice(text: string, maxLength: number, from: number): Slice {
+  const rest = text.slice(from, from + maxLength + 1)
   if (rest.trim() === '') throw new PortError('refused', 'A note needs a text.')
   const line = rest.lastIndexOf('\n')
-  const source = rest.length <= most ? rest : line > 0 ? rest.slice(0, line) : withoutHalf(rest.slice(0, most))
+  const source =
+    rest.length <= maxLength ? rest : line > 0 ? rest.slice(0, line) : withoutHalf(rest.slice(0, maxLength))
   return { from, to: from + source.length, source, open: undefined }
 }
 

@@ -45,7 +45,7 @@ function correctionFor(card: AnswerCard, { texts }: LayoutOptions): AnswerCard {
 
 /**
  * Returns the slot of a message that keeps its slice of the text. If it shows an outdated status below its text, the
- * slot is without it.
+ * slot is without it, so that an edit removes it.
  */
 function slotOfKept(entry: Entry, card: AnswerCard, options: LayoutOptions): Slot {
   const { key, piece, isContinued } = entry
@@ -68,7 +68,7 @@ interface PlacedSlice {
   readonly isContinued: boolean
 }
 
-/** Cuts the text below the messages that stay. */
+/** Cuts the answer's text from `from` on, which no message that stays shows, into slices for the messages below those. */
 function slicesBelow(
   { from, nextIndex }: PostedAnswer,
   card: AnswerCard,
@@ -96,8 +96,8 @@ function slicesBelow(
 }
 
 /**
- * Renders a slice with its label. Growing Markdown is closed where messages are edited. Leaves out both if the text
- * only fits without them.
+ * Returns the message of a slice, with a label if it continues text above another card. Growing Markdown is closed where
+ * messages are edited. Without the label and the closing marks if the text only fits without them.
  */
 function slotOfSlice(
   { slice, key, isLast, isContinued }: PlacedSlice,

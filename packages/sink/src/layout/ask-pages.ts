@@ -78,7 +78,7 @@ function fileTextOf(detail: Block): string {
 }
 
 /**
- * Returns the pages: the head, the details in order, and below them the notes. The last page has room for the foot. If the
+ * Returns the pages that show a permission: the head, the details in order, and below them the notes. The last page has room for the foot. If the
  * notes and the foot don't fit there, they get a page of their own, with the head if it fits. Undefined if there are too many
  * pages, or if a detail doesn't fit at all.
  */
@@ -114,10 +114,11 @@ function cutIntoPages(
   }
   // A note stands above the buttons: below the last detail, else in a message of its own.
   const notes = details.flatMap(({ format, text }) => (format === 'note' ? [text] : []))
-  const isLast = (text: string): boolean => measure(text) + reservedFootLength(lastLength) <= lastLength
+  const fitsAboveFoot = (text: string): boolean => measure(text) + reservedFootLength(lastLength) <= lastLength
   const whole = notes.reduce(joinedParagraphs, page)
-  if (isLast(whole)) return [...done, whole]
-  const last = [notes.reduce(joinedParagraphs, head), ...notes].find(isLast) ?? (notes.length === 0 ? head : undefined)
+  if (fitsAboveFoot(whole)) return [...done, whole]
+  const last =
+    [notes.reduce(joinedParagraphs, head), ...notes].find(fitsAboveFoot) ?? (notes.length === 0 ? head : undefined)
   return last === undefined || done.length + 2 > mostPages ? undefined : [...done, page, last]
 }
 

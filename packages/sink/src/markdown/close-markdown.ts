@@ -79,7 +79,8 @@ function lastTextToken(source: string): Token | undefined {
 }
 
 /**
- * Closes the marks in the last text, unless more than `mostOpen` are open. Complete constructs have tokens of their
+ * Returns the source with the marks closed that its last text, `leaf`, leaves open. The same source if there are none, or more
+ * than `mostOpen`. Complete constructs have tokens of their
  * own, so marks left in the text are open or have no meaning.
  */
 function withClosedSpans(source: string, leaf: Token): string {

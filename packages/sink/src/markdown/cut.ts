@@ -42,7 +42,7 @@ export function bestCut(text: string, { first, last }: CutWindow): number {
     const places = [...seen.slice(from, last).matchAll(pattern)].map(
       ({ index, 0: found }) => from + index + found.length,
     )
-    return places.findLast((at) => at > from && isFree(at) && isLetterStart(seen, at))
+    return places.findLast((at) => at > from && isFree(at) && isGraphemeStart(seen, at))
   }
   const near = Math.max(low, line?.start ?? 0)
   const far = Math.max(first, line?.start ?? 0, last - mostSpanBack)
@@ -61,8 +61,8 @@ const wordEndPattern = /\s+|[、，。！？；：]+/g
 const lineEndPattern = /\n+/g
 
 /**
- * Returns the end of the last whole word of a growing text, outside of links, inline code and bold text. In a code block,
- * returns the end of the last whole line. At least `first`. A word of more than 200 units is cut.
+ * Returns where a growing text can be posted up to that is never edited: the end of its last whole word, outside of links,
+ * inline code and bold text. In a code block, the end of the last whole line. At least `first`. A word of more than 200 units is cut.
  */
 export function lastWordEnd(text: string, first: number): number {
   const last = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length
@@ -122,7 +122,7 @@ function unbreakableSpans(text: string, from: number): readonly { readonly start
 }
 
 /** Whether a grapheme begins at the position. False if that is unclear. */
-function isLetterStart(text: string, at: number): boolean {
+function isGraphemeStart(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   if (code < 0x80) return true
   if (Number.isNaN(code) || (isHigh(code) && at + 1 >= text.length)) return false

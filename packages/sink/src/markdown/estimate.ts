@@ -39,7 +39,7 @@ const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
  * cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`, which may
  * double.
  */
-export function estimate(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
+export function estimateFit(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
   const isPlain = createPlainLineTest(text, escapable)
   let used = 0
   let table = noTable
@@ -149,7 +149,7 @@ interface Fitting {
   costs(part: string, escaped: number): number
 }
 
-/** Returns the length of the longest part that fits. Characters that may double are counted once. */
+/** Returns how many units at the line's beginning fit the room. Halves the line at each step, and 0 if not even one fits. */
 function longestFittingPart(line: string, { room, escapable, costs }: Fitting): number {
   let low = 0
   let high = line.length

@@ -131,7 +131,7 @@ export function mayBeNumberOrFence(text: string, start: number): boolean {
   return numberOrFence[text.charCodeAt(afterLead(text, start))] === true
 }
 
-/** Whether the line at a position, which has no tab, may be a numbered item, a fence or the rule of a table. */
+/** Whether rendering may lengthen the line at `start`, which has no tab: a numbered item, a fence or the rule of a table. */
 export function mayLengthen(text: string, start: number): boolean {
   let at = afterLead(text, start)
   const code = text.charCodeAt(at)

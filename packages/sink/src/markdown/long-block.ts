@@ -22,77 +22,79 @@ type ListToken = Extract<Token, { readonly type: 'list' }>
 type TableToken = Extract<Token, { readonly type: 'table' }>
 
 /**
- * Reads a long block in pieces, and joins the pieces of one list or table. `read` gets texts of bounded length, except
- * for fences. When the block grows, all pieces but the last ones stay the same.
+ * Reads a list, a table, a paragraph or another block of more than `longBlock` units in pieces, and joins the pieces to the
+ * tokens that the whole would have. `read` gets texts of bounded length, except for fences. When the block grows, all pieces
+ * but the last ones stay the same, so `read` may cache them.
  */
 export function readLongBlock(block: string, read: Read): readonly Token[] {
   const tokens: Token[] = []
-  let start = 0
-  let before: ReadPiece['goesOn']
-  while (start < block.length) {
-    const head = before?.type === 'table' ? tableHead(before) : ''
-    const { end, found, goesOn } = pieceAt(block, { start, head, read })
-    const isMidLine = start > 0 && block.charAt(start - 1) !== '\n'
-    appendPiece(tokens, found, { head, isMidLine, isCut: before === undefined && !isMidLine })
-    before = goesOn
-    start = end
+  let startIndex = 0
+  /** The list or table that the next piece continues. */
+  let continued: ReadPiece['continued']
+  while (startIndex < block.length) {
+    const head = continued?.type === 'table' ? tableHead(continued) : ''
+    const piece = pieceAt(block, { startIndex, head, read })
+    const isMidLine = startIndex > 0 && block.charAt(startIndex - 1) !== '\n'
+    appendPiece(tokens, piece.found, { head, isMidLine, mayJoin: continued !== undefined || isMidLine })
+    continued = piece.continued
+    startIndex = piece.endIndex
   }
   return tokens
 }
 
 interface ReadPiece {
-  readonly end: number
+  readonly endIndex: number
   readonly found: readonly Token[]
   /** The list or table that the next piece continues. */
-  readonly goesOn: ListToken | TableToken | undefined
+  readonly continued: ListToken | TableToken | undefined
 }
 
 /**
- * Reads the piece that begins at `start`. It ends where an item or row begins, or else after at most `mostPiece` units.
- * A fence is never cut.
+ * Reads the piece that begins at `startIndex`. It ends where an item or row begins or a heading ended, or else after at most
+ * `mostPiece` units. A fence is never cut. `head` is the head of the table that the piece continues, which is read before it.
  */
 function pieceAt(
   block: string,
-  { start, head, read }: { readonly start: number; readonly head: string; readonly read: Read },
+  { startIndex, head, read }: { readonly startIndex: number; readonly head: string; readonly read: Read },
 ): ReadPiece {
-  const readTo = (end: number): readonly Token[] => read(head + block.slice(start, end))
+  const readTo = (end: number): readonly Token[] => read(head + block.slice(startIndex, end))
   placePattern.lastIndex = Math.max(leastPiece, Math.min(2 * head.length, mostPiece / 2))
-  const next = placePattern.exec(block.slice(start, start + mostPiece + longestMark))
-  const place = start + (next?.index ?? mostPiece) + 1
-  if (place <= start + mostPiece && place < block.length - longestMark) {
+  const next = placePattern.exec(block.slice(startIndex, startIndex + mostPiece + longestMark))
+  const place = startIndex + (next?.index ?? mostPiece) + 1
+  if (place <= startIndex + mostPiece && place < block.length - longestMark) {
     const found = readTo(place)
     const isHeading = next?.groups?.heading !== undefined
-    const goesOn = isHeading ? undefined : continuedByNext(found, block.slice(place, place + longestMark))
-    if (goesOn || found.at(-1)?.type === 'heading') return { end: place, found, goesOn }
+    const continued = isHeading ? undefined : continuedByNext(found, block.slice(place, place + longestMark))
+    if (continued || found.at(-1)?.type === 'heading') return { endIndex: place, found, continued }
   }
-  const end = endWithoutPlace(block, start)
+  const end = endWithoutPlace(block, startIndex)
   const found = readTo(end)
   const last = found.findLast(({ type }) => type !== 'space')
   const fence = last && openFence(last)
-  if (fence === undefined || end === block.length) return { end, found, goesOn: undefined }
+  if (fence === undefined || end === block.length) return { endIndex: end, found, continued: undefined }
   const closing = afterClosingLine(block, end, fence)
-  return { end: closing, found: readTo(closing), goesOn: undefined }
+  return { endIndex: closing, found: readTo(closing), continued: undefined }
 }
 
 /**
- * Returns an end after a blank line, or else after a line, preferably before a line that is not indented. Within a line
- * if there is none.
+ * Returns the index where a piece ends that has no item or row to end before: after a blank line, or else after a line,
+ * preferably before a line that is not indented. Within a line if there is none, and the end of the block if it is near.
  */
-function endWithoutPlace(block: string, start: number): number {
-  if (block.length - start <= mostPiece) return block.length
-  const room = block.slice(start, start + mostPiece)
+function endWithoutPlace(block: string, startIndex: number): number {
+  if (block.length - startIndex <= mostPiece) return block.length
+  const room = block.slice(startIndex, startIndex + mostPiece)
   const beginnings = /\n[ \t\r]*\n\S/.test(room)
     ? [isAfterBlankLine, isNotIndented, isAnyLine]
     : [isNotIndented, isAnyLine]
   for (const mayBegin of beginnings) {
     const end = lastLineStart(room, mayBegin)
-    if (end !== undefined && end >= leastPiece) return start + end
+    if (end !== undefined && end >= leastPiece) return startIndex + end
   }
-  const isPair = /[\ud800-\udbff]/.test(block.charAt(start + mostPiece - 1))
-  return start + mostPiece - (isPair ? 1 : 0)
+  const isPair = /[\ud800-\udbff]/.test(block.charAt(startIndex + mostPiece - 1))
+  return startIndex + mostPiece - (isPair ? 1 : 0)
 }
 
-/** Returns the start of the last line that `mayBegin` allows. */
+/** Returns the start of the last line that `mayBegin` allows. Undefined if it allows none. */
 function lastLineStart(text: string, mayBegin: (text: string, at: number) => boolean): number | undefined {
   for (let end = text.lastIndexOf('\n'); end >= 0; end = end === 0 ? -1 : text.lastIndexOf('\n', end - 1)) {
     if (mayBegin(text, end + 1)) return end + 1
@@ -116,7 +118,7 @@ function isAnyLine(): boolean {
   return true
 }
 
-/** Returns the list or table at the end if the next text continues it. */
+/** Returns the list or table at the end of `found` if the text after it continues it. Undefined otherwise. */
 function continuedByNext(found: readonly Token[], next: string): ListToken | TableToken | undefined {
   const last = found.findLast(({ type }) => type !== 'space')
   if (last?.type === 'table') return found.at(-1) === last && /^ {0,3}\|/.test(next) ? last : undefined
@@ -135,19 +137,19 @@ function tableHead({ raw }: TableToken): string {
 }
 
 /**
- * Adds a piece's tokens, and joins its first one to the last if both are parts of one block. `head` belongs to the
- * table that the piece continues.
+ * Adds a piece's tokens to `tokens`. If `mayJoin`, joins its first one to the last of them, provided that both are parts of
+ * one block. `head` is the head of the table that the piece continues.
  */
 function appendPiece(
   tokens: Token[],
   found: readonly Token[],
-  { isCut, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly isCut: boolean },
+  { mayJoin, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly mayJoin: boolean },
 ): void {
   const at = tokens.findLastIndex(({ type }) => type !== 'space')
   const last = tokens[at]
   const first = found[0]
   const joined =
-    first && last && !isCut ? joinedToken(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
+    first && last && mayJoin ? joinedToken(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
   if (joined) tokens.splice(at, tokens.length, joined)
   for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }

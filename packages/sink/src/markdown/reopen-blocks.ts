@@ -38,7 +38,7 @@ const openPattern = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$)|`{3}|~{
 /** A line that continues a table, with or without bars. Looks at its first character only: the line may still grow. */
 const tableRowPattern = /^ {0,3}[^\s#>*+\-\d`~<]/
 
-/** Returns the blocks that are open at the end of a text. Undefined if there are none. */
+/** Returns the blocks that are open at the end of a text, for the next slice to reopen. Undefined if there are none. */
 export function openBlocksOf(source: string): OpenBlocks | undefined {
   if (!openPattern.test(source)) return undefined
   const inked = source.trimEnd()

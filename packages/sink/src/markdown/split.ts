@@ -1,5 +1,5 @@
 import { bestCut } from './cut.ts'
-import { estimate } from './estimate.ts'
+import { estimateFit } from './estimate.ts'
 import { firstLine, type Line } from './line.ts'
 import { closingFence, type OpenBlocks, openBlocksOf, reopening } from './reopen-blocks.ts'
 
@@ -21,7 +21,7 @@ export interface SplitOptions {
   readonly maxLength: number
   /**
    * The rendered length of a slice on its own. Text must not measure more than its UTF-16 units, apart from tables and
-   * the like (see `estimate`): then sealed slices stay as they are. If it does measure more, slices still fit.
+   * the like (see `estimateFit`): then sealed slices stay as they are. If it does measure more, slices still fit.
    */
   readonly measure: (source: string) => number
   /** Finds runs of the characters that rendering may double: a pattern with `g`. Default: none. */
@@ -131,8 +131,8 @@ function includesEscapable(text: string, escapable: RegExp | undefined): boolean
 }
 
 /**
- * Returns the end of the text that fits, at least approximately: what markup saves is used in at most `mostFitTries` tries,
- * and only up to `enough`. The end never depends on the text after it.
+ * Returns up to which index the text fits a message, approximately: never too far, and closer by measuring what markup saves,
+ * in at most `mostFitTries` tries, until `enough` is reached. The end never depends on the text after it.
  */
 function furthestFit(
   text: string,
@@ -147,7 +147,7 @@ function furthestFit(
   },
 ): number {
   let from: Line = firstLine(text)
-  let { end, block, isFull } = estimate(text, from, maxLength, escapable)
+  let { end, block, isFull } = estimateFit(text, from, maxLength, escapable)
   let gained = end
   for (let tries = 0; tries < mostFitTries; tries++) {
     if (isFull || (enough !== undefined && end >= enough) || end >= text.length) break
@@ -155,7 +155,7 @@ function furthestFit(
     from = block
     // The white space before the block counts only when something follows it.
     const space = from.start - text.slice(0, from.start).trimEnd().length
-    const next = estimate(text, from, maxLength - measureAt(from.start) - space, escapable)
+    const next = estimateFit(text, from, maxLength - measureAt(from.start) - space, escapable)
     if (next.end <= end) break
     const gain = next.end - end
     end = next.end

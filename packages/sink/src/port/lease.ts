@@ -28,7 +28,10 @@ export async function withLease<T>(
   }
 }
 
-/** Returns the same port, but each call waits until it is allowed. Methods that the port lacks stay absent. */
+/**
+ * Returns the same port, but each call waits until the lease allows this process to show replies in its chats. Methods that
+ * the port lacks stay absent.
+ */
 export function leasedPort(port: ChannelPort, lease: Lease): ChannelPort {
   const leased = async <Options extends { readonly signal: AbortSignal }, T>(
     options: Options,

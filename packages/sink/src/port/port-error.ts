@@ -22,7 +22,7 @@ export type PortErrorType =
   | 'ambiguous'
 
 /** The wait after a rate limit without a time, in ms. */
-const leastWaitMs = 1000
+const defaultWaitMs = 1000
 
 /**
  * What a rate limit applies to. `unknown`: the platform doesn't say. The chat waits, and all chats of the client do once
@@ -51,7 +51,7 @@ export class PortError extends SafeError {
   constructor(type: PortErrorType, message: string, options: PortErrorOptions = {}) {
     super(message, options)
     this.type = type
-    this.retryAfterMs = type === 'rate-limited' ? options.retryAfterMs || leastWaitMs : undefined
+    this.retryAfterMs = type === 'rate-limited' ? options.retryAfterMs || defaultWaitMs : undefined
     this.scope = options.scope ?? 'chat'
   }
 }

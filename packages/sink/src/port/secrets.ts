@@ -142,8 +142,8 @@ interface Copying {
 }
 
 /**
- * Returns the value with all its texts cleaned. The same value if that changes nothing. Undefined for functions,
- * cycles, and values that are too deep or of other classes.
+ * Returns a copy of an error's field without secrets: `clean` is applied to all its texts and names. The same value if that
+ * changes nothing. Undefined for functions, cycles, and values that are too deep or of other classes.
  */
 function cleanCopy(value: unknown, { clean, above, depth }: Copying): unknown {
   if (typeof value === 'string') return clean(value)

@@ -31,7 +31,7 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   const isSettled = reply.phase === 'settled'
   const isSilent = isKnownToChat(reply, options)
   const newest = partsOf(reply).at(-1)
-  let from = 0
+  let fromIndex = 0
   let key: string = answerKey
   for (const { key: broken, at, card } of kept) {
     addAnswerCards(at, false)
@@ -42,12 +42,12 @@ export function answerCards(reply: Reply, options: AnswerViewOptions): readonly 
   return cards
 
   /**
-   * Adds the cards of the text parts up to index `to` that have none yet. Adds nothing if they have no text to show, and in
+   * Adds the cards of the text parts before `toIndex` that have none yet. Adds nothing if they have no text to show, and in
    * mode `final` before the reply has settled.
    */
-  function addAnswerCards(to: number, isLast: boolean): void {
-    const parts = textParts.slice(from, to)
-    from = Math.max(from, to)
+  function addAnswerCards(toIndex: number, isLast: boolean): void {
+    const parts = textParts.slice(fromIndex, toIndex)
+    fromIndex = Math.max(fromIndex, toIndex)
     if (parts.length === 0 || (mode === 'final' && !isSettled)) return
     const isOpen = !isSettled && (isLast || parts.some((part) => part.status === 'open'))
     const ready = mode === 'sealed' ? sealedPrefix(parts, newest) : parts

@@ -19,7 +19,7 @@ export interface Notice extends TimedCard {
 }
 
 /**
- * Returns one message for calls that were not reported yet, at most one per throttle interval.
+ * Returns one message that names the tool calls that were not reported yet, at most once per throttle interval.
  *
  * - Where messages can be edited, the status shows running calls, so only their ends are reported. That happens before the
  *   text below them is posted, even if the interval has not passed.
@@ -32,9 +32,9 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
   const [first] = news
   const textCount = partsOf(reply).filter(isShownText).length
   if (!first || !news.some(({ part }) => isWorthNotice(part, options))) return { at: textCount }
-  const due = (shown.noticeAt ?? 0) + policy.toolThrottleMs * intervalFactor(options, 1)
+  const dueAt = (shown.noticeAt ?? 0) + policy.toolThrottleMs * intervalFactor(options, 1)
   const hasTextBelow = (mode === 'live' || (mode !== 'final' && !rings)) && textCount > first.at
-  if (now < due && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: due, at: first.at }
+  if (now < dueAt && reply.phase !== 'settled' && !hasTextBelow) return { nextAt: dueAt, at: first.at }
   const lines: string[] = []
   const reported: string[] = []
   let length = 0
@@ -68,8 +68,8 @@ export function heartbeatCard(reply: Reply, options: ViewOptions): TimedCard {
   const { mode, policy, shown, now, texts } = options
   if (mode === 'live' || policy.verbosity === 'quiet') return {}
   if (reply.phase === 'settled' || reply.phase === 'blocked' || reply.startedAt === undefined) return {}
-  const due = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * intervalFactor(options, 0)
-  if (now < due) return { nextAt: due }
+  const dueAt = Math.max(shown.postedAt ?? 0, reply.startedAt) + policy.heartbeatMs * intervalFactor(options, 0)
+  if (now < dueAt) return { nextAt: dueAt }
   const { key, text } = activityOf(reply, options)
   const source = literal(texts.heartbeat(key === 'working' ? undefined : text, texts.elapsed(now - reply.startedAt)))
   return { card: { type: 'heartbeat', key: heartbeatKey(shown.heartbeats), source } }

@@ -91,7 +91,7 @@ export function view(reply: Reply, options: ViewOptions): View {
   const heartbeat = heartbeatCard(reply, options)
   const asks = askCards(reply, options)
   // A final answer is one card below all others.
-  const here = mode === 'final' ? 0 : textParts.length
+  const endPlace = mode === 'final' ? 0 : textParts.length
   const ids = textParts.map(({ id }) => id)
   const silent = answersAndCards(undefined)
   // Text that waits to be posted says more than a heartbeat.
@@ -117,18 +117,21 @@ export function view(reply: Reply, options: ViewOptions): View {
   /** Returns the answer, and all cards between its texts. `beat` is a heartbeat to add. */
   function answersAndCards(beat: Card | undefined): readonly Card[] {
     const found = [
-      ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, here) })),
-      ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: here })),
+      ...reasoningCards(reply, options).map(({ card, at }) => ({ card, at: Math.min(at, endPlace) })),
+      ...[compactionCard(reply, options), todosCard(reply, options)].map((card) => ({ card, at: endPlace })),
       {
         card: notice.card,
-        at: notice.card && isInsertableAt(notice.at, { ...options, textParts }) ? Math.min(notice.at, here) : here,
+        at:
+          notice.card && isInsertableAt(notice.at, { ...options, textParts })
+            ? Math.min(notice.at, endPlace)
+            : endPlace,
       },
-      { card: beat, at: here },
-      ...asks.cards.map((card) => ({ card, at: here })),
+      { card: beat, at: endPlace },
+      ...asks.cards.map((card) => ({ card, at: endPlace })),
     ].flatMap(({ card, at }): Placed[] => (card ? [{ key: card.key, card, at }] : []))
     const known = shown.breaks.map((one) => ({
       key: one.key,
-      at: Math.min(positionOf(one, ids), here),
+      at: Math.min(positionOf(one, ids), endPlace),
       card: found.find(({ key }) => key === one.key)?.card,
     }))
     const placed = [...known, ...found.filter(({ key }) => !shown.breaks.some((one) => one.key === key))]

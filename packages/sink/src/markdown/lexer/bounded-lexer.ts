@@ -96,7 +96,8 @@ function limitContainers(
   const readList = tokenizer.list.bind(tokenizer)
   let depth = 0
   let reads = 0
-  let unseen = Number.POSITIVE_INFINITY
+  /** How much of the text's end `containersAt` has not looked at yet, in UTF-16 units. */
+  let uncheckedLength = Number.POSITIVE_INFINITY
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
   const isUnderlineNext = createUnderlineSearch()
   tokenizer.html = () => undefined
@@ -122,9 +123,9 @@ function limitContainers(
    */
   function readOutermost<T extends MarkedOrOther>(src: string, read: (src: string) => T | undefined): T | undefined {
     if (!markedLine.test(src)) return undefined
-    if (src.length <= unseen) {
+    if (src.length <= uncheckedLength) {
       const found = containersAt(src)
-      unseen = src.length - found.end
+      uncheckedLength = src.length - found.end
       if (found.isTooLazy || reads + found.reads > mostReads) fallback.makePlain()
     }
     const queued = lexer.inlineQueue.length
@@ -159,9 +160,9 @@ function limitContainers(
 }
 
 /** Replaces the tokenizer's rule so that tables that are too wide, or searched for too often, become paragraphs. */
-function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
+function limitTables(tokenizer: Tokenizer, lexer: Lexer, sourceLength: number): void {
   const readTable = tokenizer.table.bind(tokenizer)
-  const limit = createTableLimit(units)
+  const limit = createTableLimit(sourceLength)
   tokenizer.table = (src) => {
     if (!limit.isLikely(src)) return undefined
     const table = readFlatTable(src, lexer) ?? readTable(src)
@@ -171,10 +172,10 @@ function limitTables(tokenizer: Tokenizer, lexer: Lexer, units: number): void {
 }
 
 /** Replaces the tokenizer's rules so that headings beyond the limit become paragraphs. */
-function limitHeadings(tokenizer: Tokenizer, units: number, fallback: PlainFallback): void {
+function limitHeadings(tokenizer: Tokenizer, sourceLength: number, fallback: PlainFallback): void {
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
-  const countHeading = createHeadingLimit(units)
+  const countHeading = createHeadingLimit(sourceLength)
   tokenizer.heading = (src) => readWithinLimit(src, readHeading)
   tokenizer.lheading = (src) => readWithinLimit(src, readUnderlined)
 
@@ -197,9 +198,10 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readDeleted = tokenizer.del.bind(tokenizer)
   const readReference = tokenizer.reflink.bind(tokenizer)
   let depth = 0
-  let left = 0
-  let least = 0
-  let steps = 0
+  let readsLeft = 0
+  /** With fewer reads left than this, the rest of the line is text. */
+  let plainBelow = 0
+  let stepsLeft = 0
   let costPerUnit = 1
   let isBracketClosed = true
   // All blocks are read before the first line.
@@ -210,8 +212,8 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   const readEscape = tokenizer.escape.bind(tokenizer)
   tokenizer.escape = (src) => {
     // A name with underscores is one text in many steps.
-    if (!src.startsWith('_')) steps--
-    return left < least || steps < 0 ? plainRest(src) : readEscape(src)
+    if (!src.startsWith('_')) stepsLeft--
+    return readsLeft < plainBelow || stepsLeft < 0 ? plainRest(src) : readEscape(src)
   }
   tokenizer.reflink = (src, links) =>
     isBracketClosed ? (undefinedLabel(src, links) ?? readReference(src, links)) : openBrackets(src)
@@ -220,9 +222,9 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
   tokenizer.del = (src, masked, before) =>
     src.startsWith('~') ? readMetered(src, () => readDeleted(src, masked, before)) : undefined
   lexer.inlineTokens = (src, tokens = []) => {
-    if (depth === 0) left = readsPerLine + readsPerUnit * src.length
-    left -= src.length
-    if (depth >= mostNestedSpans || left < 0) {
+    if (depth === 0) readsLeft = readsPerLine + readsPerUnit * src.length
+    readsLeft -= src.length
+    if (depth >= mostNestedSpans || readsLeft < 0) {
       tokens.push(textSpan(src))
       return tokens
     }
@@ -234,8 +236,8 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     }
     if (depth === 0) {
       costPerUnit = 1 + (unitsPerRun * (src.match(/[*_~]+/g)?.length ?? 0)) / Math.max(1, src.length)
-      least = -500 - src.length
-      steps = mostSteps + src.length / unitsPerStep
+      plainBelow = -500 - src.length
+      stepsLeft = mostSteps + src.length / unitsPerStep
       isBracketClosed = src.includes(']')
       tokenizer.rules = { ...rules, inline: src.includes('@') ? addresses.any : addresses.none }
     }
@@ -247,12 +249,12 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
 
   /** Reads a span, and charges a failed search for its end. Reads nothing once the line's budget is used up. */
   function readMetered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
-    if (left < 0) {
-      left -= unitsPerMark
+    if (readsLeft < 0) {
+      readsLeft -= unitsPerMark
       return undefined
     }
     const token = read()
-    if (token === undefined && /^[*_~]+\S/.test(src)) left = Math.max(-1, left - src.length * costPerUnit)
+    if (token === undefined && /^[*_~]+\S/.test(src)) readsLeft = Math.max(-1, readsLeft - src.length * costPerUnit)
     return token
   }
 }

@@ -129,7 +129,10 @@ interface Backticks {
   readonly closing: number | undefined
 }
 
-/** Returns a function that finds the end of code in a line. Call it from left to right, because it makes one pass. */
+/**
+ * Returns a function that finds the end of code: the length of the run of backticks at `start`, and where the run that
+ * closes it begins. Call it from left to right, because it makes one pass.
+ */
 function createBacktickSearch(line: string): (start: number) => Backticks {
   let starts: Map<number, number[]> | undefined
   return (start) => {
@@ -234,7 +237,7 @@ export function readSimpleList(src: string, lexer: Lexer): Tokens.List | undefin
   return rows && listFromRows(rows, { source: src, from: 0, to: rows.length, lexer })
 }
 
-/** Reads the items of a list, outer and inner ones. Undefined if anything in it is not a one-line item. */
+/** Reads the items of a list, outer and inner ones, in order. Undefined if anything in it is not a one-line item. */
 function readRows(src: string): readonly ItemRow[] | undefined {
   const rows: ItemRow[] = []
   const open: ItemRow[] = []

@@ -60,21 +60,21 @@ interface Stretch {
 /** Returns the lists and quotes at the beginning of a text, and how costly they are to read. */
 export function containersAt(src: string): Stretch {
   let start = 0
-  let lazy = 0
+  let lazyLines = 0
   let reads = 0
   let isBlank = false
-  while (start < src.length && lazy <= mostLazyLines) {
+  while (start < src.length && lazyLines <= mostLazyLines) {
     const end = src.indexOf('\n', start) + 1 || src.length
     const line = src.slice(start, end)
     if (line.trim() === '') isBlank = true
-    else if (deepItem.test(line)) lazy++
+    else if (deepItem.test(line)) lazyLines++
     else if (/^[ \t]/.test(line) || markedLine.test(line)) isBlank = false
     else if (isBlank || endingLine.test(line)) break
-    else lazy++
+    else lazyLines++
     reads += leastReads(line)
     start = end
   }
-  return { end: start, isTooLazy: lazy > mostLazyLines, reads }
+  return { end: start, isTooLazy: lazyLines > mostLazyLines, reads }
 }
 
 /** Table cells allowed per UTF-16 unit of the table: marked pads every row to the length of the head. */
@@ -99,12 +99,12 @@ const tableReads = 8000
  * Returns a test whether a table at the beginning of a text is likely. Report each failed attempt with `missed`. Beyond
  * the limit, none is likely.
  */
-export function createTableLimit(units: number): { isLikely(src: string): boolean; missed(src: string): void } {
-  let left = tableReads + tableReadsPerUnit * units
+export function createTableLimit(sourceLength: number): { isLikely(src: string): boolean; missed(src: string): void } {
+  let readsLeft = tableReads + tableReadsPerUnit * sourceLength
   return {
-    isLikely: (src) => left >= 0 && /^[^\n]*\n(?=[ \t-]*[|:])[ \t|:-]*(?:\n|$)/.test(src) && !isTooWide(src),
+    isLikely: (src) => readsLeft >= 0 && /^[^\n]*\n(?=[ \t-]*[|:])[ \t|:-]*(?:\n|$)/.test(src) && !isTooWide(src),
     missed(src) {
-      left -= src.length
+      readsLeft -= src.length
     },
   }
 }
@@ -117,9 +117,9 @@ const headings = 10
  * Returns a function that counts a heading of a text with this many UTF-16 units, and returns whether it is within the
  * limit.
  */
-export function createHeadingLimit(units: number): () => boolean {
-  let left = headings + units / unitsPerHeading
-  return () => left-- > 0
+export function createHeadingLimit(sourceLength: number): () => boolean {
+  let headingsLeft = headings + sourceLength / unitsPerHeading
+  return () => headingsLeft-- > 0
 }
 
 /** Returns a token of text without other spans in it. */

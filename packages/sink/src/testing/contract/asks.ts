@@ -250,7 +250,7 @@ interface Writing {
 
 type Write = (writing: Writing) => Promise<AskResult | undefined>
 
-/** Shows a question, then passes `write`, which takes "1" from a person who may answer. */
+/** Shows a question. Once text can answer it, calls `act` with a function that reads "1" from a person who may answer. */
 async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): Promise<void> {
   const { chat, clock = systemClock } = stage
   const ada = { id: 'ada', name: 'Ada' }

@@ -6,7 +6,11 @@ import type { SourcePrompt } from '@reply/core/source'
  * for files, for parts of other types, and for fields that `refuseLostFields` refuses. `name` is the program's in
  * errors.
  */
-export function promptText(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []): string {
+export function promptText(
+  name: string,
+  prompt: SourcePrompt,
+  takenFields: readonly (keyof SourcePrompt)[] = [],
+): string {
   const { text = '', parts = [], files = [] } = prompt
   const texts = [text]
   for (const part of parts) {
@@ -14,17 +18,21 @@ export function promptText(name: string, prompt: SourcePrompt, takes: readonly (
     texts.push(part.text)
   }
   if (files.length > 0) throw unsupportedPrompt(name, 'files', 'Name them in the text.')
-  refuseLostFields(name, prompt, takes)
+  refuseLostFields(name, prompt, takenFields)
   return texts.filter((each) => each !== '').join('\n\n')
 }
 
 /**
  * Throws `unsupported` if the prompt has an agent, model, variant, system prompt, tools or format that the program
- * would ignore: one that is not in `takes`.
+ * would ignore: one that is not in `takenFields`.
  */
-export function refuseLostFields(name: string, prompt: SourcePrompt, takes: readonly (keyof SourcePrompt)[] = []) {
+export function refuseLostFields(
+  name: string,
+  prompt: SourcePrompt,
+  takenFields: readonly (keyof SourcePrompt)[] = [],
+) {
   const others = ['agent', 'model', 'variant', 'system', 'tools', 'format'] as const
-  const lost = others.find((field) => prompt[field] !== undefined && !takes.includes(field))
+  const lost = others.find((field) => prompt[field] !== undefined && !takenFields.includes(field))
   if (lost !== undefined)
     throw unsupportedPrompt(name, `\`${lost}\` for a prompt`, 'Leave it out, or set it in the options.')
 }

@@ -156,8 +156,7 @@ interface CommandRun extends ProcessOptions, OutputOptions {
 
 /**
  * Starts a command, writes `input` to it and its output to the run. Resolves when it has started, with the process and
- * the promise of its end, which also ends the run. Rejects as `startProcess` does. A command may end without reading
- * its input.
+ * the promise of its end, which also ends the run. Rejects as `startProcess` does.
  */
 async function startForRun(
   run: LocalRun,

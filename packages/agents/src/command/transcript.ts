@@ -18,13 +18,14 @@ export interface CommandOutput {
 const mostParts = 1000
 
 /**
- * Collects a command's output and writes it to the run: a part for each stretch of one stream. Keeps `maxBytes` of each stream.
+ * Creates the transcript of one command. It writes the command's output to the run, a part for each stretch of one stream,
+ * and returns it at the end. Of each stream, it keeps the beginning and the end, `maxBytes` together.
  */
 export function createTranscript(run: LocalRun, maxBytes: number) {
   const streams = { stdout: createOutputStream(maxBytes), stderr: createOutputStream(maxBytes) }
-  let current: OutputStream | undefined
-  let raw: string[] = []
-  let parts = 0
+  let currentStream: OutputStream | undefined
+  let rawPieces: string[] = []
+  let partCount = 0
   return { push, end }
 
   /**
@@ -36,7 +37,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
     const head = stream.excerpt.push(text)
     if (head === '') return
     stream.head.push(head)
-    if (name !== current && parts >= mostParts) stream.late.push(head)
+    if (name !== currentStream && partCount >= mostParts) stream.late.push(head)
     else writePart(name, head)
   }
 
@@ -45,12 +46,12 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
    * other stream.
    */
   function writePart(name: OutputStream, text: string): void {
-    if (name !== current) {
+    if (name !== currentStream) {
       seal()
-      current = name
-      parts++
+      currentStream = name
+      partCount++
     }
-    raw.push(text)
+    rawPieces.push(text)
     const delta = streams[name].plain.push(text)
     const stream = name === 'stderr' ? name : undefined
     run.write({ type: 'text', delta, stream, raw: { stream: name, data: text } })
@@ -60,12 +61,12 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
    * Seals the current part. Its `raw` has the whole text with terminal sequences. Does nothing without a current part.
    */
   function seal(): void {
-    if (current === undefined) return
-    const rest = streams[current].plain.end()
+    if (currentStream === undefined) return
+    const rest = streams[currentStream].plain.end()
     if (rest !== '') run.write({ type: 'text', delta: rest })
-    run.write({ type: 'seal', raw: { stream: current, data: raw.join('') } })
-    raw = []
-    current = undefined
+    run.write({ type: 'seal', raw: { stream: currentStream, data: rawPieces.join('') } })
+    rawPieces = []
+    currentStream = undefined
   }
 
   /**
@@ -74,7 +75,7 @@ export function createTranscript(run: LocalRun, maxBytes: number) {
    */
   function end(): CommandOutput {
     const rests = { stdout: streams.stdout.excerpt.end(), stderr: streams.stderr.excerpt.end() }
-    for (const name of current === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const)) {
+    for (const name of currentStream === 'stderr' ? (['stderr', 'stdout'] as const) : (['stdout', 'stderr'] as const)) {
       const text = [...streams[name].late, rests[name].text].join('')
       if (text !== '') writePart(name, text)
     }
@@ -109,25 +110,25 @@ interface Excerpt {
 const joinBelow = 4096
 
 /**
- * Creates an excerpt of up to `maxBytes`, which cuts between characters. Of a longer text, three quarters of that are
- * its beginning and one quarter its end.
+ * Creates an excerpt of one stream, of up to `maxBytes`, cut between characters. Of a longer text, three quarters of that
+ * are its beginning and one quarter its end. `push` returns what belongs to the beginning, and `end` the rest.
  */
 function createExcerpt(maxBytes: number): Excerpt {
   const tailBytes = Math.floor(maxBytes / 4)
-  let headLeft = maxBytes - tailBytes
+  let headBytesLeft = maxBytes - tailBytes
   let tail: string[] = []
-  let held = 0
-  let dropped = 0
+  let heldBytes = 0
+  let droppedBytes = 0
   return { push, end }
 
   function push(text: string): string {
     const bytes = Buffer.byteLength(text)
-    if (held === 0 && dropped === 0 && bytes <= headLeft) {
-      headLeft -= bytes
+    if (heldBytes === 0 && droppedBytes === 0 && bytes <= headBytesLeft) {
+      headBytesLeft -= bytes
       return text
     }
-    const head = held === 0 && dropped === 0 ? firstBytes(text, headLeft) : ''
-    headLeft = 0
+    const head = heldBytes === 0 && droppedBytes === 0 ? firstBytes(text, headBytesLeft) : ''
+    headBytesLeft = 0
     addToTail(text.slice(head.length))
     return head
   }
@@ -137,22 +138,22 @@ function createExcerpt(maxBytes: number): Excerpt {
     const last = tail.at(-1)
     if (last !== undefined && last.length + text.length < joinBelow) tail[tail.length - 1] = last + text
     else tail.push(text)
-    held += Buffer.byteLength(text)
-    let from = 0
-    for (let first = tail[from]; first !== undefined; first = tail[from]) {
+    heldBytes += Buffer.byteLength(text)
+    let droppedCount = 0
+    for (let first = tail[droppedCount]; first !== undefined; first = tail[droppedCount]) {
       const size = Buffer.byteLength(first)
-      if (held - size < tailBytes) break
-      held -= size
-      dropped += size
-      from++
+      if (heldBytes - size < tailBytes) break
+      heldBytes -= size
+      droppedBytes += size
+      droppedCount++
     }
-    if (from > 0) tail = tail.slice(from)
+    if (droppedCount > 0) tail = tail.slice(droppedCount)
   }
 
   function end(): ReturnType<Excerpt['end']> {
     const rest = tail.join('')
     const kept = lastBytes(rest, tailBytes)
-    const leftOut = dropped + held - Buffer.byteLength(kept)
+    const leftOut = droppedBytes + heldBytes - Buffer.byteLength(kept)
     return { text: leftOut === 0 ? rest : `\n… ${leftOut.toLocaleString('en')} bytes left out …\n${kept}`, leftOut }
   }
 }

@@ -73,9 +73,9 @@ function fieldsOf({ schema }: Form): readonly Field[] {
     const isText = properties[custom]?.type === 'string' && choicesOf(properties[custom]).length === 0
     return /^question_\d+$/.test(name) && isText ? custom : undefined
   }
-  const customs = new Set(Object.keys(properties).map(customOf))
+  const customNames = new Set(Object.keys(properties).map(customOf))
   return Object.entries(properties).flatMap(([name, field]) =>
-    customs.has(name) ? [] : [{ name, field, custom: customOf(name) }],
+    customNames.has(name) ? [] : [{ name, field, custom: customOf(name) }],
   )
 }
 
@@ -137,13 +137,13 @@ export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
   const content = fieldsOf(form).flatMap(({ name, field, custom }, at) => {
     const given = answer.answers[at] ?? []
     const isChoice = (label: string): boolean => choicesOf(field).some((choice) => choice.label === label)
-    const own = custom === undefined ? [] : given.filter((label) => !isChoice(label))
+    const ownAnswers = custom === undefined ? [] : given.filter((label) => !isChoice(label))
     const chosen = custom === undefined ? given : given.filter(isChoice)
-    const isOwn = chosen.length === 0 && own.length > 0
-    const value = isOwn ? (isChoice(noneOfThese) ? noneOfThese : undefined) : fieldValue(name, field, chosen)
+    const isOnlyOwn = chosen.length === 0 && ownAnswers.length > 0
+    const value = isOnlyOwn ? (isChoice(noneOfThese) ? noneOfThese : undefined) : fieldValue(name, field, chosen)
     return [
       ...(value === undefined ? [] : [[name, value] as const]),
-      ...(custom !== undefined && own.length > 0 ? [[custom, own.join(', ')] as const] : []),
+      ...(custom !== undefined && ownAnswers.length > 0 ? [[custom, ownAnswers.join(', ')] as const] : []),
     ]
   })
   return { action: 'accept', content: Object.fromEntries(content) }
@@ -154,9 +154,9 @@ export function formResponse(answer: LocalAnswer, form: Form): FormResponse {
  * other. Any other label counts as the value itself. Undefined without a label, except for an array. Throws
  * `invalid` if a numeric field gets no number, or an integer field a fraction.
  */
-function fieldValue(name: string, field: Property, given: readonly string[]): Value | undefined {
+function fieldValue(name: string, field: Property, labels: readonly string[]): Value | undefined {
   const choices = choicesOf(field)
-  const values = given.map((label) => choices.find((choice) => choice.label === label)?.value ?? label)
+  const values = labels.map((label) => choices.find((choice) => choice.label === label)?.value ?? label)
   if (field.type === 'array') return values.map(String)
   const [value] = values
   if (value === undefined || (field.type !== 'number' && field.type !== 'integer')) return value

@@ -32,11 +32,11 @@ export async function requireCommand({ command, cwd, env = {} }: ProcessOptions)
 export async function startFailure(command: string, cwd: string | undefined, cause: unknown): Promise<ReplyError> {
   // Node stores all arguments there. https://github.com/nodejs/node/blob/v20.19.0/lib/internal/child_process.js
   if (cause instanceof Error && 'spawnargs' in cause) Reflect.deleteProperty(cause, 'spawnargs')
-  return new ReplyError('unreachable', await reason(command, cwd, cause), { cause })
+  return new ReplyError('unreachable', await startFailureReason(command, cwd, cause), { cause })
 }
 
 /** Returns why the command was not started: its folder, its interpreter, its path, its rights, or what the system says. */
-async function reason(command: string, cwd: string | undefined, cause: unknown): Promise<string> {
+async function startFailureReason(command: string, cwd: string | undefined, cause: unknown): Promise<string> {
   if (cwd !== undefined && !(await isFolder(cwd)))
     return `"${command}" was not started because the folder "${cwd}" does not exist. Create it, or pass another cwd.`
   const code = codeOf(cause)

@@ -29,12 +29,15 @@ export interface JsonProgramOptions extends ProcessOptions {
   readonly onError: (error: ReplyError) => void
 }
 
-/** Starts a program and reads it until it ends. Rejects as `startProcess` does. Exceptions of `onError` are ignored. */
+/**
+ * Starts an agent that takes and writes JSON, one value a line, and reads it until it ends. `send` writes a value. Rejects
+ * as `startProcess` does. Exceptions of `onError` are ignored.
+ */
 export async function startJsonProgram(options: JsonProgramOptions): Promise<JsonProgram> {
   const { command, onMessage, onEnd } = options
   const onError = safeOnError(options.onError)
   const child = await startProcess(options)
-  const last = createLastLine(options)
+  const lastLine = createLastLine(options)
   const finished = readUntilEnd()
   return {
     send,
@@ -56,7 +59,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
   /** Reads both streams to their ends, waits for the program's, and calls `onEnd`. */
   async function readUntilEnd(): Promise<void> {
     await Promise.allSettled([readLines(), readErrors()])
-    onEnd(await child.ended, last.end())
+    onEnd(await child.ended, lastLine.end())
   }
 
   /**
@@ -95,7 +98,7 @@ export async function startJsonProgram(options: JsonProgramOptions): Promise<Jso
 
   /** Reads standard error for its last line, until it ends. */
   async function readErrors(): Promise<void> {
-    for await (const chunk of child.stderr.setEncoding('utf8')) last.push(String(chunk))
+    for await (const chunk of child.stderr.setEncoding('utf8')) lastLine.push(String(chunk))
   }
 }
 
@@ -129,9 +132,9 @@ const mostShown = 2000
 const errorLine = /^(?:[a-z]*error|fatal)\b.{0,40}?:/i
 
 /**
- * Creates the last line of a program. Redacts all text before it is cut, because a cut could remove the sign by which a secret
- * is recognized. Also redacts values of variables and arguments that are named like secrets. `env` was added to this process's
- * environment.
+ * Collects a program's stderr. `end` returns the line that explains best why the program ended, for its error. Redacts
+ * secrets, and the values of arguments and variables, here or in `env`, that are named like secrets. It does so before it
+ * cuts the text, because a cut could remove the sign by which a secret is recognized.
  */
 export function createLastLine({ args, env }: ProgramInput): LastLine {
   const plain = createPlainText()

@@ -40,17 +40,20 @@ interface RpcProgram {
   readonly deadlineMs: number
 }
 
-/** Creates the requests to a program, and to the ones that are started after it. Their ids count from 1. */
+/**
+ * Creates the JSON-RPC side of an agent that may be restarted: it sends requests to the current `program()` and matches
+ * the responses that `settle` gets. The ids of the requests count from 1.
+ */
 export function createRpc({ name, program, clock, redact, deadlineMs }: RpcProgram): Rpc {
   const waiting = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
   >()
-  let last = 0
+  let lastID = 0
   return {
     request: (method, params) =>
       new Promise((resolve, reject) => {
-        const id = ++last
+        const id = ++lastID
         const end = (): void => {
           waiting.delete(id)
           stop()

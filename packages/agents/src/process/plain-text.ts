@@ -17,16 +17,19 @@ const unfinished = /(?:\u001b|\u009b)(?:[[(#;?\d]*|\][^\u0007\u001b]*\u001b?)$/
 /** A longer sequence is treated as text, so that an unclosed one doesn't swallow the text after it. */
 const longest = 4096
 
-/** Creates the filter for one stream of text. */
+/**
+ * Creates a filter that removes terminal sequences from a text in pieces. `push` holds an incomplete sequence at the end of
+ * a piece until the next one. `end` returns what is held.
+ */
 export function createPlainText(): PlainText {
   let held = ''
   return {
     push: (text) => {
       const all = held + text
-      const at = all.slice(-longest).search(unfinished)
-      const from = at === -1 ? all.length : Math.max(0, all.length - longest) + at
-      held = all.slice(from)
-      return stripVTControlCharacters(all.slice(0, from))
+      const unfinishedAt = all.slice(-longest).search(unfinished)
+      const heldFrom = unfinishedAt === -1 ? all.length : Math.max(0, all.length - longest) + unfinishedAt
+      held = all.slice(heldFrom)
+      return stripVTControlCharacters(all.slice(0, heldFrom))
     },
     end: () => {
       const rest = stripVTControlCharacters(held)

@@ -17,13 +17,13 @@ export async function endGroup(group: number, graceMs: number): Promise<void> {
   signalGroup(group, 'SIGTERM')
   // A stopped process handles SIGTERM only after this.
   signalGroup(group, 'SIGCONT')
-  if (await isGone(group, graceMs)) return
+  if (await waitUntilGone(group, graceMs)) return
   signalGroup(group, 'SIGKILL')
-  await isGone(group, killMs)
+  await waitUntilGone(group, killMs)
 }
 
 /** Resolves with true when no process of the group is left but zombies, and with false after `limitMs`. */
-export async function isGone(group: number, limitMs: number): Promise<boolean> {
+export async function waitUntilGone(group: number, limitMs: number): Promise<boolean> {
   const until = performance.now() + limitMs
   for (let check = 0; isAlive(group); check++) {
     // Listing all processes costs more than a signal, so the first checks skip it.
@@ -98,7 +98,8 @@ interface Watchdog {
 }
 
 /**
- * Starts a watchdog, whose group has `graceMs` after SIGTERM. Its shell is outside of our own process group, so that Ctrl+C in a
+ * Starts a watchdog: a shell that ends the guarded group once this process has died, even by SIGKILL. The group has
+ * `graceMs` between SIGTERM and SIGKILL. The shell is outside of our own process group, so that Ctrl+C in a
  * terminal doesn't reach it, and does not keep this process alive.
  */
 export function startWatchdog(graceMs: number): Watchdog {

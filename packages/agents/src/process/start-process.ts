@@ -5,7 +5,7 @@ import { Readable, type Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ReplyError } from '@reply/core'
 import { startFailure } from './command-failure.ts'
-import { endGroup, isGone, startWatchdog } from './process-group.ts'
+import { endGroup, startWatchdog, waitUntilGone } from './process-group.ts'
 
 /** The program to start, and where. */
 export interface ProcessOptions {
@@ -150,7 +150,7 @@ export async function startProcess(options: ProcessOptions): Promise<StartedProc
    */
   async function untilEnded(): Promise<Exit> {
     const exit = await exited
-    if (ending || !(await isGone(group, graceMs))) await end()
+    if (ending || !(await waitUntilGone(group, graceMs))) await end()
     hasEnded = true
     watchdog.release()
     signal?.removeEventListener('abort', onAbort)
@@ -199,7 +199,11 @@ interface Output {
   release(quietMs: number): void
 }
 
-/** Wraps a pipe, so that the stream can end before the pipe does. An error of the pipe ends the stream without one. */
+/**
+ * Wraps the pipe of a process's output, because a process that left the group may hold the pipe after the others have
+ * ended. After `release`, the stream ends once the pipe was quiet for `quietMs`. An error of the pipe ends the stream
+ * without one.
+ */
 function outputOf(pipe: Readable): Output {
   const stream = new Readable({
     read: () => {
@@ -210,17 +214,17 @@ function outputOf(pipe: Readable): Output {
       done(error)
     },
   })
-  let quiet: NodeJS.Timeout | undefined
+  let quietTimer: NodeJS.Timeout | undefined
   /** Ends the stream, once. */
   const end = (): void => {
-    clearInterval(quiet)
+    clearInterval(quietTimer)
     if (!stream.readableEnded && !stream.destroyed && !hasEnded) stream.push(null)
     hasEnded = true
   }
   let hasEnded = false
   pipe.pause()
   pipe.on('data', (chunk: Uint8Array) => {
-    quiet?.refresh()
+    quietTimer?.refresh()
     if (!stream.push(chunk)) pipe.pause()
   })
   pipe.once('end', end)
@@ -230,10 +234,10 @@ function outputOf(pipe: Readable): Output {
     stream,
     release: (quietMs) => {
       if (hasEnded) return
-      quiet = setInterval(() => {
+      quietTimer = setInterval(() => {
         if (!pipe.isPaused()) pipe.destroy()
       }, quietMs)
-      quiet.unref()
+      quietTimer.unref()
     },
   }
 }

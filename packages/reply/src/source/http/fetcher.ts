@@ -24,8 +24,9 @@ export interface Fetcher {
 const maxReads = 16
 
 /**
- * Creates a fetcher. Retries reads twice and never retries writes: after a server's restart the first request on each
- * kept-alive socket fails, and there may be several.
+ * Creates the fetch of a server's REST calls, with a deadline and a limit of the response's size. Retries reads twice,
+ * because after a server's restart the first request on each kept-alive socket fails, and there may be several. Never
+ * retries writes.
  */
 export function createFetcher(options: FetcherOptions): Fetcher {
   const { clock, deadlineMs, maxAnswerBytes } = options

@@ -30,7 +30,8 @@ export interface Places {
 type PlacesRest = Pick<Rest, 'session' | 'path' | 'listing' | 'projects' | 'health' | 'sessions' | 'sessionsEverywhere'>
 
 /**
- * Finds sessions, and the server's spelling of directories. Servers before 1.2 keep the sessions of each project apart.
+ * Creates the look-up of sessions by their ids, and of the server's spelling of directories, by which its events name
+ * them. Servers before 1.2 keep the sessions of each project apart, so it may look in each.
  */
 export function createPlaces(rest: PlacesRest, name: string, onError: OnError): Places {
   const spellings = new Map<string, string>()

@@ -17,8 +17,8 @@ export interface Inbox {
 export const noteMark = { reply: 'note' } as const
 
 /**
- * Creates an inbox that finds out the server's route at its first read. Preview builds call it `pending` and can't
- * withdraw anything.
+ * Creates the calls to a server's inbox, which has each session's prompts that have not begun. The first read finds out
+ * the route: preview builds call it `pending` and can't withdraw anything.
  */
 export function createInbox(rest: Rest): Inbox {
   let route: 'inbox' | 'pending' = 'inbox'

@@ -28,7 +28,10 @@ export interface Rest {
   close(): void
 }
 
-/** Creates the calls to one server. */
+/**
+ * Creates the calls to one server: each adds `/api`, the credentials and the deadline, and resolves with the JSON of the
+ * response. Errors name the failure and the fix.
+ */
 export function createRest({ address, maxAnswerBytes, ...options }: RestOptions): Rest {
   const fetcher = createFetcher({ ...options, maxAnswerBytes, isLong: () => false })
   const { authorization } = address

@@ -95,7 +95,7 @@ const maxSessions = 5000
 const maxPrompts = 100
 const maxMessages = 2000
 
-/** Creates a memory without sessions. */
+/** Creates the decoder's memory: what it must keep of each session because later frames don't repeat it. */
 export function createMemory(): Memory {
   const sessions = new Map<string, SessionMemory>()
   /** The last session that was looked up. It is mostly the next one too, and a comparison is faster than a lookup. */

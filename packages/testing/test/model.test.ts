@@ -98,6 +98,17 @@ test('a chunk never splits a code point', async () => {
   expect(parts).toEqual(Array.from('👍🏽👨‍👩‍👧'))
 })
 
+test.each([0, -1, Number.NaN])('refuses a chunk of %s code points, in its options and in a script', async (chunk) => {
+  await expect(startModel({ scripts: {}, chunk })).rejects.toMatchObject({
+    type: 'model',
+    message: `A chunk of ${chunk} code points never ends a text: pass a \`chunk\` of at least 1.`,
+  })
+  const model = await start({ small: { steps: [[sayText('Hello', chunk)]] } })
+  const response = await ask(model, [says('user', scenarioToken('small'))])
+  expect(response.status).toBe(400)
+  expect(await response.text()).toContain(`A chunk of ${chunk} code points never ends a text`)
+})
+
 test('the tool rounds since the naming message pick the step', async () => {
   const steps = [[sayText('zero')], [sayText('one')], [sayText('two')]]
   const model = await start({ one: { steps }, other: { steps } })

@@ -22,7 +22,7 @@ export interface ScriptedModelOptions {
   readonly fallback?: string | ((prompt: string) => string)
   /** Pause between two chunks, in ms. Default 0. */
   readonly chunkDelayMs?: number
-  /** Code points per chunk, unless the script sets its own. Default 12. */
+  /** Code points per chunk, at least 1, unless the script sets its own. Default 12. */
   readonly chunk?: number
   /**
    * Whether to keep connections open between requests. Default true. Matters if a script breaks one: servers up to
@@ -102,6 +102,15 @@ const answerTo = (script: Script | undefined, scriptRequest: ScriptRequest, atte
     : answerOfStep(step, scriptRequest, attempt)
 }
 
+/** Throws a `TestingError` for a number of code points below 1, with which no text would ever end, and for NaN. */
+const requireChunkSize = (chunk: number): void => {
+  if (!(chunk >= 1))
+    throw new TestingError(
+      'model',
+      `A chunk of ${chunk} code points never ends a text: pass a \`chunk\` of at least 1.`,
+    )
+}
+
 const dialects: readonly Dialect[] = [chat, messages, responses, gemini]
 
 /**
@@ -118,9 +127,12 @@ const sendError = (response: ServerResponse, status: number, message: string): v
 
 /**
  * Starts a scripted model on loopback. You can start several. It answers 404 to another path, and 400 to a body that
- * isn't JSON. Rejects if it can't listen on the port.
+ * isn't JSON or whose script has a `chunk` below 1. Rejects for such a `chunk` option, and if it can't listen on the
+ * port.
  */
 export const startModel = async (options: ScriptedModelOptions): Promise<ScriptedModel> => {
+  const { chunk = 12 } = options
+  requireChunkSize(chunk)
   const requests: ModelRequest[] = []
   const attempts = new Map<string, number>()
   const gates = createGates()
@@ -129,7 +141,7 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
 
   /**
    * Logs a request, and answers it from the script that it names, else from the fallback. A request for JSON gets `{}`.
-   * Rejects if the body isn't JSON.
+   * Rejects if the body isn't JSON, and with a `TestingError` if a piece's `chunk` is below 1.
    */
   const answerRequest = async (
     dialect: Dialect,
@@ -150,11 +162,12 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
     const name = scriptRequest.scenario ?? (typeof fallback === 'function' ? fallback(scriptRequest.prompt) : fallback)
     const script = name === undefined ? undefined : options.scripts[name]
     const pieces = conversation.wantsJSON === true ? emptyJsonAnswer : answerTo(script, scriptRequest, attempt)
+    for (const piece of pieces) if ('chunk' in piece && piece.chunk !== undefined) requireChunkSize(piece.chunk)
     await streamAnswer(inGeneration(options.generation ?? 1, pieces), response, {
       dialect,
       isWhole: dialect.isJoinedPath?.(path) ?? false,
       answer: { number: answers, model: modelIn(body, path) },
-      chunk: options.chunk ?? 12,
+      chunk,
       chunkDelayMs: options.chunkDelayMs ?? 0,
       nextCallID: () => `call_${String(++calls).padStart(4, '0')}`,
       hold: (name, gone) => gates.waitAt(name, gone),
@@ -173,7 +186,7 @@ export const startModel = async (options: ScriptedModelOptions): Promise<Scripte
     }
     answerRequest(dialect, path, request, response).catch((error: unknown) => {
       if (response.headersSent || response.destroyed) response.destroy()
-      else sendError(response, 400, `The scripted model could not read the request: ${String(error)}`)
+      else sendError(response, 400, `The scripted model could not answer: ${String(error)}`)
     })
   })
   await new Promise<void>((resolve, reject) => {

@@ -17,7 +17,7 @@ export type Answer = string | ((query: URLSearchParams) => Response)
  * Returns a server with these responses by path. Any other path answers with an empty list, so that no session is busy.
  * A session that isn't listed is unreadable: 503.
  */
-export function createServer(rest: Readonly<Record<string, Answer>> = {}): Server {
+export function createServer(restAnswers: Readonly<Record<string, Answer>> = {}): Server {
   const queued: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
   let streams = 0
@@ -38,7 +38,7 @@ export function createServer(rest: Readonly<Record<string, Answer>> = {}): Serve
   /** Opens the event stream at its path, and answers any other request, whatever its method. */
   async function respond(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
-    const known = rest[pathname]
+    const known = restAnswers[pathname]
     if (typeof known === 'function') {
       // As from a socket: the response comes in a later turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))

@@ -19,7 +19,7 @@ export interface Load {
   readonly chats: number
   readonly everyMs: number
   /** The number of the first chat. */
-  readonly first: number
+  readonly firstChat: number
 }
 
 const token = '1:bench'
@@ -34,15 +34,15 @@ const [pieces = 1, everyMs = 1, paragraphs = 1] = process.argv.slice(2).map(Numb
 const paragraph = `${'The agent writes a sentence, and then another one. '.repeat(20)}\n`
 const endOf = (chat: string): string => `This is the end of ${chat}.`
 const writtenAt = new Map<string, number>()
-let latencies: number[] = []
-let firsts: number[] = []
+let latenciesMs: number[] = []
+let firstsMs: number[] = []
 let endedAt = 0
 const telegram = await startTelegram({ token })
 const server = await startScripted({
   answer: (prompt) => paragraph.repeat(paragraphs) + endOf(prompt),
   pieces,
   everyMs,
-  onPrompt: (prompt) => latencies.push(performance.now() - (writtenAt.get(prompt) ?? 0)),
+  onPrompt: (prompt) => latenciesMs.push(performance.now() - (writtenAt.get(prompt) ?? 0)),
   onFirst: (prompt) => recordFirstShown(Number(prompt.slice('chat '.length)), performance.now()),
   onEnd: () => {
     endedAt = performance.now()
@@ -58,10 +58,10 @@ process.on('disconnect', () => process.exit(0))
 sendToParent({ type: 'ready', telegram: telegram.url, opencode: server.url })
 
 /** Lets the chats write, and resolves with the times once each shows its whole answer. Rejects as `waitUntilShown`. */
-async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<FakesMessage> {
-  latencies = []
-  firsts = []
-  const waiting = new Set(Array.from({ length: chats }, (_, index) => first + index))
+async function playLoad({ chats, everyMs: pauseMs, firstChat }: Load): Promise<FakesMessage> {
+  latenciesMs = []
+  firstsMs = []
+  const waiting = new Set(Array.from({ length: chats }, (_, index) => firstChat + index))
   const shown = waitUntilShown(waiting)
   // It may reject before the last message is written.
   shown.catch(() => {})
@@ -72,7 +72,7 @@ async function playLoad({ chats, everyMs: pauseMs, first }: Load): Promise<Fakes
   }
   const finalsMs = (await shown) - endedAt
   const limited = telegram.calls.filter(({ status }) => status === 429).length
-  return { type: 'done', finalsMs, limited, latenciesMs: latencies, firstsMs: firsts }
+  return { type: 'done', finalsMs, limited, latenciesMs, firstsMs }
 }
 
 /**
@@ -82,7 +82,7 @@ function recordFirstShown(chat: number, since: number): void {
   const timer = setInterval(() => {
     if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
     clearInterval(timer)
-    firsts.push(performance.now() - since)
+    firstsMs.push(performance.now() - since)
   }, 2)
 }
 

@@ -34,16 +34,16 @@ interface Circumstances {
   /** How many chats may prompt, numbered from 1. */
   readonly chats: number
   /** How many other chats the state knows, in hundreds. Default 0. */
-  readonly known?: number
+  readonly knownChats?: number
   /** The paragraphs of each answer, of about 1 KB. Default 1. */
   readonly paragraphs?: number
   /** Default: none. */
-  readonly ran?: FinishedRuns
+  readonly finishedRuns?: FinishedRuns
 }
 
 /** Starts the fakes and a bridge for them. Rejects if either doesn't start. */
 export async function startLoadedBridge(circumstances: Circumstances): Promise<LoadedBridge> {
-  const { pieces, everyMs, chats, known = 0, paragraphs = 1, ran } = circumstances
+  const { pieces, everyMs, chats, knownChats = 0, paragraphs = 1, finishedRuns } = circumstances
   const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [
     String(pieces),
     String(everyMs),
@@ -58,7 +58,7 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
   const ready = await nextMessage()
   if (ready.type !== 'ready') throw new Error('The fakes did not start.')
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
-  await fillState(folder, known, ran)
+  await fillState(folder, knownChats, finishedRuns)
   const { store, written } = countCommitted(await sqliteStore({ folder }))
   const bridge = createBridge({
     config: parseConfig({
@@ -99,14 +99,18 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
 
 /**
  * Writes chats that were used before, each with its session and ten messages that replies may refer to, and finished
- * runs. Writes chats by the hundred, so it rounds `known` up. Rejects if another process uses the state.
+ * runs. Writes chats by the hundred, so it rounds `knownChats` up. Rejects if another process uses the state.
  */
-async function fillState(folder: string, known: number, ran: FinishedRuns = { runs: 0, logKB: 0 }): Promise<void> {
+async function fillState(
+  folder: string,
+  knownChats: number,
+  finished: FinishedRuns = { runs: 0, logKB: 0 },
+): Promise<void> {
   const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
   if (!lease) throw new Error('The state is in use.')
   const expiresAt = Date.now() + 86_400_000
-  for (let chat = 1_000_000; chat < 1_000_000 + known; chat += 100) {
+  for (let chat = 1_000_000; chat < 1_000_000 + knownChats; chat += 100) {
     const writes = Array.from({ length: 100 }, (_, index) => chat + index).flatMap((id) => {
       const session = { server: 'home', sessionID: `ses_${id}`, usedAt: Date.now() }
       const put = (key: string, value: object) =>
@@ -119,21 +123,21 @@ async function fillState(folder: string, known: number, ran: FinishedRuns = { ru
     })
     await store.commit(writes, lease)
   }
-  for (let run = 0; run < ran.runs; run++) await store.commit(writesOfRun(run, ran.logKB), lease)
+  for (let run = 0; run < finished.runs; run++) await store.commit(writesOfRun(run, finished.logKB), lease)
   await store.release(lease)
   await store.close()
 }
 
-/** The writes of a finished execution, and of its log of that many kB. */
-function writesOfRun(run: number, logKB: number): readonly Write[] {
+/** The writes with which a bridge stores a finished run, the one with this number, and its log of `logKB`. */
+function writesOfRun(runNumber: number, logKB: number): readonly Write[] {
   const at = Date.now()
-  const id = `run${run}`
+  const id = `run${runNumber}`
   const prompt = {
     id,
     channel: 'tg',
     chat: { id: '1' },
     actor: { id: '1', name: 'Ann' },
-    text: `chat ${run}`,
+    text: `chat ${runNumber}`,
     files: [],
     isCommand: false,
     messageRef: { id },
@@ -143,7 +147,7 @@ function writesOfRun(run: number, logKB: number): readonly Write[] {
     id,
     prompt,
     server: 'home',
-    sessionID: `ses_ran${run}`,
+    sessionID: `ses_ran${runNumber}`,
     phase: 'done',
     status: 'complete',
     startedAt: at,

@@ -27,7 +27,10 @@ interface Message {
 const directory = '/bench'
 const model = { providerID: 'bench', modelID: 'bench' }
 
-/** Serves the routes of version 1.18 that a connection uses, until the process ends. Resolves when it listens. */
+/**
+ * Starts a fake of OpenCode 1.18 that puts a bridge under load. Serves the routes that a connection uses, until the
+ * process ends. Resolves when it listens.
+ */
 export async function startScripted(options: Script): Promise<ScriptedOpencode> {
   const sessions = new Map<string, Message[]>()
   const busy = new Set<string>()
@@ -74,7 +77,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
 
   /** Returns the response to a GET: an empty list for an unknown path. Undefined for an unknown session. */
   function answerGet(pathname: string): unknown {
-    const [, first, id = '', rest] = pathname.split('/')
+    const [, first, id = '', subpath] = pathname.split('/')
     if (pathname === '/global/health') return { healthy: true, version: '1.18.33' }
     if (pathname === '/session/status') return Object.fromEntries([...busy].map((id) => [id, { type: 'busy' }]))
     if (pathname === '/config/providers') return { providers: [], default: {} }
@@ -82,8 +85,8 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     if (first !== 'session' || id === '') return []
     const messages = sessions.get(id)
     if (!messages) return undefined
-    if (rest === undefined) return sessionInfo(id)
-    return rest === 'message' ? messages : []
+    if (subpath === undefined) return sessionInfo(id)
+    return subpath === 'message' ? messages : []
   }
 
   /**
@@ -96,8 +99,8 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
       publish('session.created', { sessionID: id, info: sessionInfo(id) })
       return sessionInfo(id)
     }
-    const [, , id = '', rest] = pathname.split('/')
-    if (rest === 'prompt_async') startRun(id, JSON.parse(body))
+    const [, , id = '', subpath] = pathname.split('/')
+    if (subpath === 'prompt_async') startRun(id, JSON.parse(body))
     return true
   }
 

@@ -19,7 +19,9 @@ const slowPace = { perSecond: 1, pieceUnits: 10 }
 
 const toolMs = 600_000
 
-/** Makes the replies. Each has a text of its own. */
+/**
+ * Returns replies that are hard to show in a chat, for the comparison with another library. Each has a text of its own.
+ */
 export function hardReplies(): readonly HardReply[] {
   const [first, second] = halves(textOfLength(1200))
   return [
@@ -55,10 +57,10 @@ interface WritingPace {
 }
 
 /**
- * Returns the timeline of a text that grows at a pace, and then settles. `after` follows a tool that runs for ten
- * minutes.
+ * Returns the timeline of a text that grows at a pace, and then settles. `textAfterTool` follows a tool
+ * that runs for ten minutes.
  */
-function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, after = ''): Timeline {
+function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, textAfterTool = ''): Timeline {
   const states: { atMs: number; reply: Reply }[] = []
   let atMs = 0
   const tool: Part = {
@@ -77,10 +79,10 @@ function timelineOfText(text: string, { perSecond, pieceUnits }: WritingPace, af
     }
   }
   grow(text, [], 'prt_1')
-  if (after !== '') {
+  if (textAfterTool !== '') {
     states.push({ atMs, reply: workingReply([textPart('prt_1', text, 'sealed'), tool]) })
     atMs += toolMs
-    grow(after, [textPart('prt_1', text, 'sealed'), { ...tool, status: 'sealed' }], 'prt_3')
+    grow(textAfterTool, [textPart('prt_1', text, 'sealed'), { ...tool, status: 'sealed' }], 'prt_3')
   }
   const last = states.at(-1)?.reply ?? emptyReply('ses_1')
   const messages = last.messages.map((message) => ({ ...message, parts: message.parts.map(sealPart) }))

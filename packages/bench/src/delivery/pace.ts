@@ -46,7 +46,7 @@ export async function measurePace(platform: PacedPlatform, chats: number): Promi
   const opened = await platform.open(clock, chats)
   try {
     const watched = opened.chats.map((chat) => watchChat(chat))
-    await growTexts(watched, clock, opened.rest)
+    await growTexts(watched, clock, opened.untilIdle)
     return {
       platform: platform.name,
       chats,
@@ -81,7 +81,7 @@ interface WatchedChat {
 function watchChat({ sink, screen }: PacedChat): WatchedChat {
   const arrivedAt: number[] = []
   const seenAt: number[] = []
-  const gaps: number[] = []
+  const gapsMs: number[] = []
   let changedAt: number | undefined
   return {
     sink,
@@ -91,7 +91,7 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
       while (seenAt.length < arrivedAt.length && text.includes(`n${seenAt.length}e`)) seenAt.push(now)
       if (seenAt.length === before) return
       const until = arrivedAt.length === pieces ? Math.min(now, arrivedAt.at(-1) ?? now) : now
-      gaps.push(until - (changedAt ?? until))
+      gapsMs.push(until - (changedAt ?? until))
       changedAt = now
     },
     recordArrived: (count, now) => {
@@ -99,34 +99,38 @@ function watchChat({ sink, screen }: PacedChat): WatchedChat {
       while (arrivedAt.length < count) arrivedAt.push(now)
     },
     isWhole: () => seenAt.length === pieces,
-    freezeMs: () => Math.max(...gaps),
+    freezeMs: () => Math.max(...gapsMs),
     lateMs: () => arrivedAt.map((at, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - at),
     finalMs: () => (seenAt.at(-1) ?? Number.POSITIVE_INFINITY) - (arrivedAt.at(-1) ?? 0),
   }
 }
 
 /** Grows all texts at once. Then waits until each is shown whole, for at most `patienceMs`. */
-async function growTexts(chats: readonly WatchedChat[], clock: HandClock, rest: () => Promise<void>): Promise<void> {
+async function growTexts(
+  chats: readonly WatchedChat[],
+  clock: HandClock,
+  untilIdle: () => Promise<void>,
+): Promise<void> {
   const startedAt = clock.now()
   /** Records what is new on each screen. */
   const recordAllSeen = (): void => {
     for (const chat of chats) chat.recordSeen(clock.now())
   }
   /** Waits until no call is in flight, and then records what is new on each screen. */
-  const restAndRecord = async (): Promise<void> => {
-    await rest()
+  const recordWhenIdle = async (): Promise<void> => {
+    await untilIdle()
     recordAllSeen()
   }
   for (let count = 1; count <= pieces + 1; count++) {
-    await clock.advance(pieceMs, restAndRecord)
+    await clock.advance(pieceMs, recordWhenIdle)
     for (const [index, chat] of chats.entries()) {
       chat.recordArrived(Math.min(count, pieces), clock.now())
       showState(chat.sink, replyAt(index, count, startedAt, clock.now()), count === 1)
     }
-    await restAndRecord()
+    await recordWhenIdle()
   }
   for (let waited = 0; waited < patienceMs && !chats.every((chat) => chat.isWhole()); waited += pieceMs)
-    await clock.advance(pieceMs, restAndRecord)
+    await clock.advance(pieceMs, recordWhenIdle)
 }
 
 /** Passes a state of a reply to the sink, as its start or as a change. */
@@ -135,14 +139,21 @@ function showState(sink: Sink, reply: Reply, isNew: boolean): void {
   else sink.phaseChanged?.({ type: 'phaseChanged', phase: reply.phase, before: 'working', reply })
 }
 
-/** A chat's reply with this many pieces. With more than `pieces`, it has ended now. */
-function replyAt(chat: number, count: number, startedAt: number, now: number): Reply {
-  const isOver = count > pieces
+/** Returns a chat's reply whose text has this many pieces. With more than `pieces`, it is whole and has ended now. */
+function replyAt(chatIndex: number, pieceCount: number, startedAt: number, now: number): Reply {
+  const isOver = pieceCount > pieces
   const status = isOver ? 'sealed' : 'open'
-  const text = endings[Math.min(count, pieces)] ?? ''
-  const part = { id: `prt_${chat}`, messageID: `msg_${chat}`, raw: undefined, type: 'text', status, text } as const
-  const messages = [{ id: `msg_${chat}`, parts: [part], raw: undefined }]
-  const reply: Reply = { ...emptyReply(`ses_${chat}`), promptIDs: [`msg_0_${chat}`], startedAt, messages }
+  const text = endings[Math.min(pieceCount, pieces)] ?? ''
+  const part = {
+    id: `prt_${chatIndex}`,
+    messageID: `msg_${chatIndex}`,
+    raw: undefined,
+    type: 'text',
+    status,
+    text,
+  } as const
+  const messages = [{ id: `msg_${chatIndex}`, parts: [part], raw: undefined }]
+  const reply: Reply = { ...emptyReply(`ses_${chatIndex}`), promptIDs: [`msg_0_${chatIndex}`], startedAt, messages }
   if (!isOver) return { ...reply, phase: 'working' }
   return { ...reply, phase: 'settled', outcome: 'completed', finish: 'stop', settledAt: now }
 }

@@ -23,7 +23,7 @@ export interface PacedChat {
 interface OpenedChats {
   readonly chats: readonly PacedChat[]
   /** Resolves when no call is in flight and nothing more happens at this time of the clock. */
-  rest(): Promise<void>
+  untilIdle(): Promise<void>
   rateLimited(): number
   close(): Promise<void>
 }
@@ -48,13 +48,13 @@ interface Tracker {
   /** Counts a call until it has settled. Resolves or rejects as it does. */
   track<T>(called: Promise<T>): Promise<T>
   /** Resolves when no call has been in flight for three turns of the event loop: a call is followed by others soon. */
-  rest(): Promise<void>
+  untilIdle(): Promise<void>
 }
 
 /** Returns a tracker without calls in flight. */
 function createTracker(): Tracker {
   let inFlight = 0
-  return { track: trackCall, rest }
+  return { track: trackCall, untilIdle }
 
   /** Counts a call as in flight until it has settled. Resolves or rejects as it does. */
   async function trackCall<T>(called: Promise<T>): Promise<T> {
@@ -67,7 +67,7 @@ function createTracker(): Tracker {
   }
 
   /** Resolves when no call has been in flight for three turns of the event loop. */
-  async function rest(): Promise<void> {
+  async function untilIdle(): Promise<void> {
     for (let calm = 0; calm < 3; calm = inFlight > 0 ? 0 : calm + 1)
       await new Promise<void>((resolve) => setImmediate(resolve))
   }
@@ -89,7 +89,7 @@ function telegram(kind: 'private' | 'group'): PacedPlatform {
     budgetMs: (chats) => Math.max(perChatMs, (chats * 1000) / 30),
     async open(clock, count) {
       const fake = await startTelegram({ token, clock })
-      const { track, rest } = createTracker()
+      const { track, untilIdle } = createTracker()
       const api = new Api(token, { apiRoot: fake.url })
       api.config.use((call, method, payload, signal) => track(call(method, payload, signal)))
       const idOf = (index: number): number => (kind === 'private' ? 1001 + index : -1001 - index)
@@ -98,7 +98,7 @@ function telegram(kind: 'private' | 'group'): PacedPlatform {
           sink: telegramSink({ api, chatId: idOf(index), clock }),
           screen: () => screenText(fake.screen(idOf(index))),
         })),
-        rest,
+        untilIdle,
         rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
         close: () => fake.close(),
       }
@@ -114,7 +114,7 @@ const discord: PacedPlatform = {
   budgetMs: (chats) => Math.max(1000, (chats * 1000) / 50),
   async open(clock, count) {
     const fake = await startDiscord({ token, clock })
-    const { track, rest } = createTracker()
+    const { track, untilIdle } = createTracker()
     // The client limits its calls by the machine's clock, and that is slower than this one.
     const options = { ...discordRestOptions, api: fake.url, globalRequestsPerSecond: Number.POSITIVE_INFINITY }
     const real = new REST(options).setToken(token)
@@ -131,7 +131,7 @@ const discord: PacedPlatform = {
         sink: discordSink({ rest: api, channelId: idOf(index), clock }),
         screen: () => screenText(fake.screen(idOf(index))),
       })),
-      rest,
+      untilIdle,
       rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
       close: () => fake.close(),
     }
@@ -148,7 +148,7 @@ function slack(delivery: 'native' | 'edit'): PacedPlatform {
     budgetMs: (chats) => (chats * 60_000) / perMinute,
     async open(clock, count) {
       const fake = await startSlack({ clock })
-      const { track, rest } = createTracker()
+      const { track, untilIdle } = createTracker()
       const real = new WebClient(fake.token, {
         slackApiUrl: fake.url,
         retryConfig: { retries: 0 },
@@ -167,7 +167,7 @@ function slack(delivery: 'native' | 'edit'): PacedPlatform {
           sink: slackSink({ api, ...place, clock, policy: { delivery } }),
           screen: () => screenText(fake.screen(place.channelId, place.threadTs)),
         })),
-        rest,
+        untilIdle,
         rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
         close: () => fake.close(),
       }
@@ -183,7 +183,7 @@ const baileys: PacedPlatform = {
   budgetMs: (chats) => Math.max(3000, chats * 1000),
   async open(clock, count) {
     const fake = createFakeBaileys({ clock })
-    const { rest } = createTracker()
+    const { untilIdle } = createTracker()
     const socket = fake.connect()
     // Sinks on the same function share the limits.
     const current = (): typeof socket => socket
@@ -193,7 +193,7 @@ const baileys: PacedPlatform = {
         sink: baileysSink({ socket: current, jid: idOf(index), clock }),
         screen: () => screenText(fake.screen(idOf(index))),
       })),
-      rest,
+      untilIdle,
       rateLimited: () => 0,
       close: async () => fake.drop(),
     }
@@ -208,7 +208,7 @@ const cloud: PacedPlatform = {
   budgetMs: () => 6000,
   async open(clock, count) {
     const fake = await startWhatsApp({ token, clock })
-    const { track, rest } = createTracker()
+    const { track, untilIdle } = createTracker()
     const client = createCloudClient({
       token,
       phoneNumberId: fake.phoneNumberId,
@@ -221,7 +221,7 @@ const cloud: PacedPlatform = {
         sink: whatsappSink({ client, to: idOf(index), clock }),
         screen: () => screenText(fake.screen(idOf(index))),
       })),
-      rest,
+      untilIdle,
       rateLimited: () => fake.calls.filter(({ status }) => status === 429).length,
       close: () => fake.close(),
     }

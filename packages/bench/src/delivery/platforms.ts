@@ -37,10 +37,10 @@ export interface OpenedChat {
   notifications(): number
   /** Rate-limits the next call. */
   refuseNext(): void
-  /** Shows a reply through our sink. `start`: when the reply began, by `performance.now()`. */
-  ours(timeline: Timeline, start: number): Promise<void>
+  /** Shows a reply through our sink. `beganAtMs`: when the reply began, by `performance.now()`. */
+  ours(timeline: Timeline, beganAtMs: number): Promise<void>
   /** Shows its text through Chat SDK. Its set-up counts towards the same time. */
-  peer(timeline: Timeline, start: number): Promise<void>
+  peer(timeline: Timeline, beganAtMs: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,13 +59,13 @@ export function screenText(screen: readonly { readonly from: string; readonly te
 }
 
 /**
- * Feeds a sink a reply over its timeline, and waits until it is shown. Reports what isn't on standard error. `start`:
- * when the reply began, by `performance.now()`.
+ * Feeds a sink a reply over its timeline, and waits until it is shown. Reports what isn't on standard error.
+ * `beganAtMs`: when the reply began, by `performance.now()`.
  */
-async function showOn(sink: Sink, { states }: Timeline, start: number): Promise<void> {
+async function showOn(sink: Sink, { states }: Timeline, beganAtMs: number): Promise<void> {
   const startedAt = Date.now()
   for (const [index, { atMs, reply }] of states.entries()) {
-    const waitMs = atMs - (performance.now() - start)
+    const waitMs = atMs - (performance.now() - beganAtMs)
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     const now = { ...reply, startedAt, ...(reply.phase === 'settled' && { settledAt: Date.now() }) }
     if (index === 0) sink.replyStarted?.({ type: 'replyStarted', reply: now })
@@ -82,7 +82,7 @@ const silentLogger = { debug() {}, info() {}, warn() {}, error() {}, child: () =
  * Feeds a thread of Vercel's Chat SDK, with its own adapter and defaults, a reply's text over its timeline. Ignores its
  * failures, which show on the screen.
  */
-async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline, start: number): Promise<void> {
+async function postThrough(adapter: unknown, threadId: string, { texts }: Timeline, beganAtMs: number): Promise<void> {
   const [name = ''] = threadId.split(':')
   const chat = new Chat({
     userName: 'bot',
@@ -94,7 +94,7 @@ async function postThrough(adapter: unknown, threadId: string, { texts }: Timeli
   try {
     await chat
       .thread(threadId)
-      .post(piecesOf(texts, start))
+      .post(piecesOf(texts, beganAtMs))
       .catch(() => undefined)
   } finally {
     await chat.shutdown()
@@ -102,10 +102,10 @@ async function postThrough(adapter: unknown, threadId: string, { texts }: Timeli
 }
 
 /** Yields each addition to the text at its time. Skips a state whose text doesn't continue the one before. */
-async function* piecesOf(texts: Timeline['texts'], start: number): AsyncGenerator<string> {
+async function* piecesOf(texts: Timeline['texts'], beganAtMs: number): AsyncGenerator<string> {
   let sent = ''
   for (const { atMs, text } of texts) {
-    const waitMs = atMs - (performance.now() - start)
+    const waitMs = atMs - (performance.now() - beganAtMs)
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     if (text.startsWith(sent) && text !== sent) yield text.slice(sent.length)
     if (text.startsWith(sent)) sent = text
@@ -137,9 +137,9 @@ export const telegram: Platform = {
         })),
       notifications: () => fake.notifications(chatID),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(?!sendChatAction$)/ }),
-      ours: (timeline, start) =>
-        showOn(telegramSink({ api: new Api(token, { apiRoot: fake.url }), chatId: chatID }), timeline, start),
-      peer: (timeline, start) => postThrough(adapter(), `telegram:${chatID}`, timeline, start),
+      ours: (timeline, beganAtMs) =>
+        showOn(telegramSink({ api: new Api(token, { apiRoot: fake.url }), chatId: chatID }), timeline, beganAtMs),
+      peer: (timeline, beganAtMs) => postThrough(adapter(), `telegram:${chatID}`, timeline, beganAtMs),
       close: () => fake.close(),
     }
   },
@@ -169,8 +169,8 @@ export const slack: Platform = {
       calls: () => fake.calls.map(({ method, status }) => ({ name: method, isRateLimited: status === 429 })),
       notifications: () => fake.notifications(channelId),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3, method: /^chat\./ }),
-      ours: (timeline, start) => showOn(slackSink({ api: client(), channelId, threadTs }), timeline, start),
-      peer: (timeline, start) => postThrough(adapter(), `slack:${channelId}:${threadTs}`, timeline, start),
+      ours: (timeline, beganAtMs) => showOn(slackSink({ api: client(), channelId, threadTs }), timeline, beganAtMs),
+      peer: (timeline, beganAtMs) => postThrough(adapter(), `slack:${channelId}:${threadTs}`, timeline, beganAtMs),
       close: () => fake.close(),
     }
   },
@@ -202,8 +202,9 @@ export const discord: Platform = {
         })),
       notifications: () => fake.notifications(channelId),
       refuseNext: () => fake.inject({ type: 'rate-limited', retryAfterS: 3 }),
-      ours: (timeline, start) => showOn(discordSink({ rest: rest(), channelId }), timeline, start),
-      peer: (timeline, start) => postThrough(adapter(), `discord:100000000000000003:${channelId}`, timeline, start),
+      ours: (timeline, beganAtMs) => showOn(discordSink({ rest: rest(), channelId }), timeline, beganAtMs),
+      peer: (timeline, beganAtMs) =>
+        postThrough(adapter(), `discord:100000000000000003:${channelId}`, timeline, beganAtMs),
       close: () => fake.close(),
     }
   },
@@ -237,8 +238,8 @@ export const whatsapp: Platform = {
         })),
       notifications: () => fake.notifications(to),
       refuseNext: () => fake.inject({ type: 'rate-limited' }),
-      ours: (timeline, start) => showOn(whatsappSink({ client: client(), to }), timeline, start),
-      peer: (timeline, start) => postThrough(adapter(), `whatsapp:${phoneNumberId}:${to}`, timeline, start),
+      ours: (timeline, beganAtMs) => showOn(whatsappSink({ client: client(), to }), timeline, beganAtMs),
+      peer: (timeline, beganAtMs) => postThrough(adapter(), `whatsapp:${phoneNumberId}:${to}`, timeline, beganAtMs),
       close: () => fake.close(),
     }
   },

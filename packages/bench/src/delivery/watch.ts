@@ -32,21 +32,21 @@ export async function watchDelivery(
 ): Promise<Watched> {
   const { texts } = timeline
   const opened = await platform.open()
-  const start = performance.now()
+  const beganAtMs = performance.now()
   const final = lettersOf(texts.at(-1)?.text ?? '')
   const endMs = texts.at(-1)?.atMs ?? 0
   const sentences = sentencesOf(texts)
-  const seenAt = sentences.map((): number | undefined => undefined)
-  let wholeAt: number | undefined
+  const seenAtMs = sentences.map((): number | undefined => undefined)
+  let wholeAtMs: number | undefined
   let lookTimer: ReturnType<typeof setTimeout> | undefined
   /** Reads the screen, and notes when each sentence and the whole answer are first there. */
   const look = (): void => {
     lookTimer = undefined
-    const now = performance.now() - start
+    const now = performance.now() - beganAtMs
     const seen = lettersOf(opened.screen())
     for (const [index, { text }] of sentences.entries())
-      if (seenAt[index] === undefined && seen.includes(text)) seenAt[index] = now
-    if (wholeAt === undefined && isSubsequence(final, seen)) wholeAt = now
+      if (seenAtMs[index] === undefined && seen.includes(text)) seenAtMs[index] = now
+    if (wholeAtMs === undefined && isSubsequence(final, seen)) wholeAtMs = now
   }
   // Reading a screen takes CPU time, which would delay all sides.
   const stop = opened.observe(() => {
@@ -55,14 +55,14 @@ export async function watchDelivery(
   // Set just before, because the reply's last state causes its last call.
   const timer = refuseLast ? setTimeout(opened.refuseNext, endMs - 100) : undefined
   try {
-    await opened[side](timeline, start)
+    await opened[side](timeline, beganAtMs)
     look()
-    const late = sentences.map(({ atMs }, index) => (seenAt[index] ?? Number.POSITIVE_INFINITY) - atMs)
+    const late = sentences.map(({ atMs }, index) => (seenAtMs[index] ?? Number.POSITIVE_INFINITY) - atMs)
     return {
       ...compareLetters(lettersOf(opened.screen()), final),
       ...countCalls(opened, final),
       invisibleMs: Math.max(0, ...late),
-      finalMs: wholeAt === undefined ? undefined : Math.max(0, wholeAt - endMs),
+      finalMs: wholeAtMs === undefined ? undefined : Math.max(0, wholeAtMs - endMs),
     }
   } finally {
     clearTimeout(timer)
@@ -123,8 +123,8 @@ function sentencesOf(texts: Timeline['texts']): readonly { readonly text: string
 const pieceLetters = 40
 
 /**
- * Returns the letters of pieces that are missing on the screen, and of those shown too often. None are missing if all
- * letters are there in order.
+ * Returns how many letters of the answer are missing on the screen, and how many are shown too often, counted in
+ * pieces. None are missing if all letters are there in order.
  */
 function compareLetters(seen: string, final: string): { missing: number; doubled: number } {
   let missing = 0

@@ -84,8 +84,8 @@ async function postLatency(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 300 : 60
   const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: chats + 20 })
   // The first ones compile the code.
-  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
-  const { latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
+  await bridge.play({ chats: 20, everyMs: 100, firstChat: chats + 1 })
+  const { latenciesMs } = await bridge.play({ chats, everyMs: 100, firstChat: 1 })
   await bridge.close()
   // The highest percentiles are the disk's: with other load they were 15 to 300 ms.
   return median(latenciesMs)
@@ -98,9 +98,9 @@ async function postLatency(effort: Effort): Promise<number> {
 async function burstRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 200 : 60
   const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 60 })
-  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
-  const alone = await bridge.play({ chats: 40, everyMs: 100, first: chats + 21 })
-  const together = await bridge.play({ chats, everyMs: 0, first: 1 })
+  await bridge.play({ chats: 20, everyMs: 100, firstChat: chats + 1 })
+  const alone = await bridge.play({ chats: 40, everyMs: 100, firstChat: chats + 21 })
+  const together = await bridge.play({ chats, everyMs: 0, firstChat: 1 })
   await bridge.close()
   return median(together.latenciesMs) / median(alone.latenciesMs)
 }
@@ -112,8 +112,8 @@ async function burstRatio(effort: Effort): Promise<number> {
 async function firstTextRatio(effort: Effort): Promise<number> {
   const chats = effort === 'full' ? 60 : 20
   const bridge = await startLoadedBridge({ pieces: 20, everyMs: 50, chats: chats + 20 })
-  await bridge.play({ chats: 20, everyMs: 100, first: chats + 1 })
-  const { firstsMs, latenciesMs } = await bridge.play({ chats, everyMs: 100, first: 1 })
+  await bridge.play({ chats: 20, everyMs: 100, firstChat: chats + 1 })
+  const { firstsMs, latenciesMs } = await bridge.play({ chats, everyMs: 100, firstChat: 1 })
   await bridge.close()
   return median(firstsMs) / median(latenciesMs)
 }
@@ -123,7 +123,7 @@ async function writtenRatio(): Promise<number> {
   const paragraphs = 50
   const bridge = await startLoadedBridge({ pieces: 10, everyMs: 10, chats: 1, paragraphs })
   const before = bridge.written()
-  await bridge.play({ chats: 1, everyMs: 0, first: 1 })
+  await bridge.play({ chats: 1, everyMs: 0, firstChat: 1 })
   const after = bridge.written()
   await bridge.close()
   // Each paragraph is twenty sentences of 51 letters.
@@ -143,7 +143,7 @@ async function startRatio(): Promise<number> {
 
 /** Resolves with the CPU time of a start after 500 runs with logs of this length, in ms. */
 async function startMsWithLogs(logKB: number): Promise<number> {
-  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, ran: { runs: 500, logKB } })
+  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, finishedRuns: { runs: 500, logKB } })
   await bridge.close()
   return bridge.startMs
 }
@@ -161,7 +161,7 @@ async function answerAtOnce(
   const timer = setInterval(() => {
     resident = Math.max(resident, process.memoryUsage.rss())
   }, 100)
-  const { finalsMs, limited } = await bridge.play({ chats, everyMs: 0, first: 1 })
+  const { finalsMs, limited } = await bridge.play({ chats, everyMs: 0, firstChat: 1 })
   clearInterval(timer)
   await bridge.close()
   return { finals: finalsMs / ((chats / perSecond) * 1000), limited, residentKB: resident / 1024 }
@@ -169,7 +169,7 @@ async function answerAtOnce(
 
 /** Resolves with the CPU time of `restMs` without a message, in ms, for a bridge that knows this many chats. */
 async function cpuMsAtRest(chats: number): Promise<number> {
-  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, known: chats })
+  const bridge = await startLoadedBridge({ pieces: 1, everyMs: 1, chats: 1, knownChats: chats })
   await new Promise((resolve) => setTimeout(resolve, 1000))
   const before = process.cpuUsage()
   await new Promise((resolve) => setTimeout(resolve, restMs))

@@ -47,7 +47,7 @@ function bridgeStartRatio(effort: Effort): number {
   }
 }
 
-/** The median CPU time of the command, as a multiple of that of an empty program. */
+/** The median CPU time of `reply` with these arguments, as a multiple of that of an empty program. */
 function ratioToNode(args: readonly string[], effort: Effort): number {
   const ratios: number[] = []
   for (let round = 0; round < (effort === 'full' ? 15 : 5); round++)

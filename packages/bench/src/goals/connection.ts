@@ -44,22 +44,22 @@ export const liveGoals: readonly Goal[] = [
  * deltas are merged and the observer is called for each event.
  */
 async function latency(share: number, effort: Effort): Promise<number> {
-  let received = 0
-  let delays: number[] = []
-  const observer = { partChanged: () => void delays.push(performance.now() - received) }
+  let receivedAt = 0
+  let delaysMs: number[] = []
+  const observer = { partChanged: () => void delaysMs.push(performance.now() - receivedAt) }
   await underLoad(
     { sessions: 10, perSecond: 500, seconds: seconds[effort] },
     {
       observe: () => observer,
       onChunk: () => {
-        received = performance.now()
+        receivedAt = performance.now()
       },
       onWarm: () => {
-        delays = []
+        delaysMs = []
       },
     },
   )
-  return quantile(delays, share)
+  return quantile(delaysMs, share)
 }
 
 /**
@@ -113,8 +113,8 @@ export const resyncGoals: readonly Goal[] = [
  * again, in ms.
  */
 async function resyncMs(effort: Effort): Promise<number> {
-  const { sessionID, rest } = generateHistory(1000)
-  const server = createServer(rest)
+  const { sessionID, restAnswers } = generateHistory(1000)
+  const server = createServer(restAnswers)
   let reportLive = (): void => {}
   const client = connect({
     url: 'http://127.0.0.1:4096',
@@ -196,7 +196,7 @@ function jsonList(some: readonly string[], headers: Record<string, string> = {})
  */
 async function longestBlock(effort: Effort, serve: (history: History) => Answer): Promise<number> {
   const history = generateHistory(messages)
-  const { sessionID, rest } = history
+  const { sessionID, restAnswers } = history
   const longest: number[] = []
   for (let round = 0; round < blockRounds[effort]; round++) {
     let posted = (): void => {}
@@ -204,7 +204,7 @@ async function longestBlock(effort: Effort, serve: (history: History) => Answer)
       posted = resolve
     })
     const server = createServer({
-      ...rest,
+      ...restAnswers,
       '/session/status': '{}',
       [`/session/${sessionID}/message`]: serve(history),
       [`/session/${sessionID}/prompt_async`]: () => {

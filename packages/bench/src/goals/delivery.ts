@@ -74,7 +74,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** Returns the median time of `rounds` runs, in ms, after a warm-up with negative numbers of rounds. */
+/** Returns the median time of `rounds` runs, in ms. 25 runs before warm up, with negative numbers. */
 function medianMs(rounds: number, run: (round: number) => void): number {
   const times: number[] = []
   // The first ones warm up.

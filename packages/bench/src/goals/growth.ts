@@ -63,7 +63,7 @@ export const growthGoals: readonly Goal[] = [
   },
 ]
 
-/** The time for `more` as a multiple of that for `few`. */
+/** Resolves with the time to reduce all of `more` to a reply, as a multiple of that for `few`. */
 function trackRatio(effort: Effort, few: readonly ReplyEvent[], more: readonly ReplyEvent[]): Promise<number> {
   return race(
     () => trackAll(few),
@@ -137,11 +137,11 @@ const everyMs = 50
  */
 function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
   const count = { reads: 0 }
-  let next = 0
+  let nextReadAt = 0
   const observer: ReplyObserver = {
     partChanged: ({ part }) => {
-      if (now() < next || part.type !== 'text') return
-      next = now() + everyMs
+      if (now() < nextReadAt || part.type !== 'text') return
+      nextReadAt = now() + everyMs
       // A character that no text contains, so that the search scans the whole text.
       if (!part.text.includes('\u0000')) count.reads += 1
     },

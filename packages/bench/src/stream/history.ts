@@ -6,7 +6,7 @@ export interface History {
   /** Each message as JSON text, in the server's order. */
   readonly messages: readonly string[]
   /** The server's REST responses, as JSON text by path. */
-  readonly rest: Readonly<Record<string, string>>
+  readonly restAnswers: Readonly<Record<string, string>>
 }
 
 const begin = 1_790_000_000_000
@@ -15,9 +15,9 @@ const minuteMs = 60_000
 const perTurn = 4
 
 /** Returns a busy session with that many messages, a multiple of four, whose last answer is under way. */
-export function generateHistory(count: number): History {
+export function generateHistory(messageCount: number): History {
   const sessionID = 'ses_1fd20000historythathasgrown'
-  const turns = Array.from({ length: count / perTurn }, (_, at) => {
+  const turns = Array.from({ length: messageCount / perTurn }, (_, at) => {
     const options = { deltas: 90, partDeltas: 30, seed: `${at}`, sessionID, isNew: false, at: begin + at * minuteMs }
     return generateTurn(options).events
   })
@@ -32,7 +32,7 @@ export function generateHistory(count: number): History {
   return {
     sessionID,
     messages,
-    rest: {
+    restAnswers: {
       [`/session/${sessionID}`]: JSON.stringify({ ...session, time }),
       [`/session/${sessionID}/message`]: `[${messages.join(',')}]`,
       [`/session/${sessionID}/todo`]: '[]',

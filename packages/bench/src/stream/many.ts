@@ -65,7 +65,7 @@ export function eventsOfCalls(count: number): readonly ReplyEvent[] {
   return [...startEvents(), ...Array.from({ length: count }, (_, index) => callEvents(index)).flat()]
 }
 
-/** The events of one call: announced, asked for, run, answered, done. */
+/** The events of one call: announced, its permission asked, running, allowed, done. */
 function callEvents(index: number): readonly ReplyEvent[] {
   const name = String(index).padStart(8, '0')
   const callID = `call_${name}`

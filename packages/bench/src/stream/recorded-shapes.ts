@@ -14,8 +14,8 @@ const schemas = { ...eventSchemas, ...partSchemas }
 const byType = new Map<string, Schema>(Object.entries(schemas))
 
 /**
- * Returns the properties of each recorded event of OpenCode 1 that has a schema, and each updated part. Throws if there
- * are no recordings.
+ * Returns the properties of each recorded event of OpenCode 1 that has a schema, and each updated part, to race our
+ * checks against zod. Throws if there are no recordings.
  */
 export function recordedShapes(): readonly ShapedValue[] {
   const shapes: ShapedValue[] = []

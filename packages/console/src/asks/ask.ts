@@ -129,7 +129,7 @@ export function summaryOf(ask: Ask): string {
  * none.
  */
 export function earlierTwinOf(ask: Ask, reply: Reply): Ask | undefined {
-  const came = ask.askedAt ?? Number.POSITIVE_INFINITY
+  const askedAt = ask.askedAt ?? Number.POSITIVE_INFINITY
   const earlier = reply.asks.slice(
     0,
     Math.max(
@@ -137,7 +137,7 @@ export function earlierTwinOf(ask: Ask, reply: Reply): Ask | undefined {
       reply.asks.findIndex(({ requestID }) => requestID === ask.requestID),
     ),
   )
-  return earlier.find((other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > came && isEqualAsk(other, ask))
+  return earlier.find((other) => (other.closedAt ?? Number.POSITIVE_INFINITY) > askedAt && isEqualAsk(other, ask))
 }
 
 /** Returns the questions in one line. A blank one is replaced by its header. */

@@ -52,17 +52,17 @@ export function createAsking(options: {
   let entry: Entry | undefined
   let focus: Focus | undefined
   let newest: Reply | undefined
-  let offered: string | undefined
+  let keyOnScreen: string | undefined
   /** How often the content of a shown ask has changed. */
   let changes = 0
-  /** Asks whose answer is in flight. An answer is sent to all asks with the same content, one after the other. */
+  /** The ids of asks with the same content as one whose answer is in flight. The client answers them too. */
   const skipped = new Set<string>()
 
   /** Applies a key to the current ask. A permission ignores Enter until all of it was on the screen. */
   function onKey(key: Parameters<typeof press>[1]): void {
     if (current === undefined || entry === undefined) return
     // Only a permission that was on the screen can be allowed.
-    if (key.type === 'enter' && current.type === 'permission' && offered !== screenKeyOf(current, entry))
+    if (key.type === 'enter' && current.type === 'permission' && keyOnScreen !== screenKeyOf(current, entry))
       return redraw()
     const pressed = press(entry, key, { ask: current, allowUnseen })
     entry = pressed.entry
@@ -130,7 +130,7 @@ export function createAsking(options: {
   return {
     update,
     offer(key) {
-      offered = key
+      keyOnScreen = key
     },
     lines(reply, width) {
       if (current === undefined || entry === undefined) return undefined

@@ -164,7 +164,7 @@ function optionLines(
   return wrap(row, width, [lead], [span(' '.repeat(widthOf([lead])))])
 }
 
-/** Returns the name of the sub-agent that asks. Empty for the agent that was prompted. */
+/** Returns ` · asked by ` and the name of the sub-agent that asks. Empty for the agent that was prompted. */
 function askedByLine(ask: Ask, reply: Reply): Line {
   let current = reply
   let name = ''

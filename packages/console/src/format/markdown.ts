@@ -33,7 +33,10 @@ export function blocksOf(source: string): readonly string[] {
 /** From this many UTF-16 units on, the first items of a list are a separate block. */
 const longList = 4096
 
-/** Splits a long list into several blocks, so that its first items are finished before its last ones are written. */
+/**
+ * Returns the source of a block. A long list comes in several pieces, so that its first items are finished before its last
+ * ones are written.
+ */
 function rawsOf(token: Token): readonly string[] {
   if (token.type !== 'list' || token.raw.length <= longList) return [token.raw]
   const raws: string[] = []
@@ -290,26 +293,26 @@ function longestRowWidth(cell: Line): number {
 }
 
 /**
- * Returns the widths of the columns. Narrow columns get their full width. Wide ones share the rest evenly. Undefined if that
- * is less than six for each.
+ * Returns the widths of the columns. Narrow columns get their full width. Wide ones share the rest evenly. Undefined if
+ * a wide one would get less than six, so that the caller shows the rows as lists.
  */
 function shareWidth(wanted: readonly number[], room: number): readonly number[] | undefined {
   const widths = wanted.map(() => 0)
   let left = room
-  let open = wanted.map((_, column) => column)
-  while (open.length > 0) {
-    const even = Math.floor(left / open.length)
-    const fitting = open.filter((column) => (wanted[column] ?? 0) <= even)
+  let undecided = wanted.map((_, column) => column)
+  while (undecided.length > 0) {
+    const even = Math.floor(left / undecided.length)
+    const fitting = undecided.filter((column) => (wanted[column] ?? 0) <= even)
     if (fitting.length === 0) {
       if (even < minColumnWidth) return undefined
-      for (const column of open) widths[column] = even
+      for (const column of undecided) widths[column] = even
       return widths
     }
     for (const column of fitting) {
       widths[column] = wanted[column] ?? 0
       left -= wanted[column] ?? 0
     }
-    open = open.filter((column) => !fitting.includes(column))
+    undecided = undecided.filter((column) => !fitting.includes(column))
   }
   return widths
 }

@@ -65,7 +65,7 @@ export function ansi(spans: Line): string {
 /** The escapes before and after a text in these tones. */
 const escapes = new Map<string, readonly [string, string]>()
 
-/** Returns the text between the escapes of its tones. */
+/** Returns the text between the terminal escapes that switch its colour and style on and off. */
 function withEscapes(text: string, tones: readonly Tone[]): string {
   const key = tones.join()
   let around = escapes.get(key)
@@ -123,7 +123,7 @@ export function wrap(spans: Line, width: number, lead: Line = [], hang: Line = l
 
 const PRINTABLE = /^[ -~]*$/
 
-/** Returns a line of ASCII text that fits the width, without trailing spaces. Undefined for all other lines. */
+/** The fast path of `wrap`: returns ASCII text that fits on one row, without trailing spaces. Undefined for any other. */
 function wholeRow(spans: Line, width: number): Line | undefined {
   let used = 0
   for (const { text } of spans) {
@@ -189,20 +189,20 @@ function splitAtLineFeeds(cells: readonly Cell[]): Cell[][] {
   return lines
 }
 
-/** Returns where the row that begins at `start` ends. At least one cell further. */
+/** Returns the index of the first cell behind the row that begins at `start`, for `wrap`. At least one further. */
 function endOfRow(cells: readonly Cell[], start: number, width: number): number {
   let used = 0
-  let opportunity = start
+  let lastBreak = start
   let inked = false
   for (let index = start; index < cells.length; index++) {
     const cell = cells[index]
     const before = index > start ? cells[index - 1] : undefined
-    if (inked && (cell?.width === 2 || before?.width === 2 || before?.text === ' ')) opportunity = index
+    if (inked && (cell?.width === 2 || before?.width === 2 || before?.text === ' ')) lastBreak = index
     inked ||= cell?.text !== ' '
     used += cell?.width ?? 0
     if (used <= width) continue
     if (cell?.text === ' ' && inked) return Math.max(start + 1, index)
-    return Math.max(start + 1, opportunity === start ? index : opportunity)
+    return Math.max(start + 1, lastBreak === start ? index : lastBreak)
   }
   return cells.length
 }

@@ -24,7 +24,8 @@ interface Slot {
  */
 export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRest: CursorRest }): Surface {
   const slots = new Set<Slot>()
-  let painted: readonly number[] = []
+  /** The widths of the tail's rows as they were painted, in columns. */
+  let paintedWidths: readonly number[] = []
   let lastCommitter: Slot | undefined
   let failure: string | undefined
   stdout.on('error', (error: Error) => {
@@ -40,13 +41,13 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
   function paint(commit: readonly Line[]): void {
     const { columns, rows } = size()
     const tail = tailOf([...slots], rows).map((row) => clip(row, columns - 1))
-    let out = painted.length > 0 || tail.length > 0 ? HIDE : ''
+    let out = paintedWidths.length > 0 || tail.length > 0 ? HIDE : ''
     out += escapesToTop()
     for (const row of commit) out += `${ansi(row)}${ERASE_ROW}\r\n`
     if (tail.length === 0) out += ERASE_BELOW + SHOW
     else
       out += `${NO_WRAP}${tail.map(ansi).join(`${ERASE_ROW}\r\n`)}${ERASE_BELOW}${WRAP}\r${cursorUp(cursorRest === 'first' ? tail.length - 1 : 0)}`
-    painted = tail.map(widthOf)
+    paintedWidths = tail.map(widthOf)
     stdout.write(out)
   }
 
@@ -55,7 +56,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
     if (cursorRest === 'first') return '\r'
     const { columns, rows } = size()
     // Rows painted in a wider terminal have wrapped.
-    const above = painted.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
+    const above = paintedWidths.slice(0, -1).reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0)
     return `\r${cursorUp(Math.min(above, rows - 1))}`
   }
 
@@ -66,7 +67,7 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
 
   /** For a process that ends midway: removes the tail and restores the cursor for the shell's prompt. */
   function leaveAsFound(): void {
-    if (painted.length > 0) stdout.write(`${escapesToTop()}${ERASE_BELOW}${RESTORE}`)
+    if (paintedWidths.length > 0) stdout.write(`${escapesToTop()}${ERASE_BELOW}${RESTORE}`)
   }
 
   /** Starts or stops to redraw when the terminal changes. While on, also restores the terminal when the process exits. */

@@ -23,7 +23,7 @@ export interface Block {
   readonly slice?: { readonly partID: string; readonly start: number; readonly source: string }
 }
 
-/** Creates the only record of shown blocks. Call `add` after writing the block to the stream. */
+/** Creates the record of the blocks that were written, which `view` leaves out. Call `add` after writing a block. */
 export function createCommitted(): Committed & { add(block: Block): void } {
   const keys = new Set<string>()
   const texts = new Map<string, string>()

@@ -16,7 +16,7 @@ export interface Delay {
   /** Text above it continues below it, so the note doesn't wait for that text. In a log, notes never wait. */
   readonly ahead: boolean
   /** The part that precedes it. Absent before the first one. */
-  readonly after: string | undefined
+  readonly afterPartID: string | undefined
 }
 
 /**
@@ -41,7 +41,7 @@ export function createDelays(): Delays {
   let lostAt: number | undefined
   let outages = 0
   /** The connection is back, but it is not yet certain whether something was missed. */
-  let reconnect: { readonly at: number; readonly lasted: string; readonly after: string | undefined } | undefined
+  let reconnect: { readonly at: number; readonly lasted: string; readonly afterPartID: string | undefined } | undefined
 
   /** Adds the delay. Does nothing if its key is known. */
   function addOnce(delay: Delay): void {
@@ -50,11 +50,11 @@ export function createDelays(): Delays {
 
   /** Adds each new delay of this state, once: retries, a stalled model, a lost and a restored connection. */
   function record(reply: Reply, now: number): void {
-    const after = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
-    const added = { tone: 'yellow', ahead: false, after } as const
+    const afterPartID = reply.messages.findLast(({ parts }) => parts.length > 0)?.parts.at(-1)?.id
+    const added = { tone: 'yellow', ahead: false, afterPartID } as const
     if (reply.retry !== undefined) {
       const { attempt, message, nextAt } = reply.retry
-      const key = `retry:${after ?? ''}:${attempt ?? nextAt ?? message}`
+      const key = `retry:${afterPartID ?? ''}:${attempt ?? nextAt ?? message}`
       addOnce({ ...added, key, text: `↻ ${cleanLine(retryText(reply.retry, { now, texts }))}`, passing: false })
     }
     if (reply.stalled) {
@@ -66,7 +66,7 @@ export function createDelays(): Delays {
       outages++
       addOnce({ ...added, key: `lost:${outages}`, text: `! ${texts.lostConnection}`, passing: true })
     } else if (lostAt !== undefined && isReconnected(reply)) {
-      reconnect = { at: now, lasted: duration(now - lostAt), after }
+      reconnect = { at: now, lasted: duration(now - lostAt), afterPartID }
       lostAt = undefined
       if (hasHole(reply)) addRestored(TEXT_FOLLOWS, true)
     }
@@ -80,7 +80,7 @@ export function createDelays(): Delays {
   function addRestored(missed: string, ahead = false): void {
     if (reconnect === undefined) return
     const text = `✓ connection restored after ${reconnect.lasted}${missed}`
-    addOnce({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, after: reconnect.after })
+    addOnce({ key: `back:${outages}`, text, tone: 'green', passing: false, ahead, afterPartID: reconnect.afterPartID })
     reconnect = undefined
   }
 

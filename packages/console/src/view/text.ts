@@ -34,7 +34,7 @@ const retractionTexts = {
   removed: 'the text above was removed from the session',
 } as const
 
-/** Returns a note that invalidates the text shown before. */
+/** Returns a note that takes back the shown text of a part. Once committed, none of the text counts as shown. */
 export function retraction(partID: string, why: keyof typeof retractionTexts): Block {
   return {
     key: `${partID}:${why}`,

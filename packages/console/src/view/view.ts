@@ -65,19 +65,19 @@ function messageBlocks(reply: Reply, options: ReplyView): readonly Block[] {
   const partIDs = new Set(reply.messages.flatMap(({ parts }) => parts.map(({ id }) => id)))
   const delayBlocks = (of: readonly Delay[]): readonly Block[] => of.map((delay) => delayBlock(delay, options.live))
   const compacted = compactionBlocks(reply, options)
-  // The first message after it. Without one, the compaction is the last block.
-  const after = reply.messages.findIndex(({ id }) => id === reply.compaction?.afterMessageID) + 1
+  // Index of the first message after it. Without one, the compaction is the last block.
+  const afterCompaction = reply.messages.findIndex(({ id }) => id === reply.compaction?.afterMessageID) + 1
   const blocks = reply.messages.flatMap((message, index) => {
     const own = message.parts.flatMap((part) => [
       ...partBlocks(part, reply, options),
-      ...delayBlocks(delays.filter((delay) => delay.after === part.id)),
+      ...delayBlocks(delays.filter((delay) => delay.afterPartID === part.id)),
     ])
-    return index === after ? [...compacted, ...own] : own
+    return index === afterCompaction ? [...compacted, ...own] : own
   })
   return [
-    ...delayBlocks(delays.filter((delay) => delay.after === undefined)),
-    ...(after >= reply.messages.length ? [...blocks, ...compacted] : blocks),
-    ...delayBlocks(delays.filter((delay) => delay.after !== undefined && !partIDs.has(delay.after))),
+    ...delayBlocks(delays.filter((delay) => delay.afterPartID === undefined)),
+    ...(afterCompaction >= reply.messages.length ? [...blocks, ...compacted] : blocks),
+    ...delayBlocks(delays.filter((delay) => delay.afterPartID !== undefined && !partIDs.has(delay.afterPartID))),
   ]
 }
 

@@ -1,13 +1,13 @@
 import { type AnswerPiece, callTool, type ModelAnswer, type ScriptStep, sayText, think } from '../script.ts'
 
 const plan = ['Read the cart', 'Run the tests', 'Fix the total', 'Run the tests again']
-/** Writes the to-do list with this many done and the next in progress. */
-const todos = (done: number): AnswerPiece =>
+/** Returns the call that writes the to-do list, with this many items done and the next in progress. */
+const todos = (doneCount: number): AnswerPiece =>
   callTool('todowrite', {
     todos: plan.map((content, index) => ({
       id: String(index + 1),
       content,
-      status: index < done ? 'completed' : index === done ? 'in_progress' : 'pending',
+      status: index < doneCount ? 'completed' : index === doneCount ? 'in_progress' : 'pending',
       priority: 'medium',
     })),
   })

@@ -1,4 +1,4 @@
-import type { Dialect, Frame, Voice } from './dialect.ts'
+import type { AnswerEncoder, Dialect, Frame } from './dialect.ts'
 import { contentText, isFields, objectsIn } from './request.ts'
 
 /** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat-streaming */
@@ -14,7 +14,7 @@ export const chat: Dialect = {
     return { turns, hasTools: objectsIn(fields.tools).length > 0 }
   },
   errorBody: (status, message) => ({ error: { message, type: 'scripted', code: status } }),
-  createVoice: () => createVoice(),
+  createEncoder: () => createEncoder(),
 }
 
 /** Returns a message's role. Unknown ones, such as "developer", count as the user's. */
@@ -22,10 +22,10 @@ const roleOf = (role: unknown): 'system' | 'user' | 'assistant' | 'tool' =>
   role === 'system' || role === 'assistant' || role === 'tool' ? role : 'user'
 
 /**
- * Returns the voice of one answer, which counts its calls. Unless the script gives a finish reason, it is
+ * Returns the encoder of one answer. It counts its calls. Unless the script gives a finish reason, it is
  * `tool_calls` if there are any, else `stop`.
  */
-const createVoice = (): Voice => {
+const createEncoder = (): AnswerEncoder => {
   let index = -1
   return {
     begin: () => [deltaFrame({ role: 'assistant', content: '' })],
@@ -57,7 +57,7 @@ const createVoice = (): Voice => {
 /** A chunk that adds something to the answer. */
 const deltaFrame = (content: unknown): Frame => chunkFrame([{ index: 0, delta: content, finish_reason: null }])
 
-/** A chunk of an answer. The fields in `rest` win. */
-const chunkFrame = (choices: readonly unknown[], rest: object = {}): Frame => ({
-  data: { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...rest },
+/** A chunk of an answer. `otherFields` win over the default ones. */
+const chunkFrame = (choices: readonly unknown[], otherFields: object = {}): Frame => ({
+  data: { id: 'chatcmpl-scripted', object: 'chat.completion.chunk', created: 0, model: 'm1', choices, ...otherFields },
 })

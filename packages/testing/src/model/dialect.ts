@@ -13,7 +13,7 @@ export interface Dialect {
   /** Makes such an answer of the frames that a stream would have. Present if `isJoinedPath` is. */
   readonly joinFrames?: (frames: readonly Frame[]) => unknown
   /** Begins one answer. */
-  readonly createVoice: (answer: Answer) => Voice
+  readonly createEncoder: (answer: Answer) => AnswerEncoder
 }
 
 /** The facts of a request that its answer depends on. */
@@ -32,7 +32,7 @@ interface Spent {
 }
 
 /** Makes the frames of one answer. Called in the order of the script's pieces, between `begin` and `end`. */
-export interface Voice {
+export interface AnswerEncoder {
   readonly begin: (spent: Spent) => readonly Frame[]
   readonly text: (chunks: readonly string[]) => readonly Frame[]
   readonly reasoning: (chunks: readonly string[]) => readonly Frame[]

@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import type { Dialect, Frame, Voice } from './dialect.ts'
+import type { AnswerEncoder, Dialect, Frame } from './dialect.ts'
 import { contentText, isFields, objectsIn, type Turn } from './request.ts'
 
 /**
@@ -28,7 +28,7 @@ export const gemini: Dialect = {
     const last = candidates.at(-1)
     return { ...chunks.at(-1), candidates: [{ ...last, content: { role: 'model', parts } }] }
   },
-  createVoice: ({ number, model }) => createVoice(`scripted_${number}`, model),
+  createEncoder: ({ number, model }) => createEncoder(`scripted_${number}`, model),
 }
 
 const statusNames: Readonly<Record<number, string>> = {
@@ -61,10 +61,15 @@ const turnsOf = (content: Fields): readonly Turn[] => {
 const resultText = (response: unknown): string =>
   isFields(response) && typeof response.output === 'string' ? response.output : JSON.stringify(response ?? '')
 
-/** Returns the voice of one answer. Unless the script gives a finish reason, it is `STOP`, also after calls. */
-const createVoice = (responseId: string, modelVersion: string): Voice => {
-  const frame = (parts: readonly object[], rest: object = {}, more: object = {}): Frame => ({
-    data: { candidates: [{ content: { role: 'model', parts }, index: 0, ...rest }], modelVersion, responseId, ...more },
+/** Returns the encoder of one answer. Unless the script gives a finish reason, it is `STOP`, also after calls. */
+const createEncoder = (responseId: string, modelVersion: string): AnswerEncoder => {
+  const frame = (parts: readonly object[], candidateFields: object = {}, chunkFields: object = {}): Frame => ({
+    data: {
+      candidates: [{ content: { role: 'model', parts }, index: 0, ...candidateFields }],
+      modelVersion,
+      responseId,
+      ...chunkFields,
+    },
   })
   return {
     begin: () => [],

@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import type { Dialect, Frame, Voice } from './dialect.ts'
+import type { AnswerEncoder, Dialect, Frame } from './dialect.ts'
 import { contentText, isFields, objectsIn, type Turn } from './request.ts'
 
 /**
@@ -17,7 +17,7 @@ export const messages: Dialect = {
     }
   },
   errorBody: (status, message) => ({ type: 'error', error: { type: errorType(status), message } }),
-  createVoice: ({ number, model }) => createVoice(`msg_scripted_${number}`, model),
+  createEncoder: ({ number, model }) => createEncoder(`msg_scripted_${number}`, model),
 }
 
 /**
@@ -51,10 +51,10 @@ const errorTypes: Readonly<Record<number, string>> = {
 const errorType = (status: number): string => errorTypes[status] ?? 'api_error'
 
 /**
- * Returns the voice of one answer, which counts its blocks. Unless the script gives a stop reason, it is `tool_use`
+ * Returns the encoder of one answer. It counts its blocks. Unless the script gives a stop reason, it is `tool_use`
  * after a call, else `end_turn`.
  */
-const createVoice = (id: string, model: string): Voice => {
+const createEncoder = (id: string, model: string): AnswerEncoder => {
   let index = -1
   let hasCalled = false
   /** Returns the frames of the next content block and its deltas. */

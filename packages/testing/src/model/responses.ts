@@ -1,5 +1,5 @@
 import type { Fields } from '../fields.ts'
-import type { Dialect, Frame, Voice } from './dialect.ts'
+import type { AnswerEncoder, Dialect, Frame } from './dialect.ts'
 import { contentText, isFields, objectsIn, type Turn } from './request.ts'
 
 /**
@@ -15,7 +15,7 @@ export const responses: Dialect = {
     return { turns: [system, ...given.flatMap(turnsOf)], hasTools: objectsIn(fields.tools).length > 0 }
   },
   errorBody: (status, message) => ({ error: { message, type: 'scripted', code: String(status) } }),
-  createVoice: ({ number, model }) => createVoice(`resp_scripted_${number}`, model),
+  createEncoder: ({ number, model }) => createEncoder(`resp_scripted_${number}`, model),
 }
 
 /** Whether an item is a call of a tool. */
@@ -39,10 +39,10 @@ const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly T
 }
 
 /**
- * Returns the voice of one answer, which collects its items for the response at its end. The response is incomplete
+ * Returns the encoder of one answer. It collects its items for the response at its end. The response is incomplete
  * if the script gives a reason, else completed.
  */
-const createVoice = (id: string, model: string): Voice => {
+const createEncoder = (id: string, model: string): AnswerEncoder => {
   let sequence = 0
   const output: object[] = []
   /** A frame with the next sequence number. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnswerPiece, ModelAnswer } from '../script.ts'
-import type { Answer, Dialect, Frame, Voice } from './dialect.ts'
+import type { Answer, AnswerEncoder, Dialect, Frame } from './dialect.ts'
 
 /** How an answer is sent. */
 interface Delivery {
@@ -38,12 +38,12 @@ const inputJson = (input: unknown, results: string): string =>
   JSON.stringify(input).replaceAll('{session}', results.match(/ses_\w+/g)?.at(-1) ?? '{session}')
 
 /** Returns the frames of a text, thinking or a tool call, as the vendor streams them. None for any other piece. */
-const framesOf = (piece: AnswerPiece, voice: Voice, options: Delivery): readonly Frame[] => {
-  if (piece.type === 'text') return voice.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
-  if (piece.type === 'reasoning') return voice.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
+const framesOf = (piece: AnswerPiece, encoder: AnswerEncoder, options: Delivery): readonly Frame[] => {
+  if (piece.type === 'text') return encoder.text(chunksOf(piece.text, piece.chunk ?? options.chunk))
+  if (piece.type === 'reasoning') return encoder.reasoning(chunksOf(piece.text, piece.chunk ?? options.chunk))
   if (piece.type !== 'tool') return []
   const pieces = chunksOf(inputJson(piece.input, options.results), piece.chunk ?? 64)
-  return voice.tool({ id: options.nextCallID(), name: piece.tool, pieces })
+  return encoder.tool({ id: options.nextCallID(), name: piece.tool, pieces })
 }
 
 /** A frame as a server-sent event: its name if it has one, and its data, as JSON unless it is a text. */
@@ -85,8 +85,8 @@ export const streamAnswer = async (pieces: ModelAnswer, response: ServerResponse
   const tokens = pieces.findLast((piece) => piece.type === 'usage')
   const { input, output, cached = 0 } = tokens ?? { input: 120, output: 24 }
   const spent = { input, output, cached }
-  const voice = options.dialect.createVoice(options.answer)
-  for (const frame of voice.begin(spent)) write(frame)
+  const encoder = options.dialect.createEncoder(options.answer)
+  for (const frame of encoder.begin(spent)) write(frame)
   for (const piece of pieces) {
     if (gone.signal.aborted) return
     if (piece.type === 'hold') await options.hold(piece.name, gone.signal)
@@ -96,7 +96,7 @@ export const streamAnswer = async (pieces: ModelAnswer, response: ServerResponse
       response.destroy()
       return
     }
-    for (const frame of framesOf(piece, voice, options)) {
+    for (const frame of framesOf(piece, encoder, options)) {
       if (gone.signal.aborted) return
       write(frame)
       await waitForDrain()
@@ -104,6 +104,6 @@ export const streamAnswer = async (pieces: ModelAnswer, response: ServerResponse
   }
   if (gone.signal.aborted) return
   const reason = pieces.findLast((piece) => piece.type === 'finish')?.reason
-  for (const frame of voice.end(spent, reason)) write(frame)
+  for (const frame of encoder.end(spent, reason)) write(frame)
   response.end(isWhole ? JSON.stringify(options.dialect.joinFrames?.(frames)) : undefined)
 }

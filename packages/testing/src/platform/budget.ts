@@ -33,7 +33,7 @@ interface Account {
 
 const fresh: Account = { spent: [], frozenUntil: 0 }
 
-/** Returns an unspent budget, by the clock. Calls during a freeze don't extend it. */
+/** Returns the rate limits of a fake, with no call counted yet. Calls during a freeze don't extend it. */
 export function createBudget(clock: TestClock): Budget {
   const accounts = new Map<string, Account>()
   return {
@@ -103,7 +103,7 @@ interface Window {
 
 const freshWindow: Window = { until: 0, spent: 0, frozenUntil: 0 }
 
-/** Returns an unspent budget, by the clock. */
+/** Returns rate limits like Discord's, in windows that begin with the first call, with no call counted yet. */
 export function createWindowBudget(clock: TestClock): WindowBudget {
   const windows = new Map<string, Window>()
   return { take, freeze }

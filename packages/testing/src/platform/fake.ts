@@ -32,7 +32,9 @@ interface Observers<Place> {
   changed(place: Place): void
 }
 
-/** The observers of a fake, none at first. */
+/**
+ * Returns the observers of a fake, none at first. They are called with the chat or channel that now looks different.
+ */
 export function createObservers<Place>(): Observers<Place> {
   const observers = new Set<(place: Place) => void>()
   return {

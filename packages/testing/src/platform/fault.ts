@@ -47,7 +47,10 @@ export interface FaultPlan<Fault, Call> {
   next(call: Call): Fault | undefined
 }
 
-/** Returns a plan with these faults. `matches` says whether a fault applies to a call. */
+/**
+ * Returns the plan by which a fake fails calls, with these faults. `matches` says whether a fault may hit a call,
+ * before its `nth` and `times` are counted.
+ */
 export function createFaultPlan<Fault extends FaultTimes, Call>(
   faults: readonly Fault[],
   matches: (fault: Fault, call: Call) => boolean,

@@ -10,7 +10,7 @@ export interface Timers {
   close(): void
 }
 
-/** Timers of one fake on this clock. */
+/** Returns the timers of one fake on this clock. `close` cancels them all, so that a closed fake does nothing more. */
 export function createTimers(clock: TestClock): Timers {
   const stops = new Set<() => void>()
   return {

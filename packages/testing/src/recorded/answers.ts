@@ -29,7 +29,10 @@ function firstNotFound(pathname: string): Response {
   return json({ name: 'NotFoundError', data: { message: `Nothing at ${pathname}.` } }, 404)
 }
 
-/** The answers of OpenCode 1. A client that creates a session gets the first root of `frames`. */
+/**
+ * Returns what answers REST like OpenCode 1, as of the applied frames. A client that creates a session gets the first
+ * root of `frames`.
+ */
 export function createFirstAnswers(version: string, frames: readonly Frame[]): RestAnswers {
   const fold = createFold()
   return {
@@ -46,7 +49,7 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
 
   /** Answers a GET as of the frames that were applied. Not found for routes that a client doesn't need. */
   function get(pathname: string): Response {
-    const [, first, id = '', rest, messageID] = pathname.split('/')
+    const [, first, id = '', resource, messageID] = pathname.split('/')
     if (pathname === '/global/health') return json({ healthy: true, version })
     if (pathname === '/session/status') return json(fold.statuses())
     if (pathname === '/question') return json(fold.questions())
@@ -55,11 +58,11 @@ export function createFirstAnswers(version: string, frames: readonly Frame[]): R
     if (pathname === '/session' || pathname === '/experimental/session') return json(fold.sessions())
     if (pathname === '/project') return json(projects())
     if (first !== 'session' || fold.session(id) === undefined) return firstNotFound(pathname)
-    if (rest === undefined) return json(fold.session(id))
-    if (rest === 'message' && messageID === undefined) return json(fold.messages(id))
-    if (rest === 'message') return getMessage(id, messageID)
-    if (rest === 'todo') return json(fold.todos(id))
-    return rest === 'children' ? json(fold.children(id)) : firstNotFound(pathname)
+    if (resource === undefined) return json(fold.session(id))
+    if (resource === 'message' && messageID === undefined) return json(fold.messages(id))
+    if (resource === 'message') return getMessage(id, messageID)
+    if (resource === 'todo') return json(fold.todos(id))
+    return resource === 'children' ? json(fold.children(id)) : firstNotFound(pathname)
   }
 
   /** Answers with a message. Not found if the session doesn't have it. */
@@ -91,7 +94,7 @@ function beginsAnother(frame: Frame, fold: Fold): boolean {
   return frame.type === 'message.updated' && role === 'user' && !fold.hasMessage(String(id))
 }
 
-/** The answers of OpenCode 2, which are `{ data }`, or `{ data, cursor }` for pages. */
+/** Returns what answers REST like OpenCode 2, as of the applied frames: `{ data }`, or `{ data, cursor }` for pages. */
 export function createSecondAnswers(version: string): RestAnswers {
   const fold = createSecondFold()
   const lists = new Map(
@@ -118,12 +121,12 @@ export function createSecondAnswers(version: string): RestAnswers {
     if (pathname === '/api/form/request') return json({ data: fold.forms() })
     if (pathname === '/api/session/active') return json({ data: fold.active() })
     if (pathname === '/api/session') return json({ data: sessionsUnder(searchParams.get('parentID')), cursor: {} })
-    const [, api, route, id = '', rest, item] = pathname.split('/')
+    const [, api, route, id = '', resource, item] = pathname.split('/')
     const session = fold.session(id)
     if (api !== 'api' || route !== 'session' || session === undefined) return secondNotFound(pathname)
-    if (rest === undefined) return json({ data: session })
-    if (rest === 'message' && item === undefined) return pageOf(fold.messages(id), searchParams)
-    const list = lists.get(rest)?.(id)
+    if (resource === undefined) return json({ data: session })
+    if (resource === 'message' && item === undefined) return pageOf(fold.messages(id), searchParams)
+    const list = lists.get(resource)?.(id)
     if (list === undefined) return secondNotFound(pathname)
     if (item === undefined) return json({ data: list })
     const found = list.find((one) => fieldsOf(one).id === item)

@@ -33,7 +33,10 @@ export interface Fold {
   isEnding(): boolean
 }
 
-/** Returns a fold of no frames. */
+/**
+ * Returns an empty store of what OpenCode 1 shows over REST. `applyFrame` fills it from a recording, and
+ * `createFirstAnswers` answers from it.
+ */
 export function createFold(): Fold {
   const sessions = new Map<string, Fields>()
   const messages = new Map<string, Map<string, StoredMessage>>()

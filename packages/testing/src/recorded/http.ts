@@ -3,8 +3,9 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 
 /**
- * Serves a `fetch` on a loopback socket. Resolves with its address, and a function that breaks all connections and
- * stops it. Breaks a connection whose `fetch` or body fails, and aborts the request of a client that disconnects.
+ * Serves a `fetch`, for example that of a recorded server, on a loopback socket. Resolves with its address, and a
+ * function that breaks all connections and stops it. Breaks a connection whose `fetch` or body fails, and aborts the
+ * request of a client that disconnects.
  */
 export async function serveFetch(
   answer: typeof fetch,

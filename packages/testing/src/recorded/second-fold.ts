@@ -27,7 +27,10 @@ interface SecondFold {
   pending(sessionID: string): readonly Fields[]
 }
 
-/** Returns a fold of no frames. */
+/**
+ * Returns an empty store of what OpenCode 2 shows over REST. `applyFrame` fills it from a recording, and
+ * `createSecondAnswers` answers from it.
+ */
 export function createSecondFold(): SecondFold {
   const sessions = new Map<string, StoredSession>()
   const inbox = new Map<string, Fields>()
@@ -186,11 +189,11 @@ function sessionInfo(id: string, data: Fields, created: number | undefined): Fie
 function messageAfter(message: Fields, type: string, data: Fields, created: number | undefined): Fields {
   const content: readonly Fields[] = Array.isArray(message.content) ? message.content : []
   const [, kind, ...rest] = type.split('.')
-  const step = rest.join('.')
+  const stage = rest.join('.')
   if (kind === 'step') {
     const { cost, tokens, error } = data
     // The event of a failed step has none.
-    const finish = data.finish ?? (step === 'failed' ? 'error' : undefined)
+    const finish = data.finish ?? (stage === 'failed' ? 'error' : undefined)
     return {
       ...message,
       finish,
@@ -203,26 +206,26 @@ function messageAfter(message: Fields, type: string, data: Fields, created: numb
   }
   if (kind === 'retry') return { ...message, retry: { attempt: data.attempt, at: data.at, error: data.error } }
   if (kind === 'text' || kind === 'reasoning') {
-    if (step === 'started') return { ...message, content: [...content, { type: kind, text: '' }] }
-    if (step !== 'ended') return message
+    if (stage === 'started') return { ...message, content: [...content, { type: kind, text: '' }] }
+    if (stage !== 'ended') return message
     let ordinal = 0
     const changed = content.map((item) =>
       item.type === kind && ordinal++ === data.ordinal ? { ...item, text: data.text } : item,
     )
     return { ...message, content: changed }
   }
-  return kind === 'tool' ? { ...message, content: contentAfterToolEvent(content, step, data, created) } : message
+  return kind === 'tool' ? { ...message, content: contentAfterToolEvent(content, stage, data, created) } : message
 }
 
 /** Returns a message's content after a tool's event: with a new call, or a change of only the call that it names. */
 function contentAfterToolEvent(
   content: readonly Fields[],
-  step: string,
+  stage: string,
   data: Fields,
   created: number | undefined,
 ): readonly Fields[] {
   const id = data.callID ?? data.id
-  if (step === 'input.started') {
+  if (stage === 'input.started') {
     const call = { type: 'tool', id, name: data.name, executed: false }
     return [...content, { ...call, state: { status: 'streaming', input: '' }, time: { created } }]
   }
@@ -231,7 +234,7 @@ function contentAfterToolEvent(
     const state = fieldsOf(item.state)
     const time = fieldsOf(item.time)
     const { metadata, error, content: output, input, text } = data
-    switch (step) {
+    switch (stage) {
       case 'input.ended':
         return { ...item, state: { ...state, input: text } }
       case 'called':

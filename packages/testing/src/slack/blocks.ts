@@ -41,7 +41,7 @@ export interface Shown {
 export function validBlocks(blocks: readonly unknown[]): Shown {
   if (blocks.length > limits.blocks) throw invalidBlocks(`no more than ${limits.blocks} items allowed`)
   const all = blocks.map(fieldsOf)
-  requireUnique(all.flatMap(({ block_id }) => (block_id === undefined ? [] : [String(block_id)])))
+  requireValidIds(all.flatMap(({ block_id }) => (block_id === undefined ? [] : [String(block_id)])))
   const markdown = all.filter(({ type }) => type === 'markdown').map(({ text }) => requireText(text))
   const length = markdown.join('').length
   if (length > limits.markdown) throw new Refusal('msg_blocks_too_long', `${length} characters of Markdown`)
@@ -52,7 +52,7 @@ export function validBlocks(blocks: readonly unknown[]): Shown {
   )
   if (whole > limits.allBlocks) throw new Refusal('msg_blocks_too_long', `${whole} characters in all blocks`)
   const rows = all.flatMap((block, index) => (block.type === 'actions' ? [validControls(block, index)] : []))
-  requireUnique(rows.flat().map(({ actionId }) => actionId))
+  requireValidIds(rows.flat().map(({ actionId }) => actionId))
   const texts = all.flatMap((block) => blockText(block) ?? [])
   return { text: texts.join('\n'), mode: markdown.length > 0 ? 'markdown' : 'plain', rows }
 }
@@ -195,7 +195,7 @@ export function validOptions(options: unknown, most: number): readonly SlackOpti
     if (description !== undefined) validPlainText(description, limits.label)
     return { label: validPlainText(text, limits.label), value: limitLength(requireText(value), limits.optionValue) }
   })
-  requireUnique(all.map(({ value }) => value))
+  requireValidIds(all.map(({ value }) => value))
   return all
 }
 
@@ -223,8 +223,11 @@ export function limitLength(text: string, most: number): string {
   return text
 }
 
-/** Throws a `Refusal` if two ids are the same, or if one is too long. */
-export function requireUnique(ids: readonly string[]): void {
+/**
+ * Checks the ids of blocks or of controls, or the values of options. Throws a `Refusal` if two are the same, or if one
+ * is too long.
+ */
+export function requireValidIds(ids: readonly string[]): void {
   if (new Set(ids).size < ids.length) throw invalidBlocks('ids must be unique')
   for (const id of ids) limitLength(id, limits.id)
 }

@@ -116,14 +116,14 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   const tickets = new Set<string>()
   const sockets = new Set<Socket>()
   const waiting = new Map<string, () => void>()
-  let count = 0
+  let lastNumber = 0
   const connections = acceptSockets(server, acceptApp, ({ url = '/' }) =>
     tickets.delete(new URL(url, 'http://loopback').searchParams.get('ticket') ?? ''),
   )
   return {
     createUrl: () => {
-      count += 1
-      const ticket = `ticket-${count}`
+      lastNumber += 1
+      const ticket = `ticket-${lastNumber}`
       tickets.add(ticket)
       return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
     },
@@ -159,12 +159,12 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   async function deliverToNewest({ type, body, retry, signal }: Attempt): Promise<boolean> {
     const socket = [...sockets].at(-1)
     if (!socket) return false
-    count += 1
-    const envelope_id = `envelope-${count}`
+    lastNumber += 1
+    const envelope_id = `envelope-${lastNumber}`
     return await new Promise((resolve) => {
-      const end = (isTaken: boolean): void => {
+      const end = (isAcknowledged: boolean): void => {
         waiting.delete(envelope_id)
-        resolve(isTaken)
+        resolve(isAcknowledged)
       }
       waiting.set(envelope_id, () => end(true))
       signal.addEventListener('abort', () => end(false), { once: true })

@@ -403,8 +403,8 @@ function streamingState({ stream }: Post, now: number): Fields {
 }
 
 /**
- * Returns the first messages after `oldest`, in the given order: 100, or up to `limit`. Metadata is left out unless
- * the call asks for it.
+ * Returns the result of a method that lists messages: the first after `oldest`, in the given order, 100 or up to
+ * `limit`. Metadata is left out unless the call asks for it.
  */
 function firstPage(posts: readonly Post[], { bot, clock }: SlackState, payload: Fields): Fields {
   const oldest = Number(textIn(payload, 'oldest') ?? 0)

@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf } from '../fields.ts'
-import { limitLength, requireText, requireUnique, type SlackOption, validOptions, validPlainText } from './blocks.ts'
+import { limitLength, requireText, requireValidIds, type SlackOption, validOptions, validPlainText } from './blocks.ts'
 import { limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -56,7 +56,7 @@ export function readView(value: unknown, id: string, user: string): SlackView {
   if (!Array.isArray(blocks) || blocks.length === 0 || blocks.length > limits.viewBlocks)
     throw new Refusal('invalid_arguments', `[ERROR] a view has 1 to ${limits.viewBlocks} blocks`)
   const fields = blocks.map(fieldsOf).flatMap((block, index) => readField(block, index) ?? [])
-  requireUnique(fields.map(({ blockId }) => blockId))
+  requireValidIds(fields.map(({ blockId }) => blockId))
   if (fields.length > 0) validPlainText(source.submit, limits.title)
   return { id, user, title: validPlainText(source.title, limits.title), fields, source }
 }

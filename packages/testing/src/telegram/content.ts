@@ -63,7 +63,7 @@ export function richContent(payload: Fields): Content {
   const hasMore = elementsOf(rich).some(({ tag }) => /^(?:img|video|audio|tg-)/.test(tag))
   if (text === '' && !hasMore) throw badRequest('message text is empty')
   requireRichLimits(rich)
-  const findings = skipped === true ? { names: [], commands: [] } : detect(searchedRichText(rich))
+  const findings = skipped === true ? { names: [], commands: [] } : namesAndCommandsIn(searchedRichText(rich))
   return { ...findings, text, entities: [], source, mode: 'rich', rich, loads: loadedUrls(rich) }
 }
 
@@ -71,7 +71,7 @@ export function richContent(payload: Fields): Content {
  * Returns the names and commands that Telegram finds in a text, without "@" and "/".
  * https://core.telegram.org/bots/api#messageentity
  */
-function detect(text: string): Pick<Content, 'names' | 'commands'> {
+function namesAndCommandsIn(text: string): Pick<Content, 'names' | 'commands'> {
   return {
     names: [...text.matchAll(/(?<![\w@])@(\w{3,32})(?!\w)/g)].map(([, name = '']) => name),
     commands: [...text.matchAll(/(?<![\w/<>])\/(\w{1,64})(?:@\w{3,32})?(?![\w/<>])/g)].map(([, name = '']) => name),
@@ -103,7 +103,7 @@ function parsedContent(payload: Fields, name: string, entitiesName: string): Con
 
 /** Returns the content of a parsed text, with the names and commands that Telegram finds in it. */
 function toContent(formatted: Formatted, source: string, mode: TelegramMode): Content {
-  return { ...formatted, ...detect(searchedText(formatted)), source, mode, rich: [], loads: [] }
+  return { ...formatted, ...namesAndCommandsIn(searchedText(formatted)), source, mode, rich: [], loads: [] }
 }
 
 /** Returns an entity of a call. Fields of a wrong type are left out, and a wrong offset or length becomes -1. */

@@ -92,7 +92,8 @@ function withTelegramImages(node: TelegramRichNode): TelegramRichNode {
 }
 
 /**
- * Returns what reads text within a line, between the same marks, as an element. A `tg-math` has no content.
+ * Returns an extension of the Markdown lexer. It reads text within a line between two of the same marks, for example
+ * `||`, as an element `tag`. A `tg-math` has no content.
  * https://core.telegram.org/bots/api#rich-markdown-style
  */
 function betweenMarks(name: string, mark: string, tag: string): TokenizerAndRendererExtension {
@@ -142,10 +143,10 @@ export function measureRich(nodes: readonly TelegramRichNode[]): RichMeasure {
 
 /**
  * Returns the sizes of an element's content, without the element. `tag` is the element's, or empty for the message
- * itself. Text beside blocks counts as a block in some of them.
+ * itself. Text beside blocks counts as a block in `paragraphHolders`.
  */
 function measureChildren(tag: string, children: readonly TelegramRichNode[]): Omit<RichMeasure, 'codePoints'> {
-  let own = 0
+  let blockCount = 0
   let depth = 0
   let columns = 0
   let cells = 0
@@ -154,17 +155,17 @@ function measureChildren(tag: string, children: readonly TelegramRichNode[]): Om
     const isBlock = typeof child !== 'string' && blocks.has(child.tag)
     if (isBlock) isInText = false
     else if (!isInText && paragraphHolders.has(tag) && plainTextOf([child]).trim() !== '') {
-      own += 1
+      blockCount += 1
       isInText = true
     }
     if (typeof child === 'string') continue
     const inside = measureChildren(child.tag, child.children)
     if (child.tag === 'td' || child.tag === 'th') cells += 1
-    own += inside.blocks + (countedBlocks.has(child.tag) ? 1 : 0)
+    blockCount += inside.blocks + (countedBlocks.has(child.tag) ? 1 : 0)
     depth = Math.max(depth, inside.depth + 1)
     columns = Math.max(columns, inside.columns)
   }
-  return { blocks: own, depth, columns: Math.max(columns, cells) }
+  return { blocks: blockCount, depth, columns: Math.max(columns, cells) }
 }
 
 /** All text, without what a client adds, such as the marks of lists. */

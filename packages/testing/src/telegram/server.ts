@@ -158,7 +158,7 @@ function readJson(text: string): Fields {
   return fieldsOf(value)
 }
 
-/** The payload with the size in place of each file's content. */
+/** Returns the payload for the log of calls, with the size in place of each file's content. */
 function withFileSizes(payload: Fields): Fields {
   const entries = Object.entries(payload).map(([name, value]) => [
     name,

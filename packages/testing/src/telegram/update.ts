@@ -22,7 +22,7 @@ export interface Updates {
   /** The update types that the bot asked for. Empty for the default. */
   readonly allowed: readonly string[]
   /** Adds an update, and wakes a poll or the webhook. Does nothing if the bot didn't ask for its type. */
-  push(type: string, what: unknown): void
+  push(type: string, content: unknown): void
   /** Sets the types that the bot gets. Undefined keeps the present ones. */
   allow(types: readonly string[] | undefined): void
   /**
@@ -53,7 +53,7 @@ interface Waiter {
   readonly reject: (error: Refusal) => void
 }
 
-/** Returns the updates of a bot, none at first, which asked for the default types. */
+/** Returns the queue of a bot's updates, empty at first. The bot gets the default types until it asks for others. */
 export function createUpdates(clock: TestClock): Updates {
   let pending: readonly TelegramUpdate[] = []
   let allowed: readonly string[] = []
@@ -85,10 +85,10 @@ export function createUpdates(clock: TestClock): Updates {
   }
 
   /** Adds an update, and wakes the poll that waits and the webhook. Does nothing if the bot didn't ask for its type. */
-  function push(type: string, what: unknown): void {
+  function push(type: string, content: unknown): void {
     const isWanted = allowed.length === 0 ? !onlyIfAllowed.has(type) : allowed.includes(type)
     if (!isWanted) return
-    pending = [...pending, { update_id: nextId, [type]: what }]
+    pending = [...pending, { update_id: nextId, [type]: content }]
     nextId += 1
     waiter?.finish()
     notify()

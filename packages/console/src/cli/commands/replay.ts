@@ -97,9 +97,9 @@ function createPace(clock: Clock, speed: number | undefined): (at: number) => Pr
   return (at) => {
     if (speed === undefined || at <= 0) return undefined
     first ??= { recorded: at, real: clock.now() }
-    const wait = (at - first.recorded) / speed - (clock.now() - first.real)
-    if (wait < 2) return undefined
-    return new Promise((resolve) => void clock.after(wait, resolve))
+    const waitMs = (at - first.recorded) / speed - (clock.now() - first.real)
+    if (waitMs < 2) return undefined
+    return new Promise((resolve) => void clock.after(waitMs, resolve))
   }
 }
 

@@ -98,7 +98,7 @@ export function createCloudApi(
   /** Returns the call for a message, a reaction or a read receipt in JSON. Without fields if the body isn't JSON. */
   function messageCall(body: Buffer): CallToDo {
     const fields = fieldsOf(parseJson(body.toString('utf8')))
-    return { fields, run: (lost) => state.sendMessage(fields, lost) }
+    return { fields, run: (failureCode) => state.sendMessage(fields, failureCode) }
   }
 
   /** Returns the call for an upload in a form. Without a file if the body is not a form. */
@@ -116,8 +116,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
 /** A call whose body was read. */
 interface CallToDo {
   readonly fields: Fields
-  /** `lost` is the error of a message that is accepted and then not delivered. */
-  readonly run: (lost?: number) => unknown
+  /** `failureCode` is the error of a message that is accepted and then not delivered. */
+  readonly run: (failureCode?: number) => unknown
 }
 
 /**

@@ -47,16 +47,19 @@ export interface CloudState {
   nextId(): string
   /**
    * Posts a message, reacts to one, or marks one as read, by the call's fields. Returns the body of the response.
-   * `lost` is the error of a message that is accepted and then not delivered.
+   * `failureCode` is the error of a message that is accepted and then not delivered.
    */
-  sendMessage(fields: Fields, lost?: number): unknown
+  sendMessage(fields: Fields, failureCode?: number): unknown
   /** Stores a file of the business, and returns its media id. */
   uploadMedia(type: string, file: NamedFile | undefined): unknown
   /** Notifies observers that this person now sees something else. */
   changed(person: string): void
 }
 
-/** Returns the number without messages. `changed` gets each person who now sees something else. */
+/**
+ * Returns the state of the fake business number, without messages. `changed` gets each person who now sees something
+ * else.
+ */
 export function createState(
   { listBody = cloudLimits.listBody, closedWindow = 'report' }: Pick<WhatsAppOptions, 'listBody' | 'closedWindow'>,
   clock: TestClock,
@@ -95,7 +98,7 @@ export function createState(
    * Marks a message as read if the call has a status, else reacts or posts. Throws a `CloudRefusal` for another
    * product, and if neither a number nor a user id is addressed.
    */
-  function sendMessage(fields: Fields, lost?: number): unknown {
+  function sendMessage(fields: Fields, failureCode?: number): unknown {
     if (fields.messaging_product !== 'whatsapp') throw new CloudRefusal(100, '(#100) Invalid parameter')
     if (fields.status !== undefined) return markRead(fields)
     // A business-scoped user id has its own parameter.
@@ -103,15 +106,15 @@ export function createState(
     if (typeof person !== 'string' || person === '') throw invalidParameter('to is required')
     if (fields.to === undefined ? !/^[A-Z]{2}\.\w/.test(person) : !/^\+?\d+$/.test(person))
       throw invalidParameter('to is not a number')
-    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, lost)
+    return fields.type === 'reaction' ? react(person, fieldsOf(fields.reaction)) : post(person, fields, failureCode)
   }
 
   /**
-   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `lost` or 24 h
+   * Adds a message, and reports its delivery to the webhook. One that isn't delivered, because of `failureCode` or 24 h
    * without a person's message, is only reported. A template may begin a conversation. Throws a `CloudRefusal` for
    * wrong content, for an unknown file, for a used-up budget, and after 24 h if the option says so.
    */
-  function post(person: string, fields: Fields, lost: number | undefined): unknown {
+  function post(person: string, fields: Fields, failureCode: number | undefined): unknown {
     const content = readContent(fields, listBody)
     const file = content.mediaId === undefined ? undefined : files.get(content.mediaId)
     if (content.mediaId !== undefined && !file) throw invalidParameter(`media ${content.mediaId} does not exist`)
@@ -122,7 +125,7 @@ export function createState(
     spend(person)
     const id = nextId()
     const replyTo = fieldsOf(fields.context).message_id
-    const code = isClosed ? 131047 : lost
+    const code = isClosed ? 131047 : failureCode
     if (code !== undefined) hook.reportStatus({ id, person, status: 'failed', code, data })
     else {
       const answered = typeof replyTo === 'string' ? { replyTo } : {}

@@ -107,7 +107,7 @@ interface SocketLink {
   readonly calls: BaileysCall[]
 }
 
-/** Returns an open socket, which hasn't emitted that it opened. */
+/** Returns a fake of Baileys' socket. It is open, and its creator emits that through `emit`. */
 export function createSocket(link: SocketLink): SocketHandle {
   const { account, user, plan, number, now, numberOf, adminsOf, calls } = link
   const listeners: Listeners = {

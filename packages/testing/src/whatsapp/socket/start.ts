@@ -79,7 +79,7 @@ export interface FakeBaileys
 
 const user = { id: '4915100000000:7@s.whatsapp.net', lid: '999999999999999:7@lid' }
 
-/** Returns an account without chats or sockets. */
+/** Returns a fake of a WhatsApp account that programs use through Baileys, without chats or a connected socket. */
 export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
   const { clock = realClock, faults = [], aheadMs = 0, numbers = {}, admins = {} } = options
   const calls: BaileysCall[] = []

@@ -9,7 +9,10 @@ const packages = ['reply', 'sink', 'telegram', 'slack', 'discord', 'whatsapp', '
 
 await Promise.all(packages.map(bundle))
 
-/** Replaces a package's bundles: one for each entry that has a condition "node", and the `reply` command. */
+/**
+ * Replaces a package's bundles in `dist/node`: one for each entry that has a condition "node", and in the console also the
+ * `reply` command.
+ */
 async function bundle(name) {
   const folder = `${root}packages/${name}`
   const { exports } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'))

@@ -6,29 +6,29 @@ const page = new URL('../docs/compatibility.md', import.meta.url)
 const matrix = new URL('../packages/reply/test/drive/matrix/', import.meta.url)
 const results = new URL('results/', matrix)
 
-const before = readFileSync(page, 'utf8')
-const names = existsSync(results) ? readdirSync(results).filter((name) => name.endsWith('.json')) : []
-const read = (name) => JSON.parse(readFileSync(new URL(name, results), 'utf8'))
+const pageBefore = readFileSync(page, 'utf8')
+const resultFiles = existsSync(results) ? readdirSync(results).filter((name) => name.endsWith('.json')) : []
+const readResult = (name) => JSON.parse(readFileSync(new URL(name, results), 'utf8'))
 const byVersion = (one, other) => one.version.localeCompare(other.version, 'en', { numeric: true })
 
-/** The lines of the matrix table, with the page's rows of versions that were not played. Undefined if none was. */
+/** Returns the lines of the matrix table, with the page's own rows for versions that were not played. Undefined if none was. */
 function matrixTable() {
-  const played = names.filter((name) => !name.startsWith('nightly')).map(read)
+  const played = resultFiles.filter((name) => !name.startsWith('nightly')).map(readResult)
   if (played.length === 0) return
-  const kept = rowsOf(before, 'matrix').filter(({ version }) => played.every((one) => one.version !== version))
+  const kept = rowsOf(pageBefore, 'matrix').filter(({ version }) => played.every((one) => one.version !== version))
   const rows = [...kept, ...played.map((result) => ({ version: result.version, row: rowOf(result) }))]
   const head = ['| OpenCode | scenarios | matches the server | differs |', '|---|---|---|---|']
   return [...head, ...rows.sort(byGeneration).map(({ row }) => row)]
 }
 
-/** The row of one version's result. */
+/** Returns the table row of one version's result. */
 function rowOf({ version, scenarios, passed, leftOut, failed }) {
   const differing = Object.keys(failed).map((name) => `\`${name}\``)
   const missing = leftOut === 0 ? '' : ` (${leftOut} unsupported)`
   return `| ${version} | ${scenarios}${missing} | ${passed} | ${differing.join(', ') || 'none'} |`
 }
 
-/** The rows that the page has in this table, each with the version in its first cell. */
+/** Returns the rows of versions that the page has in this table, each with the version from its first cell. */
 function rowsOf(text, marker) {
   const rows = tableOf(text, marker)
     .split('\n')
@@ -36,7 +36,7 @@ function rowsOf(text, marker) {
   return rows.map((row) => ({ version: row.split('|')[1].trim(), row }))
 }
 
-/** The text between the markers of a table, with the first marker. */
+/** Returns the page's text between the markers of a table, with the first marker. */
 function tableOf(text, marker) {
   return text.slice(text.indexOf(`<!-- ${marker} -->`), text.indexOf(`<!-- /${marker} -->`))
 }
@@ -49,7 +49,7 @@ function byGeneration(one, other) {
   return isSecond(one) - isSecond(other) || byVersion(one, other)
 }
 
-const nightly = [
+const nightlySuites = [
   ['nightly-recorded.json', 'random fault plans on recordings'],
   ['nightly-recorded-second.json', 'random fault plans on recordings of OpenCode 2'],
   ['nightly-live.json', 'random fault plans on a real server; every 20th kills and restarts it'],
@@ -57,21 +57,21 @@ const nightly = [
   ['nightly-approvals-second.json', 'approvals within 50 ms after Stop, on OpenCode 2'],
 ]
 
-/** The lines of the nightly table, with the page's rows of suites that were not played. Undefined if none was. */
+/** Returns the lines of the nightly table, with the page's own rows for suites that were not played. Undefined if none was. */
 function nightlyTable() {
-  if (nightly.every(([name]) => !names.includes(name))) return
-  const kept = tableOf(before, 'nightly').split('\n')
-  const rows = nightly.flatMap(([name, what]) => {
-    if (!names.includes(name)) return kept.filter((row) => nameOf(row) === what)
-    const { runs, failed, firstSeed } = read(name)
+  if (nightlySuites.every(([name]) => !resultFiles.includes(name))) return
+  const kept = tableOf(pageBefore, 'nightly').split('\n')
+  const rows = nightlySuites.flatMap(([name, what]) => {
+    if (!resultFiles.includes(name)) return kept.filter((row) => suiteNameOf(row) === what)
+    const { runs, failed, firstSeed } = readResult(name)
     const seeds = firstSeed === undefined ? '' : ` (seeds from ${firstSeed.toLocaleString('en')})`
     return [`| ${what}${seeds} | ${runs.toLocaleString('en')} | ${failed} |`]
   })
   return ['| by `npm run test:nightly` | runs | failed |', '|---|---|---|', ...rows]
 }
 
-/** The first cell of a row, without its seeds. Undefined for a line without cells. */
-function nameOf(row) {
+/** Returns the name of the suite in a row's first cell, without its seeds. Undefined for a line without cells. */
+function suiteNameOf(row) {
   return row
     .split('|')[1]
     ?.replace(/ \(seeds from [\d,]+\)/, '')
@@ -79,11 +79,11 @@ function nameOf(row) {
 }
 
 /**
- * Prints a table and returns the text with it between its markers. The text as it is without a table. Exits without
- * markers.
+ * Returns the page's text with the new lines of a table between its markers, and prints them. Without lines, returns the text
+ * as it is, and prints that the table stays. Ends the process with exit code 1 if the text has no markers.
  */
-function replaced(text, marker, table) {
-  if (table === undefined) {
+function withTable(text, marker, lines) {
+  if (lines === undefined) {
     console.log(`docs/compatibility.md keeps its ${marker} table: only \`npm run test:${marker}\` replaces it.`)
     return text
   }
@@ -93,8 +93,8 @@ function replaced(text, marker, table) {
     console.error(`docs/compatibility.md has no markers for the table: add ${start} and ${end} where it belongs.`)
     process.exit(1)
   }
-  console.log(table.join('\n'))
-  return `${text.slice(0, from + start.length)}\n${table.join('\n')}\n${text.slice(to)}`
+  console.log(lines.join('\n'))
+  return `${text.slice(0, from + start.length)}\n${lines.join('\n')}\n${text.slice(to)}`
 }
 
-writeFileSync(page, replaced(replaced(before, 'matrix', matrixTable()), 'nightly', nightlyTable()))
+writeFileSync(page, withTable(withTable(pageBefore, 'matrix', matrixTable()), 'nightly', nightlyTable()))

@@ -10,7 +10,7 @@ const isFixed = kind !== 'nightly' && process.env[variable] === undefined
 fc.configureGlobal({ seed: isFixed ? 1 : firstSeed(variable) })
 
 const mostRuns = kind === 'test' ? 300 : Number.POSITIVE_INFINITY
-/** Runs a property at most `mostRuns` times. */
+/** Like fast-check's own `assert`, but runs the property at most `mostRuns` times. Default: 100. */
 const assert: typeof fc.assert = (property, { numRuns = 100, ...parameters } = {}) =>
   fc.assert(property, { ...parameters, numRuns: Math.min(numRuns, mostRuns) })
 

@@ -4,8 +4,8 @@ const seedsPerDay = 100_000
 const daysSince2026 = Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 86_400_000)
 
 /**
- * Prints and returns today's first seed (UTC), or the one in the environment variable. Throws if that isn't a whole
- * number.
+ * Returns the first seed of a nightly suite: the one in the environment variable, or else today's (UTC). Prints it as that
+ * variable, so that a failure can be repeated. Throws if the variable isn't a whole number.
  */
 export function firstSeed(variable: string): number {
   const named = process.env[variable]

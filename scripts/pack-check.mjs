@@ -11,9 +11,10 @@ import { formatMessage } from 'publint/utils'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'reply-pack-'))
 /**
- * Imports all entries, and fails if two of a package export different things under one name, such as two error classes.
+ * A program that imports the entries in its arguments, and fails if two of a package export different things under one name,
+ * such as two error classes.
  */
-const sameInAll = `
+const entriesProgram = `
 const known = new Map()
 for (const entry of process.argv.slice(1)) {
   const [, name] = entry.split('/')
@@ -69,16 +70,17 @@ try {
       `${manifest.name}: ${tarball.entryCount} files, ${Math.round(tarball.size / 1024)} kB packed\n`,
     )
   }
-  failures += run('--input-type=module', '--eval', sameInAll, ...entries)
+  failures += runNode('--input-type=module', '--eval', entriesProgram, ...entries)
   for (const args of [['--version'], ['bridge', '--help']])
-    failures += run(join(modules, '@reply/console/bin/reply.mjs'), ...args)
+    failures += runNode(join(modules, '@reply/console/bin/reply.mjs'), ...args)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(failures === 0 ? 0 : 1)
 
 /**
- * Puts a package where an installation would, beside its dependencies, and adds its importable exports to `entries`.
+ * Unpacks a tarball where an installation would, so that the package can be run as users run it. Links its own dependencies,
+ * and adds the names of its importable exports to `entries`.
  */
 function unpack({ name, exports }, tarball, path) {
   const to = join(modules, name)
@@ -88,14 +90,14 @@ function unpack({ name, exports }, tarball, path) {
   for (const [key, { default: file }] of Object.entries(exports)) if (file !== undefined) entries.push(join(name, key))
 }
 
-/** Runs Node where the packages are unpacked. Returns 1, and prints its output, if it fails, else 0. */
-function run(...args) {
+/** Runs Node where the packages are unpacked. Returns 0, or 1 if that fails, and prints its output then. */
+function runNode(...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   if (status !== 0) process.stdout.write(`node ${args.join(' ')}: ${stdout}${stderr}\n`)
   return status === 0 ? 0 : 1
 }
 
-/** Returns what a visitor of the package's page would miss: fields, files, or the repository's license. */
+/** Returns what the package lacks for npm: fields of its manifest, a README, or the repository's license. Empty if nothing. */
 function missingIn(manifest, { files }, path) {
   const fields = ['description', 'keywords', 'repository', 'license'].filter(
     (field) => !manifest[field]?.length && !manifest[field]?.url,

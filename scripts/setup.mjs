@@ -28,25 +28,33 @@ if (process.argv.includes('--bench')) {
   if (isOutdated(['bench'])) build(['bench'], 'Building the benchmarks', [...tsc, 'packages/bench'])
 }
 
-/** Installs a folder's packages, unless that was done after its lock file changed. Ends the process if that fails. */
-function install(folder, what) {
+/**
+ * Installs a folder's packages, and prints `description` first. Does nothing if they were installed after the lock file
+ * changed. Ends the process if that fails.
+ */
+function install(folder, description) {
   if (timeOf(`${folder}/node_modules/.package-lock.json`) >= timeOf(`${folder}/package-lock.json`)) return
-  run(`Installing ${what}`, 'npm', ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error'], folder)
+  run(
+    `Installing ${description}`,
+    'npm',
+    ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error'],
+    folder,
+  )
 }
 
-/** Runs the compiler, and notes that these packages are built now. Ends the process if that fails. */
-function build(names, what, args) {
-  run(what, process.execPath, args)
+/** Prints the title, runs the compiler, and notes that these packages are built now. Ends the process if that fails. */
+function build(names, title, args) {
+  run(title, process.execPath, args)
   // The compiler leaves these files as they are if only a package.json changed.
   for (const name of names) utimesSync(join(root, buildInfo(name)), new Date(), new Date())
 }
 
-/** Whether any of these packages is older than any of their sources, or not built. */
+/** Whether the build of one of these packages is older than a source of any of them, or missing. */
 function isOutdated(names) {
   return newestSource(names) > oldestBuild(names)
 }
 
-/** The newest modification time of the packages' input files, in ms. */
+/** Returns when the newest of the packages' sources and configs was modified, in ms since the epoch. */
 function newestSource(names) {
   const times = names.flatMap((name) => [
     ...filesBelow(`packages/${name}/src`).map(timeOf),
@@ -56,36 +64,37 @@ function newestSource(names) {
   return Math.max(timeOf('tsconfig.json'), ...times)
 }
 
-/** When the first of these packages was built, in ms. 0 if one was not. */
+/** Returns when the package that was built longest ago was built, in ms since the epoch. 0 if one was never built. */
 function oldestBuild(names) {
   return Math.min(...names.map((name) => timeOf(buildInfo(name))))
 }
 
+/** Returns the path of the file that the compiler writes at each build of a package, from the root. */
 function buildInfo(name) {
   return `packages/${name}/dist/.tsbuildinfo`
 }
 
-/** The names of the packages that are built together. The benchmarks are built only when they run. */
+/** Returns the names of the packages that are built together: all but the benchmarks, which are built only when they run. */
 function packages() {
   const isBuilt = (name) => name !== 'bench' && existsSync(join(root, 'packages', name, 'tsconfig.json'))
   return readdirSync(join(root, 'packages')).filter(isBuilt)
 }
 
-/** The paths of all files below a folder, from the root. */
+/** Returns the paths of all files below a folder, from the root. */
 function filesBelow(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(root.length))
 }
 
-/** When a file was modified, in ms. 0 if there is none. */
+/** Returns when a file was modified, in ms since the epoch. 0 if there is none. */
 function timeOf(path) {
   return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Runs a command, with its output on standard error. Ends the process if it fails. */
-function run(what, command, args, folder = '.') {
-  process.stderr.write(`${what} …\n`)
+/** Prints the title and runs a command, with its output on standard error. Ends the process if it fails. */
+function run(title, command, args, folder = '.') {
+  process.stderr.write(`${title} …\n`)
   const { status, error } = spawnSync(command, args, {
     cwd: join(root, folder),
     stdio: ['ignore', 2, 2],

@@ -10,14 +10,14 @@ if (!['full', 'nightly', 'matrix'].includes(kind)) {
   process.stderr.write(`"${kind ?? ''}" is not a kind of test run: give full, nightly or matrix.\n`)
   process.exit(2)
 }
-if (!node(join(root, 'scripts/setup.mjs'))) process.exit(1)
-const isGreen = node(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...rest)
+if (!runNode(join(root, 'scripts/setup.mjs'))) process.exit(1)
+const isGreen = runNode(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...rest)
 // Writes down what a whole nightly or matrix run found, also when something failed.
-const isWritten = kind === 'full' || rest.length > 0 || node(join(root, 'scripts/compatibility.mjs'))
+const isWritten = kind === 'full' || rest.length > 0 || runNode(join(root, 'scripts/compatibility.mjs'))
 process.exit(isGreen && isWritten ? 0 : 1)
 
-/** Runs a script for this kind of tests. Returns whether it succeeded. */
-function node(script, ...args) {
+/** Runs a script with `REPLY_TESTS` set to this kind of tests. Returns whether it succeeded. */
+function runNode(script, ...args) {
   const env = { ...process.env, REPLY_TESTS: kind }
   return spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit', env }).status === 0
 }

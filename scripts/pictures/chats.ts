@@ -33,68 +33,68 @@ async function telegramAndSlack(page: Page, save: Save): Promise<void> {
   const [telegram, slack] = [chatOf(page, 'telegram'), chatOf(page, 'slack')]
   await ask(telegram, 'Ben', 'Explain the project')
   await ask(slack, 'Ben', 'Fix the discount')
-  await log(slack).getByRole('button', { name: 'Before tax' }).click()
-  await log(telegram).getByRole('heading', { name: 'A small shop' }).waitFor()
-  await log(slack).getByRole('button', { name: 'Allow once' }).click()
-  await log(slack).getByText('visible to Ben only').last().waitFor()
-  await idle(telegram)
+  await logOf(slack).getByRole('button', { name: 'Before tax' }).click()
+  await logOf(telegram).getByRole('heading', { name: 'A small shop' }).waitFor()
+  await logOf(slack).getByRole('button', { name: 'Allow once' }).click()
+  await logOf(slack).getByText('visible to Ben only').last().waitFor()
+  await waitUntilIdle(telegram)
   await ask(telegram, 'Ben', 'Run the tests')
-  await log(telegram).getByRole('button', { name: 'Allow once' }).waitFor()
+  await logOf(telegram).getByRole('button', { name: 'Allow once' }).waitFor()
   await actAs(slack, 'Ann')
-  await only(page, ['telegram', 'slack'], { width: 1280, height: 800 })
+  await showOnly(page, ['telegram', 'slack'], { width: 1280, height: 800 })
   await save('demo-bridge', page)
-  await screen(page, 'telegram', save, 760)
-  await only(page, ['slack'], { width: 680, height: 1000 })
-  await log(slack).getByRole('button', { name: 'Allow once' }).click()
-  await log(slack).getByText('Only src/cart.js was changed.').waitFor()
-  await idle(slack)
-  await screen(page, 'slack', save, 860)
+  await saveChat(page, 'telegram', save, 760)
+  await showOnly(page, ['slack'], { width: 680, height: 1000 })
+  await logOf(slack).getByRole('button', { name: 'Allow once' }).click()
+  await logOf(slack).getByText('Only src/cart.js was changed.').waitFor()
+  await waitUntilIdle(slack)
+  await saveChat(page, 'slack', save, 860)
 }
 
 /** Plays Discord, and takes its picture in the dark. */
 async function discord(page: Page, save: Save): Promise<void> {
   const chat = chatOf(page, 'discord')
-  await only(page, ['discord'], { width: 680, height: 1000 })
+  await showOnly(page, ['discord'], { width: 680, height: 1000 })
   await ask(chat, 'Ann', 'Review with a sub-agent')
-  await log(chat).getByText('every customer pays the full price').waitFor()
-  await idle(chat)
+  await logOf(chat).getByText('every customer pays the full price').waitFor()
+  await waitUntilIdle(chat)
   await ask(chat, 'Ben', 'Run the tests')
-  await log(chat).getByRole('button', { name: 'Allow once' }).waitFor()
+  await logOf(chat).getByRole('button', { name: 'Allow once' }).waitFor()
   await page.emulateMedia({ colorScheme: 'dark' })
-  await screen(page, 'discord', save, 760)
+  await saveChat(page, 'discord', save, 760)
   await page.emulateMedia({ colorScheme: 'light' })
 }
 
 /** Plays WhatsApp, and takes its picture. */
 async function whatsapp(page: Page, save: Save): Promise<void> {
   const chat = chatOf(page, 'whatsapp')
-  await only(page, ['whatsapp'], { width: 680, height: 1000 })
+  await showOnly(page, ['whatsapp'], { width: 680, height: 1000 })
   await ask(chat, 'Ann', 'Explain the project')
-  await log(chat).getByText('to rounding sooner or later').waitFor()
-  await idle(chat)
+  await logOf(chat).getByText('to rounding sooner or later').waitFor()
+  await waitUntilIdle(chat)
   await ask(chat, 'Ann', 'Fix the discount')
-  await log(chat).getByRole('button', { name: 'Before tax' }).waitFor()
-  await screen(page, 'whatsapp', save, 760)
+  await logOf(chat).getByRole('button', { name: 'Before tax' }).waitFor()
+  await saveChat(page, 'whatsapp', save, 760)
 }
 
 /** The part of the page with a platform's chat. */
 const chatOf = (page: Page, name: string): Locator => page.locator(`[data-chat=${name}]`)
 /** The messages of a chat. */
-const log = (chat: Locator): Locator => chat.getByRole('log')
+const logOf = (chat: Locator): Locator => chat.getByRole('log')
 
-/** Lets a person act in a chat from now on. */
+/** Chooses the person who acts in a chat from now on. */
 async function actAs(chat: Locator, person: string): Promise<void> {
   await chat.locator('label', { hasText: person }).click()
 }
 
-/** Lets a person send one of the suggested prompts. */
+/** Sends one of the suggested prompts as a person. Does not wait for the reply. */
 async function ask(chat: Locator, person: string, suggestion: string): Promise<void> {
   await actAs(chat, person)
   await chat.getByRole('button', { name: suggestion }).click()
 }
 
 /** Waits until no run can be stopped and no status shows in a chat. */
-async function idle(chat: Locator): Promise<void> {
+async function waitUntilIdle(chat: Locator): Promise<void> {
   await chat.locator('.stop:disabled').waitFor()
   await chat.locator('.status:empty').waitFor({ state: 'attached' })
 }
@@ -105,7 +105,7 @@ interface Size {
 }
 
 /** Shows these chats alone, scrolled to their ends, in a page of this size. Undoes an earlier choice. */
-async function only(page: Page, names: readonly string[], size: Size): Promise<void> {
+async function showOnly(page: Page, names: readonly string[], size: Size): Promise<void> {
   await page.locator('style[data-picture]').evaluateAll((styles) => {
     for (const style of styles) style.remove()
   })
@@ -117,9 +117,9 @@ async function only(page: Page, names: readonly string[], size: Size): Promise<v
   })
 }
 
-/** Takes a picture of one chat, without the demo's own controls. */
-async function screen(page: Page, name: string, save: Save, height: number): Promise<void> {
-  await only(page, [name], { width: 900, height })
+/** Shows one chat alone, scrolled to its end and without the demo's own controls, and takes its picture. */
+async function saveChat(page: Page, name: string, save: Save, height: number): Promise<void> {
+  await showOnly(page, [name], { width: 900, height })
   await style(page, '.page-head, .composer, .stop, .notice { display: none } main { padding: 0 130px }')
   await page.locator('.log').evaluateAll((logs) => {
     for (const one of logs) one.scrollTop = one.scrollHeight
@@ -127,7 +127,7 @@ async function screen(page: Page, name: string, save: Save, height: number): Pro
   await save(name, chatOf(page, name))
 }
 
-/** Adds a style sheet to the page, which `only` removes again. */
+/** Adds a style sheet to the page. The next `showOnly` removes it. */
 async function style(page: Page, content: string): Promise<void> {
   const added = await page.addStyleTag({ content })
   await added.evaluate((element) => element.setAttribute('data-picture', ''))

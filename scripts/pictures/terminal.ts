@@ -47,7 +47,7 @@ const css = `
   div { min-height: 1.4em }
 `
 
-/** A stream that writes to the terminal, as if it were one. */
+/** Returns a stream for the demo that writes to the terminal, and that the demo takes for one. */
 function screenOf(terminal: Terminal): Writable & { readonly isTTY: true; columns: number; rows: number } {
   const stream = new Writable({
     decodeStrings: false,
@@ -57,7 +57,7 @@ function screenOf(terminal: Terminal): Writable & { readonly isTTY: true; column
   return Object.assign(stream, { isTTY: true as const, columns, rows })
 }
 
-/** The text of the terminal with what was scrolled away, a line each. */
+/** Returns the text of the terminal, with the rows that were scrolled away, one row per line. */
 function textOf(terminal: Terminal): string {
   const { active } = terminal.buffer
   return Array.from({ length: active.length }, (_, index) => active.getLine(index)?.translateToString(true) ?? '').join(
@@ -65,7 +65,7 @@ function textOf(terminal: Terminal): string {
   )
 }
 
-/** The terminal's rows to the reply's end as HTML, with their colours. */
+/** Returns the terminal's rows up to the end of the reply as HTML, with their colours. */
 function htmlOf(terminal: Terminal): string {
   const span = ({ text, style }: Run): string => `<span style="${style}">${escaped(text)}</span>`
   return linesOf(terminal)
@@ -73,7 +73,7 @@ function htmlOf(terminal: Terminal): string {
     .join('')
 }
 
-/** A text as HTML. */
+/** Returns a text as HTML, with `&` and `<` escaped. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
@@ -84,7 +84,7 @@ interface Run {
   readonly style: string
 }
 
-/** The rows to the one that says how the reply ended, as runs of cells that look the same. None if it didn't end. */
+/** Returns the rows up to the last that says `completed`, as runs of cells that look the same. Empty if none does. */
 function linesOf(terminal: Terminal): readonly (readonly Run[])[] {
   const { active } = terminal.buffer
   const all = Array.from({ length: active.length }, (_, index) => runsOf(terminal, index))
@@ -92,7 +92,7 @@ function linesOf(terminal: Terminal): readonly (readonly Run[])[] {
   return all.slice(0, end + 1)
 }
 
-/** A row as runs of cells that look the same. Empty cells are spaces. */
+/** Returns a row as runs of cells that look the same. Empty cells become spaces. */
 function runsOf({ buffer, cols }: Terminal, index: number): readonly Run[] {
   const line = buffer.active.getLine(index)
   const runs: Run[] = []
@@ -107,7 +107,7 @@ function runsOf({ buffer, cols }: Terminal, index: number): readonly Run[] {
   return runs
 }
 
-/** The CSS of a cell: its colour, weight, opacity, slant and lines. Empty for a plain one. */
+/** Returns the CSS of a cell: its colour, weight, opacity, slant and underline. Empty for a plain one. */
 function styleOf(cell: IBufferCell): string {
   const colour = cell.isFgPalette()
     ? colours[cell.getFgColor()]

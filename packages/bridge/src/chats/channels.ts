@@ -194,12 +194,12 @@ function buttonsKey(place: ChatPlace, { id }: MessageRef): string {
   return `buttons/${chatKey(place)}/${id}`
 }
 
-/** Returns the hash of the data of each button, over all rows. Empty without buttons. */
+/** Returns the hash of the data of each button, of all rows. Empty without buttons. */
 function hashesOf(buttons: Note['buttons'] = []): readonly string[] {
   return buttons.flat().map(({ data }) => hashOf(data))
 }
 
-/** Returns a hash of a button's data, without white space. */
+/** Returns a hash of a button's data. It never contains a space, which separates stored hashes. */
 function hashOf(data: string): string {
   return createHash('sha256').update(data).digest('base64url')
 }

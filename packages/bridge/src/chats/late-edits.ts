@@ -11,8 +11,8 @@ const mostListening = 100
 type LateCalls = NonNullable<LedgerStore['late']>
 
 /**
- * Reports the late calls of a replaced process to its successor, through the state. The key of a row is the ledger's, and
- * its value is the id of the message.
+ * Reports late calls through the state: an edit that a replaced process made after its successor took over. The successor's
+ * listener then makes its own edit again. The key of a row is the ledger's, and its value is the id of the message.
  */
 export interface ChannelLateEdits extends LateCalls {
   /** Calls the listeners for the late calls that other processes reported. */
@@ -27,7 +27,7 @@ export function createLateEdits(
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<LateCalls['listen']>[1]>()
-  let isPassing = false
+  let isCalling = false
   return { report, listen, callListeners }
 
   /** Stores a late call for the successor, for `keptMs`. Needs no lease, because this process has lost it. */
@@ -54,14 +54,14 @@ export function createLateEdits(
    * progress, or without listeners. Then rejects with the error of the oldest report whose listener failed, if any.
    */
   async function callListeners(): Promise<void> {
-    if (isPassing || listeners.size === 0) return
-    isPassing = true
+    if (isCalling || listeners.size === 0) return
+    isCalling = true
     try {
       const rows = await state.list(prefix)
       const calls = await Promise.allSettled(rows.map(callListener))
       for (const call of calls) if (call.status === 'rejected') throw call.reason
     } finally {
-      isPassing = false
+      isCalling = false
     }
   }
 

@@ -40,8 +40,9 @@ export function createSeenMessages({
   }
 
   /**
-   * Returns the chats and threads of a channel that have a route or that a mirror names. `since` is the time of the newest
-   * message that was received there. It is at most `seenMs` ago, because older messages might be handled twice.
+   * Returns the chats and threads of a channel that have a route or that a mirror names, for channels that read the messages
+   * from while the bridge was down. `since` is the time of the newest message that was received there. It is at most `seenMs`
+   * ago, because older messages might be handled twice.
    */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
     // Mirrored threads have no route of their own.

@@ -101,7 +101,7 @@ export async function sessionPage(
     const mark = choice.sessionID === request.route.sessionID ? ' ✓' : ''
     return `${first + index + 1}. ${plain(name(choice))}${mark}`
   })
-  const turns = [
+  const pageButtons = [
     ...(number > 1 ? [{ label: texts.newer, data: `b/page/${number - 1}` }] : []),
     ...(number < pages ? [{ label: texts.older, data: `b/page/${number + 1}` }] : []),
   ]
@@ -111,7 +111,7 @@ export async function sessionPage(
       ...inRows(
         shown.map(({ sessionID }, index) => ({ label: String(first + index + 1), data: `b/switch/${sessionID}` })),
       ),
-      ...(turns.length > 0 ? [turns] : []),
+      ...(pageButtons.length > 0 ? [pageButtons] : []),
     ],
   }
 }

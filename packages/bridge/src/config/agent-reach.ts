@@ -19,18 +19,18 @@ export function reachOf(directory: string): readonly string[] {
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)
   const isReached = (location: string): boolean => reach.some((folder) => isWithin(folder, location))
-  return paths.find((path) => isReached(realPathOf(path)) || linksTo(path).some(isReached))
+  return paths.find((path) => isReached(realPathOf(path)) || linksAlong(path).some(isReached))
 }
 
 /** Returns the locations of the links on the way to a path, and of those on the way to their targets. Skips broken links. */
-function linksTo(path: string): readonly string[] {
+function linksAlong(path: string): readonly string[] {
   const above = dirname(path)
   if (above === path) return []
-  const links = linksTo(above)
+  const links = linksAlong(above)
   const location = join(realPathOf(above), basename(path))
   // A broken or circular link points to nothing that is used.
   if (!existsSync(location) || !lstatSync(location).isSymbolicLink()) return links
-  return [...links, location, ...linksTo(resolve(dirname(location), readlinkSync(location)))]
+  return [...links, location, ...linksAlong(resolve(dirname(location), readlinkSync(location)))]
 }
 
 /** Returns the nearest folder at or above this one that has a `.git`. Undefined if there is none. */
@@ -43,8 +43,8 @@ function repositoryOf(folder: string): string | undefined {
 
 /** Whether a path is in a folder or below. True if both are the same. Both must be absolute and without links. */
 function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+  const relation = relative(folder, path)
+  return relation === '' || (relation !== '..' && !relation.startsWith(`..${sep}`) && !isAbsolute(relation))
 }
 
 /**

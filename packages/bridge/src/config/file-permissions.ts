@@ -51,9 +51,11 @@ export function isOnReadOnlyMount(path: string, mountinfo: string): boolean {
     if (point === undefined) return []
     const folder = point.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)))
     const isAbove = folder === '/' || path === folder || path.startsWith(`${folder}/`)
-    return isAbove ? [{ length: folder.length, isRead: options.split(',').includes('ro') }] : []
+    return isAbove ? [{ length: folder.length, isReadOnly: options.split(',').includes('ro') }] : []
   })
   // A later mount hides an earlier one at the same point.
-  return mounts.reduce((deepest, one) => (one.length >= deepest.length ? one : deepest), { length: 0, isRead: false })
-    .isRead
+  return mounts.reduce((deepest, one) => (one.length >= deepest.length ? one : deepest), {
+    length: 0,
+    isReadOnly: false,
+  }).isReadOnly
 }

@@ -32,7 +32,7 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
       'config',
       `The config ${path} does not exist. Create it with "reply bridge init", or choose another with --config.`,
     )
-  const config = withFolders(parseConfig(readJson(path)), folder)
+  const config = withAbsoluteFolders(parseConfig(readJson(path)), folder)
   const stateFolder = resolve(folder, config.state)
   const ownPaths = [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))]
   requireUnwritable(path)
@@ -56,7 +56,7 @@ export function readPeople(path: string): BridgeConfig['people'] | undefined {
  * Returns the config with absolute directories for agents, resolved from a folder. Those of servers stay, because a server may
  * run elsewhere.
  */
-function withFolders(config: BridgeConfig, folder: string): BridgeConfig {
+function withAbsoluteFolders(config: BridgeConfig, folder: string): BridgeConfig {
   const servers = Object.entries(config.servers).map(([name, server]) => {
     const { agent, directory } = server
     const isLocal = agent !== undefined && directory !== undefined

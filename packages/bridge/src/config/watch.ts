@@ -107,7 +107,8 @@ export function watchConfig(options: {
   }
 
   /**
-   * Replaces the people, and posts a notice. Does nothing if they are the same. Leaves out ids on channels that need a restart.
+   * Replaces the people, and tells the operator. Does nothing if they are the same. Leaves out ids on channels that need a
+   * restart.
    */
   function applyPeople(read: PeopleConfig): void {
     const next = peopleOn(Object.keys(config.channels), read)
@@ -125,20 +126,20 @@ export function watchConfig(options: {
   function keepCommonRights(error: unknown): void {
     const read = readPeople(path)
     const remaining = read && commonRights(people, read)
-    const isLess = remaining !== undefined && !isSameJson(remaining, people)
-    if (isLess) {
+    const losesRights = remaining !== undefined && !isSameJson(remaining, people)
+    if (losesRights) {
       setPeople(remaining)
       people = remaining
     }
-    const what = isLess
+    const what = losesRights
       ? 'Until you fix it, people keep only the rights that it still lists.'
       : 'Until you fix it, people and rights stay as they were.'
     onError(new BridgeError('config', `${messageOf(error)}\n${what}`, { cause: error }))
   }
 
   /**
-   * Posts a notice with the fields whose changes need a restart. Posts none if there are none, or if they are those of the
-   * last.
+   * Tells the operator which changed fields need a restart. Does nothing if there are none, or if the last notice named the
+   * same ones.
    */
   function noticeOtherChanges(read: BridgeConfig): void {
     const changed = restartFieldsOf(read).filter((name) => !isSameJson(read[name], config[name]))

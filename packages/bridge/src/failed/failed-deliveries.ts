@@ -237,7 +237,10 @@ export function createFailedDeliveries(options: {
     await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
   }
 
-  /** Resolves after the delay, or as soon as the entry of `reporting` is called. */
+  /**
+   * Waits before the next attempt to report in the place with this key. Ends early when a person writes there or the bridge
+   * stops: both call the entry of `reporting`.
+   */
   function pauseReport(key: string, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const stopTimer = clock.after(delayMs, resolve)

@@ -119,8 +119,8 @@ export function createIntake(options: {
     if (!isOwnCommand && !isOld) channels.showTyping(place)
     // A stop must always work, and backlog arrives all at once, so neither counts for the rate limit.
     const isStop = text.isCommand && commands.isStopCommand(text.text)
-    const isFree = isOld || isStop
-    if (!isFree && !rate.countIfAllowed(`${channel}:${text.actor.id}`, text.albumID)) {
+    const isExempt = isOld || isStop
+    if (!isExempt && !rate.countIfAllowed(`${channel}:${text.actor.id}`, text.albumID)) {
       report('refused', 'too-many')
       return await answerOnce(place, text, texts.tooMany)
     }
@@ -139,8 +139,8 @@ export function createIntake(options: {
   }
 
   /**
-   * Marks a refused message as seen, and answers it unless it was seen before. It is then not run if the channel reads it
-   * again after a restart.
+   * Answers a refused message, and marks it as seen, so that it is neither answered again nor run if the channel reads it again
+   * after a restart. Does nothing for one that was seen before.
    */
   async function answerOnce(place: ChatPlace, text: InboundText, answerText: string): Promise<void> {
     if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
@@ -201,8 +201,8 @@ export function createIntake(options: {
   }
 
   /**
-   * Returns the press with the thread of its message, which some platforms omit for old messages. Returns a Stop, and a press
-   * whose thread is not remembered, as they are.
+   * Returns the press with the thread of its message, which some platforms omit for old messages, so that its place is found.
+   * A Stop, a press with a thread, and one whose thread is not remembered stay as they are.
    */
   async function withThread(
     channel: string,
@@ -309,9 +309,10 @@ export function createIntake(options: {
    * Posts the position of a queued prompt, from 1, silently. Posts nothing if the prompt has started meanwhile. Never rejects.
    */
   async function postQueuePosition(entry: QueuedPrompt): Promise<void> {
-    const place =
+    const position =
       (await runner.queuedPrompts(entry)).findIndex((one) => runner.queueIDOf(one) === runner.queueIDOf(entry)) + 1
-    if (place > 0) await channels.tryPost(entry, { text: texts.queued(place), replyTo: entry.messageRef, silent: true })
+    if (position > 0)
+      await channels.tryPost(entry, { text: texts.queued(position), replyTo: entry.messageRef, silent: true })
   }
 
   /**
@@ -321,15 +322,15 @@ export function createIntake(options: {
    */
   async function joinAlbum(entry: QueuedPrompt, removal: readonly Write[]): Promise<boolean> {
     if (entry.albumID === undefined) return false
-    const first = (await runner.queuedPrompts(entry)).find(({ albumID }) => albumID === entry.albumID)
+    const albumPrompt = (await runner.queuedPrompts(entry)).find(({ albumID }) => albumID === entry.albumID)
     // An album has one author. A message of someone else is a prompt of its own.
-    if (!first || first.channel !== entry.channel || first.actor.id !== entry.actor.id) return false
-    const text = [first.text, entry.text].filter((one) => one !== '').join('\n')
+    if (!albumPrompt || albumPrompt.channel !== entry.channel || albumPrompt.actor.id !== entry.actor.id) return false
+    const text = [albumPrompt.text, entry.text].filter((one) => one !== '').join('\n')
     const { receivedAt } = entry
-    const value = JSON.stringify({ ...first, receivedAt, text, files: [...first.files, ...entry.files] })
+    const value = JSON.stringify({ ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] })
     return await state.commit([
       ...removal,
-      { type: 'replace', queue: runner.queueNameOf(entry), id: runner.queueIDOf(first), value },
+      { type: 'replace', queue: runner.queueNameOf(entry), id: runner.queueIDOf(albumPrompt), value },
     ])
   }
 }

@@ -25,12 +25,12 @@ export function createEndedRuns(maxEnded: number): EndedRuns {
     let groups: (readonly ReplyObserver[])[] = []
     return { wrap, releaseLater }
 
-    /** Returns observers that call the given ones, and ignore everything after the release. */
+    /** Returns an observer for each given one, which forwards to it, and ignores everything after the release. */
     function wrap(observers: readonly ReplyObserver[]): readonly ReplyObserver[] {
-      const group = groups.push(observers) - 1
+      const groupIndex = groups.push(observers) - 1
       return observers.map((_, index) =>
         observerOf((observation) => {
-          const observer = groups[group]?.[index]
+          const observer = groups[groupIndex]?.[index]
           if (observer) passOn(observer, observation)
         }),
       )

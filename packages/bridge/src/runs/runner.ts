@@ -312,7 +312,7 @@ export function createRunner(services: BridgeServices): Runner {
 
 /**
  * Moves executions with their logs, and queued prompts, to the keys that this config's mirrors give them, because an earlier
- * config may have had other mirrors. Resolves with the place of each queued prompt.
+ * config may have had other mirrors. Resolves with the place of each queued prompt, whose queues the caller then starts.
  */
 export async function moveToMirrors(
   state: State,

@@ -124,8 +124,8 @@ function observerForSink(
 }
 
 /**
- * Returns a function that buffers observations until `after` resolves, then forwards those in order, and later ones at once. An
- * error while it forwards the buffer goes to `onError`.
+ * Returns a function for the observations of a mirror, which must show the prompt first. It buffers them until `after`
+ * resolves, then forwards those in order, and later ones at once. An error while it forwards the buffer goes to `onError`.
  */
 function bufferUntil(
   after: Promise<void>,
@@ -171,7 +171,8 @@ export function passOn(observer: ReplyObserver, observation: Observation): void 
 }
 
 /**
- * Returns the reply without its asks. If its phase is `blocked`, it then is `working`. Without asks, returns the same reply.
+ * Returns the reply without its asks, for chats that don't show them. If its phase is `blocked`, it then is `working`. Returns
+ * a reply that has no asks as it is.
  */
 function withoutAsks(reply: Reply): Reply {
   return reply.asks.length === 0

@@ -33,7 +33,7 @@ export interface UnpromptedRuns {
 /** For how many sessions the newest run is remembered, and how many sessions are checked after a restart. */
 const mostRemembered = 10_000
 const mostRestored = 50
-/** How often a failing store is retried, with increasing pauses: nine minutes in all. */
+/** How many times a failing store is retried, with increasing pauses: nine minutes in all. */
 const mostFailures = 14
 /** How long after a restart to wait between checks of a session that continues, in ms. */
 const recheckMs = 1000
@@ -49,7 +49,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
-  const stops: (() => void)[] = []
+  const stopWatches: (() => void)[] = []
   let isStopped = false
   return { rememberRun, isShown, decideAgain, restoreRuns, stop }
 
@@ -78,7 +78,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const directory = config.servers[server]?.directory
     const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
       newest.get(sessionID)?.server === server ? [observerFor(client)] : []
-    stops.push(client.watch({ directory }, { observe }))
+    stopWatches.push(client.watch({ directory }, { observe }))
   }
 
   /**
@@ -170,15 +170,15 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     const done = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
-    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await findMissed(sessionID, done)))
+    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await showMissed(sessionID, done)))
   }
 
   /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
-  async function findMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
+  async function showMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
     const client = servers.get(newest.get(sessionID)?.server ?? '')
     // The watch finds the runs that start from here on.
     await client?.ready.catch(() => {})
-    if (client) await findEnded(sessionID, client, done)
+    if (client) await showLastReply(sessionID, client, done)
     const stored = unfinished.get(sessionID)
     if (!stored || isStopped) return
     unfinished.delete(sessionID)
@@ -189,7 +189,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    * Shows the last reply of a session if it is an unprompted one that is not in `done`. Waits until it has ended, because the
    * watch may not report one that was running. Does nothing if the session can't be read, or the bridge stops.
    */
-  async function findEnded(sessionID: string, client: Client, done: ReadonlySet<string>): Promise<void> {
+  async function showLastReply(sessionID: string, client: Client, done: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await client.reply(sessionID).catch(() => undefined)
       if (
@@ -217,7 +217,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   function stop(): void {
     isStopped = true
     timers.stop()
-    for (const stopWatch of stops) stopWatch()
+    for (const stopWatch of stopWatches) stopWatch()
   }
 }
 

@@ -22,10 +22,10 @@ export async function exposedAt(options: {
   const { url, clock, addresses = reachableAddresses(), timeoutMs = 1000 } = options
   const { hostname, port, protocol } = new URL(url)
   if (!isLoopback(hostname)) return undefined
-  const number = Number(port || (protocol === 'https:' ? 443 : 80))
+  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80))
   const found = await Promise.all(
     addresses.map(async (address) => {
-      if (!(await isListening(address, number, timeoutMs, clock))) return undefined
+      if (!(await isListening(address, portNumber, timeoutMs, clock))) return undefined
       const other = new URL(url)
       other.hostname = address.includes(':') ? `[${address}]` : address
       const client = connect({ url: other.href, connectTimeoutMs: timeoutMs, clock })
@@ -65,7 +65,10 @@ function reachableAddresses(): readonly string[] {
   return all.flatMap(({ internal, address, scopeid }) => (internal || scopeid ? [] : [address]))
 }
 
-/** Whether something accepts a connection on a port within `timeoutMs`. Never rejects. Most checks end here. */
+/**
+ * Whether something accepts a connection on a port within `timeoutMs`. Never rejects. This spares most addresses a client and a
+ * request.
+ */
 async function isListening(host: string, port: number, timeoutMs: number, clock: Clock): Promise<boolean> {
   return await new Promise((resolve) => {
     const socket = dial({ host, port })

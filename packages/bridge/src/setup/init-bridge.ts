@@ -191,8 +191,8 @@ export async function initBridge(options: InitOptions): Promise<string> {
   async function askPerson(channel: BridgeChannel, channelEntry: object): Promise<BridgeConfig['people']> {
     const { type } = channel
     const name = await questions.text('Your name in the config')
-    const typed = new AbortController()
-    const received = new AbortController()
+    const pairingAborter = new AbortController()
+    const questionAborter = new AbortController()
     let setReceiving = (): void => {}
     const receiving = new Promise<boolean>((resolve) => {
       setReceiving = () => resolve(true)
@@ -203,7 +203,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
       secret,
       listen,
       clock,
-      signal: typed.signal,
+      signal: pairingAborter.signal,
       onError: (error) => questions.say(`✗ ${error.message}`),
       onWebhook: (url) => questions.say(`Let ${type} send its requests to ${url}.`),
       onCode: (code) => {
@@ -213,7 +213,7 @@ export async function initBridge(options: InitOptions): Promise<string> {
     }).then(
       (actor) => {
         if (!actor) return undefined
-        received.abort()
+        questionAborter.abort()
         questions.say(`✓ ${actor.name} (${actor.id})`)
         return actor.id
       },
@@ -223,18 +223,18 @@ export async function initBridge(options: InitOptions): Promise<string> {
       const isReceiving = await Promise.race([receiving, paired.then(() => false)])
       const question = isReceiving ? `Waiting for the code. You can also type your id on ${type}` : `Your id on ${type}`
       const check = (text: string): string | undefined => (/\s/.test(text) ? 'An id has no spaces.' : undefined)
-      const typedID = questions.text(question, { check, signal: received.signal })
+      const typedID = questions.text(question, { check, signal: questionAborter.signal })
       const id = await Promise.race([
         paired.then((found) => found ?? typedID),
         typedID.catch((error: unknown) => {
-          if (received.signal.aborted) return paired
+          if (questionAborter.signal.aborted) return paired
           throw error
         }),
       ])
       return { [name]: { ids: [`${type}:${id}`], may: ['prompt', 'approve', 'admin'] } }
     } finally {
-      typed.abort()
-      received.abort()
+      pairingAborter.abort()
+      questionAborter.abort()
       await paired
     }
   }

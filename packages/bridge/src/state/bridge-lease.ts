@@ -40,9 +40,10 @@ export interface BridgeLease {
 const leaseMs = 4000
 /** How long before the lease expires calls are stopped and running ones aborted, in ms. */
 const marginMs = 500
-/** How often the lease is renewed, and requested while another process holds it, in ms. */
+/** How often the lease is renewed, in ms. */
 const renewMs = 1000
-const askMs = 250
+/** How often the lease is requested while another process holds it, in ms. */
+const requestMs = 250
 
 /** Creates the lease of a process. It requests nothing before `takeLease`. */
 export function createBridgeLease(options: {
@@ -66,7 +67,8 @@ export function createBridgeLease(options: {
   /** Until when calls are allowed, by the monotonic clock, which clock corrections don't affect. */
   let callsAllowedUntil = Number.NEGATIVE_INFINITY
   let callsAllowed = newAbortController()
-  let back = withResolvers<void>()
+  /** Resolves when calls that wait must check again whether the lease is held. */
+  let recheck = withResolvers<void>()
   let renewing: Promise<boolean> | undefined
   let failure: unknown
   let problem: string | undefined
@@ -87,7 +89,7 @@ export function createBridgeLease(options: {
       if (await requestLeaseUnlessLocked()) break
       if (!isReported) onWaiting()
       isReported = true
-      await pause(clock, askMs, signal)
+      await pause(clock, requestMs, signal)
     }
     scheduleRenewal()
   }
@@ -120,9 +122,9 @@ export function createBridgeLease(options: {
   }
 
   /**
-   * Takes or renews the lease, allows calls, and sets the timer that stops them when it expires. Resolves with the
-   * lease, or with undefined while another process holds it. Changes nothing if another process held it meanwhile. The
-   * time counts from before the request, because that may take long.
+   * Takes or renews the lease, allows calls, and sets the timer that stops them when it expires. Resolves with the lease, or
+   * with undefined while another process holds it. If another process held it meanwhile, resolves with the new lease and
+   * changes nothing. The time counts from before the request, because that may take long.
    */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
@@ -181,7 +183,7 @@ export function createBridgeLease(options: {
       stopCallsIfExpired()
       // After the computer slept, the timer may be late and another process may have taken over.
       void renew().catch(() => {})
-      await back.promise
+      await recheck.promise
     }
     return callsAllowed.signal
   }
@@ -210,8 +212,8 @@ export function createBridgeLease(options: {
 
   /** Wakes calls that wait. They check again whether the lease is held, lost, or the bridge is stopping. */
   function wakeWaitingCalls(): void {
-    back.resolve()
-    back = withResolvers<void>()
+    recheck.resolve()
+    recheck = withResolvers<void>()
   }
 
   /** Drops the lease and calls `onLost`. Does nothing after the first time. */

@@ -22,11 +22,11 @@ export function leaseAfter(
   now: number,
 ): StoredLease | undefined {
   const { name, holder, forMs } = request
-  const runs =
+  const isValid =
     current !== undefined && current.expiresAt > now && current.expiresAt - now <= Math.max(longestLeaseMs, forMs)
-  if (runs && current.holder !== holder) return undefined
-  const last = current?.fence ?? 0
-  return { name, holder, fence: runs ? last : last + 1, expiresAt: now + forMs }
+  if (isValid && current.holder !== holder) return undefined
+  const lastFence = current?.fence ?? 0
+  return { name, holder, fence: isValid ? lastFence : lastFence + 1, expiresAt: now + forMs }
 }
 
 /** Returns the lease as its holder receives it, valid for as long as it requested. */

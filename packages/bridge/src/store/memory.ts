@@ -64,16 +64,17 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
-    const undo: (() => void)[] = []
-    const index = applyWrites(rowsOf(memory, now, undo), writes)
+    const undos: (() => void)[] = []
+    const index = applyWrites(rowsOf(memory, now, undos), writes)
     if (index === undefined) return { type: 'done' }
-    for (const back of undo.toReversed()) back()
+    for (const undoChange of undos.toReversed()) undoChange()
     return { type: 'conflict', index }
   }
 }
 
-/** Returns the rows of a memory to write to, for one commit. Each change adds its inverse to `undo`. */
-function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)[]): Rows {
+/** Returns the rows of a memory to write to, for one commit. Each change adds its inverse to `undos`. */
+function rowsOf({ values, queues }: StoreMemory, now: number, undos: (() => void)[]): Rows {
+  /** The queues that this commit has copied already. */
   const copies = new Set<ReadonlyMap<string, string>>()
   return {
     read: (key) => readValue({ values }, key, now),
@@ -117,10 +118,10 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undo: (() => void)
     return copy
   }
 
-  /** Adds a function to `undo` that restores the key, or deletes it if it is not set. Call it before a change of that key. */
+  /** Adds a function to `undos` that restores the key, or deletes it if it is not set. Call it before a change of that key. */
   function recordUndo<Value>(map: Map<string, Value>, key: string): void {
     const before = map.get(key)
-    undo.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
+    undos.push(() => (before === undefined ? map.delete(key) : map.set(key, before)))
   }
 }
 

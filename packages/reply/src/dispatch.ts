@@ -78,7 +78,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
     try {
       for (const observer of present) if (observer[type]) return true
     } catch {
-      // Even reading a method may throw. `notify` reads it again and reports the error.
+      // Even reading a method may throw. `notifyObservers` reads it again and reports the error.
       return true
     }
     return isListenedTo(type)

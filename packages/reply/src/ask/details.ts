@@ -83,34 +83,34 @@ function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
   const serverTitle = [`${action}: `, `${ask.permission}: `].reduce(withoutPrefix, ask.title)
   const isRepeated =
     isTitleDerived(ask) || isCallPath(serverTitle) || isShownIn(serverTitle, [action, ...textsOf(details)])
-  const own = isRepeated ? '' : serverTitle
-  const where = isOutsideProject(ask) ? patterns.join(', ') : callPath?.shown || own
+  const ownTitle = isRepeated ? '' : serverTitle
+  const where = isOutsideProject(ask) ? patterns.join(', ') : callPath?.shown || ownTitle
   const isFolder = callPath?.isFolder === true && where === callPath.shown && !isOutsideProject(ask)
   const title = fittingTitle(action, where, isFolder)
   const hasWhere = title === untruncatedTitle(action, where, isFolder)
-  const isOwnShown = own === '' || (hasWhere && where === own)
+  const isOwnShown = ownTitle === '' || (hasWhere && where === ownTitle)
   const isPathShown = callPath === undefined || callPath.shown === '' || (hasWhere && !isOutsideProject(ask))
-  const before = [
+  const leading = [
     ...(title.startsWith(escapeDeceptive(action)) ? [] : textDetail('Tool', action)),
-    ...(isOwnShown ? [] : textDetail('Title', own)),
+    ...(isOwnShown ? [] : textDetail('Title', ownTitle)),
     ...(isPathShown ? [] : textDetail(callPath.isFolder ? 'Directory' : 'File', callPath.shown)),
   ]
   const known = new Set([...stringsIn(input), ...coveredMetadata, ...patterns.filter((pattern) => pattern !== '*')])
-  const seen = [title, ...textsOf(before), ...textsOf(details)]
+  const seen = [title, ...textsOf(leading), ...textsOf(details)]
   const isKnown = (leaf: string): boolean =>
     known.has(leaf) || (leaf.startsWith('/') && (isCallPath(leaf) || isShownIn(leaf, seen)))
-  const rest = Object.entries(input).filter(
-    ([name, value]) => !covered.includes(name) && name !== callPath?.field && !(value === own && isOwnShown),
+  const otherInput = Object.entries(input).filter(
+    ([name, value]) => !covered.includes(name) && name !== callPath?.field && !(value === ownTitle && isOwnShown),
   )
-  const added = Object.entries(metadata).flatMap(([name, value]) => {
+  const otherMetadata = Object.entries(metadata).flatMap(([name, value]) => {
     const more = same(value, input[name]) ? undefined : withoutKnownStrings(value, isKnown)
     return more === undefined ? [] : [[name, more] as const]
   })
-  const all = [...before, ...details, ...fieldDetails([...rest, ...added], details.length > 0)]
-  const hidden = patterns.filter(
+  const all = [...leading, ...details, ...fieldDetails([...otherInput, ...otherMetadata], details.length > 0)]
+  const unshownPatterns = patterns.filter(
     (pattern) => pattern !== '*' && !isCallPath(pattern) && !isShownIn(pattern, [title, ...textsOf(all)]),
   )
-  return { title, details: [...textDetail('Patterns', hidden.join('\n')), ...all] }
+  return { title, details: [...textDetail('Patterns', unshownPatterns.join('\n')), ...all] }
 }
 
 /**

@@ -21,18 +21,22 @@ type InputEdit = {
  */
 export function editDetails(input: Fields, metadata: Fields, callPath: CallPath | undefined): ToolDetails {
   const { edits, fields: covered } = editsIn(input, callPath?.written ?? '')
-  const server = textIn(metadata.diff)
-  const shown = callPath === undefined ? server : withoutFileHeader(server, callPath.isSame)
+  const serverDiff = textIn(metadata.diff)
+  const shown = callPath === undefined ? serverDiff : withoutFileHeader(serverDiff, callPath.isSame)
   if (edits.length === 0) return { details: [], covered }
-  if (server !== '' && edits.every((edit) => showsWholeEdit(server, edit))) {
-    return { details: [diffDetail('', shown)], covered, coveredMetadata: [server, ...coveredDiffs(metadata, server)] }
+  if (serverDiff !== '' && edits.every((edit) => showsWholeEdit(serverDiff, edit))) {
+    return {
+      details: [diffDetail('', shown)],
+      covered,
+      coveredMetadata: [serverDiff, ...coveredDiffs(metadata, serverDiff)],
+    }
   }
-  const own = edits.flatMap(diffOf).join('\n')
-  const isRepeated = server === '' || isCoveredBy(server, own)
+  const fromInput = edits.flatMap(diffOf).join('\n')
+  const isRepeated = serverDiff === '' || isCoveredBy(serverDiff, fromInput)
   return {
-    details: [diffDetail('', own), ...(isRepeated ? [] : [diffDetail("The server's diff", shown)])],
+    details: [diffDetail('', fromInput), ...(isRepeated ? [] : [diffDetail("The server's diff", shown)])],
     covered,
-    coveredMetadata: [server, ...coveredDiffs(metadata, `${own}\n${server}`)],
+    coveredMetadata: [serverDiff, ...coveredDiffs(metadata, `${fromInput}\n${serverDiff}`)],
   }
 }
 
@@ -89,11 +93,11 @@ function isFullyShown(edit: unknown, path: string): boolean {
 }
 
 /** Whether the server's diff shows the whole edit. False for a patch, and for a title with further facts. */
-function showsWholeEdit(server: string, edit: InputEdit): boolean {
+function showsWholeEdit(serverDiff: string, edit: InputEdit): boolean {
   if (edit.patch !== undefined || edit.needsTitle) return false
   const { before, after } = edit
-  if (before === undefined) return coversText(server, '+', after, true)
-  return coversText(server, '-', before, false) && coversText(server, '+', after, false)
+  if (before === undefined) return coversText(serverDiff, '+', after, true)
+  return coversText(serverDiff, '-', before, false) && coversText(serverDiff, '+', after, false)
 }
 
 /**
@@ -109,16 +113,16 @@ function diffOf(edit: InputEdit): readonly string[] {
   const next = linesOf(after)
   if (old.length === 0 && next.length === 0) return [...head, '@@ empty @@']
   const shorter = Math.min(old.length, next.length)
-  let start = 0
-  while (start < shorter && old[start] === next[start]) start++
-  let end = 0
-  while (end < shorter - start && old.at(-1 - end) === next.at(-1 - end)) end++
+  let sameAtStart = 0
+  while (sameAtStart < shorter && old[sameAtStart] === next[sameAtStart]) sameAtStart++
+  let sameAtEnd = 0
+  while (sameAtEnd < shorter - sameAtStart && old.at(-1 - sameAtEnd) === next.at(-1 - sameAtEnd)) sameAtEnd++
   return [
     ...head,
-    ...old.slice(0, start).map((line) => ` ${line}`),
-    ...old.slice(start, old.length - end).map((line) => `-${line}`),
-    ...next.slice(start, next.length - end).map((line) => `+${line}`),
-    ...old.slice(old.length - end).map((line) => ` ${line}`),
+    ...old.slice(0, sameAtStart).map((line) => ` ${line}`),
+    ...old.slice(sameAtStart, old.length - sameAtEnd).map((line) => `-${line}`),
+    ...next.slice(sameAtStart, next.length - sameAtEnd).map((line) => `+${line}`),
+    ...old.slice(old.length - sameAtEnd).map((line) => ` ${line}`),
   ]
 }
 
@@ -158,18 +162,18 @@ function linesOf(text: string): readonly string[] {
  * that is not whole may begin and end in mid-line. True for an empty text.
  */
 function coversText(diff: string, sign: '+' | '-', text: string, isWhole: boolean): boolean {
-  const pool = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
+  const shownLines = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
   const lines = linesOf(text)
-  const whole = new Set(pool)
-  if (isWhole) return lines.every((line) => whole.has(line))
+  const shownWhole = new Set(shownLines)
+  if (isWhole) return lines.every((line) => shownWhole.has(line))
   const first = lines[0]
   const last = lines.at(-1)
   if (first === undefined || last === undefined) return true
-  if (lines.length === 1) return pool.some((line) => line.includes(first))
+  if (lines.length === 1) return shownLines.some((line) => line.includes(first))
   return (
-    lines.slice(1, -1).every((line) => whole.has(line)) &&
-    pool.some((line) => line.endsWith(first)) &&
-    pool.some((line) => line.startsWith(last))
+    lines.slice(1, -1).every((line) => shownWhole.has(line)) &&
+    shownLines.some((line) => line.endsWith(first)) &&
+    shownLines.some((line) => line.startsWith(last))
   )
 }
 

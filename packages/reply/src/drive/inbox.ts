@@ -88,14 +88,14 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
    * stay. Rejects if they can't be listed, but not for a deleted session other than `place`.
    */
   async function withdrawAll(place: SessionRef, sessionIDs: readonly string[]): Promise<readonly string[]> {
-    const left = sessionIDs.map(async (sessionID) => {
+    const staying = sessionIDs.map(async (sessionID) => {
       const isBelow = sessionID !== place.sessionID
       return await withdrawAllOf({ ...place, sessionID }).catch((error: unknown) => {
         if (isBelow && error instanceof ReplyError && error.type === 'gone') return []
         throw error
       })
     })
-    return (await Promise.all(left)).flat()
+    return (await Promise.all(staying)).flat()
   }
 
   /**

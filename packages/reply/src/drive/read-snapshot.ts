@@ -78,13 +78,14 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const isWanted = (id: string): boolean =>
     isAtWork(id) || (linked.has(id) && (!isKnown(id) || (complete && reply?.phase !== 'settled')))
   const placed = new Set([...seen, ...children.map((child) => child.sessionID)])
-  const isSearching = [...statuses.keys()].some((id) => !placed.has(id))
+  // A running session that is not in the tree yet may be below any child.
+  const hasUnplacedWork = [...statuses.keys()].some((id) => !placed.has(id))
   const snapshots: SnapshotEvent[] = []
   // Deeper sessions don't belong to this tree. They have replies of their own.
   for (const { sessionID: id, directory: childDirectory = directory } of depth < maxSessionDepth ? children : []) {
     if (seen.has(id)) continue
     const place = { sessionID: id, directory: childDirectory }
-    if (isWanted(id) || (isSearching && (await hasWorkBelow(place)))) {
+    if (isWanted(id) || (hasUnplacedWork && (await hasWorkBelow(place)))) {
       const below = { ...place, reply, gap, complete }
       const from = isPartial ? read[0]?.head.createdAt : undefined
       const child = await readTree(drive, below, { reading, seen, from, depth: depth + 1 }).catch(undefinedIfGone)

@@ -57,7 +57,7 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
   const entries = new Map<string, Entry>()
   const newestOf = new Map<string, Entry>()
   const open = new Set<Entry>()
-  const settled: string[] = []
+  const settledKeys: string[] = []
   const listeners = new Set<(live: LiveReply, reply: Reply) => void>()
   const allReplies = createDispatcher({ onError })
   return {
@@ -146,9 +146,9 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
    * Keeps a settled reply for late events, and drops the oldest one above `keepSettled`, also as its session's newest.
    */
   function keepSettledEntry(key: string): void {
-    settled.push(key)
-    if (settled.length <= keepSettled) return
-    const oldest = settled.shift() ?? key
+    settledKeys.push(key)
+    if (settledKeys.length <= keepSettled) return
+    const oldest = settledKeys.shift() ?? key
     const entry = entries.get(oldest)
     entries.delete(oldest)
     if (entry && newestOf.get(entry.live.sessionID) === entry) newestOf.delete(entry.live.sessionID)

@@ -22,27 +22,29 @@ export function createRecordingReader(onError?: OnError): RecordingReader {
   const decoder = createAnyDecoder({ onError })
   const utf8 = createUtf8Reader()
   let recordedAt: number | undefined
-  let clock = 0
-  let isLines: boolean | undefined
-  let isBegun = false
+  let newestServerTime = 0
+  let isJsonLines: boolean | undefined
+  let hasBegun = false
   const reader = createFrameReader({
     onError,
-    decoder: { decode: (data) => decodeFrame(data, recordedAt ?? clock) },
+    decoder: { decode: (data) => decodeFrame(data, recordedAt ?? newestServerTime) },
     onComment: (comment) => {
       const match = /^at (\d+)$/.exec(comment)
       if (match) recordedAt = Number(match[1])
     },
   })
-  return { push, end: () => reader.push('\n\n', clock) }
+  return { push, end: () => reader.push('\n\n', newestServerTime) }
 
   /**
    * Returns the events that this piece completes. The first piece with a character other than white space decides
    * whether the recording is JSON lines. Returns none until then.
    */
   function push(piece: string | Uint8Array): readonly ReplyEvent[] {
-    isLines ??= startsWithBrace(piece)
-    if (isLines === undefined) return []
-    return isLines ? readLines(typeof piece === 'string' ? piece : utf8.read(piece)) : reader.push(piece, clock)
+    isJsonLines ??= startsWithBrace(piece)
+    if (isJsonLines === undefined) return []
+    return isJsonLines
+      ? readLines(typeof piece === 'string' ? piece : utf8.read(piece))
+      : reader.push(piece, newestServerTime)
   }
 
   /**
@@ -50,14 +52,14 @@ export function createRecordingReader(onError?: OnError): RecordingReader {
    * without an end, costs no more than a frame.
    */
   function readLines(text: string): readonly ReplyEvent[] {
-    const more = isBegun ? text : `data: ${text.trimStart()}`
-    isBegun = true
-    return reader.push(more.replaceAll('\n', '\n\ndata: '), clock)
+    const more = hasBegun ? text : `data: ${text.trimStart()}`
+    hasBegun = true
+    return reader.push(more.replaceAll('\n', '\n\ndata: '), newestServerTime)
   }
 
   /** Decodes a frame and stamps its events. Undefined for an empty line. */
   function decodeFrame(data: string, at: number): ReplyEvent | readonly ReplyEvent[] | undefined {
-    if (isLines && data.trim() === '') return undefined
+    if (isJsonLines && data.trim() === '') return undefined
     const decoded = decoder.decode(data, at)
     if (decoded === undefined) return undefined
     if (isSingle(decoded)) stampEvent(decoded)
@@ -72,8 +74,8 @@ export function createRecordingReader(onError?: OnError): RecordingReader {
   function stampEvent(event: ReplyEvent): void {
     if (recordedAt !== undefined || event.type === 'delta') return
     const time = serverTimeOf(event)
-    if (time !== undefined && time > clock) clock = time
-    if (event.at !== clock) setTime(event, clock)
+    if (time !== undefined && time > newestServerTime) newestServerTime = time
+    if (event.at !== newestServerTime) setTime(event, newestServerTime)
   }
 }
 

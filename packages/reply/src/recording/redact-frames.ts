@@ -35,9 +35,9 @@ interface EventFrame {
 const maxTexts = 1000
 
 /**
- * Redacts the frames of a stream. Redacts a part's deltas as one text, to find secrets that arrive in pieces. A
- * possible beginning of a secret is held back until the next delta, the end of the run, or the whole text. Snapshots of
- * a text or output that still grows lack that end.
+ * Creates a redactor of a stream's frames, for a recording. Redacts a part's deltas as one text, to find secrets that
+ * arrive in pieces. A possible beginning of a secret is held back until the next delta, the end of the run, or the
+ * whole text. Snapshots of a text or output that still grows lack that end.
  */
 export function createFrameRedactor(write: (data: string, at: number) => void): FrameRedactor {
   const texts = new Map<string, PartText>()
@@ -136,12 +136,12 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
    */
   function flushText(key: string, at: number): void {
     const partText = texts.get(key)
-    const rest = partText?.redactor.end() ?? ''
+    const heldText = partText?.redactor.end() ?? ''
     texts.delete(key)
-    if (!partText?.frame || rest === '') return
+    if (!partText?.frame || heldText === '') return
     // A second frame with the same id would be dropped as a duplicate.
     const { id: _, ...event } = partText.frame.event
-    writeDelta({ ...partText.frame, event }, rest, at)
+    writeDelta({ ...partText.frame, event }, heldText, at)
   }
 
   /** Writes a frame with this delta, which is redacted already, and with its other fields redacted. */

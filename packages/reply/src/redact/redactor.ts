@@ -43,17 +43,17 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
   /** Returns the redacted text that is decided once `text`, the buffer with the next piece, is known. */
   function redactNext(text: string, isEnd: boolean): string {
     let out = ''
-    let from = Math.max(searched, returned - longestOpener, 0)
+    let searchFrom = Math.max(searched, returned - longestOpener, 0)
     for (;;) {
       if (swallow) {
         const { end, isOver } = swallow(text, returned, isEnd)
         returned = end
         searched = end
-        from = end
+        searchFrom = end
         if (!isOver) break
         swallow = undefined
       }
-      openers.lastIndex = from
+      openers.lastIndex = searchFrom
       const found = openers.exec(text)
       if (!found) {
         out += returnUpTo(text, isEnd ? text.length : text.length - partialOpenerLength(text, returned))
@@ -61,7 +61,7 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
       }
       const verdict = readOpener(text, found, isEnd)
       const isKept = keepsHome && verdict.type === 'secret' && verdict.mark !== secretMark
-      if (verdict.type === 'no' || isKept) from = found.index + 1
+      if (verdict.type === 'no' || isKept) searchFrom = found.index + 1
       else if (verdict.type === 'growing') {
         // What grows may itself end an opener that begins before it: `ya2` in `ya29.`
         out += returnUpTo(text, Math.min(verdict.from, text.length - partialOpenerLength(text, returned)))
@@ -70,7 +70,7 @@ export function createRedactor({ keepsHome = false }: { readonly keepsHome?: boo
         out += returnUpTo(text, verdict.from) + verdict.mark
         returned = verdict.end
         searched = verdict.end
-        from = verdict.end
+        searchFrom = verdict.end
         swallow = verdict.swallow
       }
     }

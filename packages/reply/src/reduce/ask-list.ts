@@ -11,12 +11,12 @@ export function askAt(asks: readonly Ask[], requestID: string): number {
 }
 
 /** Replaces the ask at this index, or appends it for -1. Reports no change. */
-export function withAsk(reply: Reply, at: number, ask: Ask): Reply {
-  const asks = at === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, at, ask)
-  const place = at === -1 ? reply.asks.length : at
+export function withAsk(reply: Reply, index: number, ask: Ask): Reply {
+  const asks = index === -1 ? [...reply.asks, ask] : replaceAt(reply.asks, index, ask)
+  const changed = index === -1 ? reply.asks.length : index
   positions.carryIndex(reply.asks, asks)
-  carryIndexes(reply.asks, asks, place)
-  carryPendingCount(reply.asks, asks, place)
+  carryIndexes(reply.asks, asks, changed)
+  carryPendingCount(reply.asks, asks, changed)
   return withFields(reply, { asks })
 }
 

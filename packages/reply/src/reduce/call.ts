@@ -5,7 +5,7 @@ import type { ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { indexesByCall, isAnyPending, withAsk } from './ask-list.ts'
 import { messageAt } from './part.ts'
-import { partsOfCall } from './parts.ts'
+import { partsOfCall } from './part-list.ts'
 
 /**
  * Sets the call of a permission, or removes it if it is no longer certain: if several calls, or several permissions,

@@ -83,8 +83,8 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
       (part.state.status === 'completed' && metadata?.status === 'running'),
   }
   const linked = childIndexOfCall(reply, childID, part.callID)
-  const place = linked === -1 ? childIndexOfCall(reply, childID, undefined) : linked
-  const child = reply.children[place]
+  const childIndex = linked === -1 ? childIndexOfCall(reply, childID, undefined) : linked
+  const child = reply.children[childIndex]
   if (!child) {
     return addChild(reply, { ...link, reply: startedReply(childID, undefined, at) }, changes)
   }
@@ -92,7 +92,7 @@ export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Cha
   // No change of its own: the tool part's change in the same step reports it.
   return same({ ...named, reply: 0 }, { ...child, reply: 0 })
     ? reply
-    : withChildren(reply, replaceAt(reply.children, place, named))
+    : withChildren(reply, replaceAt(reply.children, childIndex, named))
 }
 
 /**
@@ -120,14 +120,14 @@ function startedReply(sessionID: string, title: string | undefined, at: number):
  */
 export function adoptChild(
   reply: Reply,
-  place: number,
+  childIndex: number,
   step: { readonly reply: Reply; readonly changes: readonly Change[] },
   changes: Change[],
 ): Reply {
-  const before = reply.children[place]
+  const before = reply.children[childIndex]
   if (!before || step.reply === before.reply) return reply
   const child: Child = { ...before, agent: before.agent ?? step.reply.agent, reply: step.reply }
-  const next = withChildren(reply, replaceAt(reply.children, place, child))
+  const next = withChildren(reply, replaceAt(reply.children, childIndex, child))
   if (step.changes.length === 0) return next
   for (const change of step.changes) reportChild(child, change, changes)
   return step.reply.asks === before.reply.asks ? next : withChildAsks(next, before.reply.asks, step.reply.asks, changes)

@@ -22,43 +22,55 @@ export function itemAt<T>({ chunks }: Chunks<T>, place: number): T | undefined {
   return place < 0 ? undefined : chunks[Math.floor(place / chunkLength)]?.[place % chunkLength]
 }
 
-/** Replaces the item at `place`, or appends it if `place` is the length. */
-export function withItem<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
-  const at = Math.floor(place / chunkLength)
-  const chunk = list.chunks[at]?.slice() ?? []
-  chunk[place % chunkLength] = item
-  return withChunk(list, at, chunk, Math.max(list.length, place + 1))
+/** Returns a list whose item at `index` is replaced, or appended if `index` is the length. */
+export function withItem<T>(list: Chunks<T>, index: number, item: T): Chunks<T> {
+  const chunkIndex = Math.floor(index / chunkLength)
+  const chunk = list.chunks[chunkIndex]?.slice() ?? []
+  chunk[index % chunkLength] = item
+  return withChunk(list, chunkIndex, chunk, Math.max(list.length, index + 1))
 }
 
-/** Inserts an item before `place`, or at the end. Copies everything after it, which is little near the end. */
-export function withInserted<T>(list: Chunks<T>, place: number, item: T): Chunks<T> {
-  return withResizedChunk(list, place, (chunk, start) => chunk.toSpliced(start, 0, item))
+/** Inserts an item before `index`, or at the end. Copies everything after it, which is little near the end. */
+export function withInserted<T>(list: Chunks<T>, index: number, item: T): Chunks<T> {
+  return withResizedChunk(list, index, (chunk, indexInChunk) => chunk.toSpliced(indexInChunk, 0, item))
 }
 
-/** Removes the item at `place`. Copies everything after it, which is little near the end. */
-export function withRemoved<T>(list: Chunks<T>, place: number): Chunks<T> {
-  return withResizedChunk(list, place, (chunk, start) => chunk.toSpliced(start, 1))
+/** Removes the item at `index`. Copies everything after it, which is little near the end. */
+export function withRemoved<T>(list: Chunks<T>, index: number): Chunks<T> {
+  return withResizedChunk(list, index, (chunk, indexInChunk) => chunk.toSpliced(indexInChunk, 1))
 }
 
-/** Changes the length of the chunk that contains `place`. `start` is the index of `place` within that chunk. */
+/**
+ * Returns a list in which `change` has added or removed items in the chunk that contains `index`. It gets that chunk
+ * and the item's index in it. All later items move to new chunks.
+ */
 function withResizedChunk<T>(
   list: Chunks<T>,
-  place: number,
-  change: (chunk: readonly T[], start: number) => readonly T[],
+  index: number,
+  change: (chunk: readonly T[], indexInChunk: number) => readonly T[],
 ): Chunks<T> {
-  const at = Math.floor(place / chunkLength)
-  const changed = change(list.chunks[at] ?? [], place % chunkLength)
-  const tail = concatenated([changed, ...list.chunks.slice(at + 1)])
-  return createChunks([...list.chunks.slice(0, at), ...splitIntoChunks(tail)], at * chunkLength + tail.length)
+  const chunkIndex = Math.floor(index / chunkLength)
+  const changed = change(list.chunks[chunkIndex] ?? [], index % chunkLength)
+  const tail = concatenated([changed, ...list.chunks.slice(chunkIndex + 1)])
+  return createChunks(
+    [...list.chunks.slice(0, chunkIndex), ...splitIntoChunks(tail)],
+    chunkIndex * chunkLength + tail.length,
+  )
 }
 
-/** Replaces the chunk at index `at`, or appends it. `length` is the new number of items. */
-export function withChunk<T>(list: Chunks<T>, at: number, chunk: readonly T[], length = list.length): Chunks<T> {
+/** Replaces a chunk, or appends it. `length` is the new number of items. */
+export function withChunk<T>(
+  list: Chunks<T>,
+  chunkIndex: number,
+  chunk: readonly T[],
+  length = list.length,
+): Chunks<T> {
   const chunks = list.chunks.slice()
-  chunks[at] = chunk
+  chunks[chunkIndex] = chunk
   return createChunks(chunks, length)
 }
 
+/** Creates a list of these chunks, with `length` items in all. Its array is built when first asked for, and kept. */
 function createChunks<T>(chunks: readonly (readonly T[])[], length: number): Chunks<T> {
   let array: readonly T[] | undefined
   return {

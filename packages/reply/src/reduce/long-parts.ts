@@ -9,10 +9,10 @@ import { withParts } from './shape.ts'
  */
 export interface LongParts {
   readonly parts: Chunks<Part>
-  readonly places: PartIndexes
-  /** Number of parts removed since `places` was built. Each removal can move a part one below its noted index. */
+  readonly indexes: PartIndexes
+  /** Number of parts removed since `indexes` was built. Each removal can move a part one below its noted index. */
   readonly removals: number
-  /** Removed ids that are still in `places`: they need no search. */
+  /** Removed ids that are still in `indexes`: they need no search. */
   readonly removedIDs: ReadonlySet<string>
 }
 
@@ -73,9 +73,9 @@ const noneRemoved: ReadonlySet<string> = new Set()
 
 /** Builds the chunks and the indexes. Takes time linear in the number of parts. */
 export function toLongParts(parts: readonly Part[]): LongParts {
-  const places: PartIndexes = { byID: new Map(), byCall: new Map() }
-  for (const [place, part] of parts.entries()) noteIndex(places, part, place)
-  return { parts: toChunks(parts), places, removals: 0, removedIDs: noneRemoved }
+  const indexes: PartIndexes = { byID: new Map(), byCall: new Map() }
+  for (const [index, part] of parts.entries()) noteIndex(indexes, part, index)
+  return { parts: toChunks(parts), indexes, removals: 0, removedIDs: noneRemoved }
 }
 
 const noParts: readonly Part[] = []
@@ -87,35 +87,35 @@ export function withLongParts(message: Omit<Message, 'parts'>, long: LongParts):
 }
 
 /**
- * Returns a list whose part at `place` is replaced, or appended if `place` is the length. Writes into the index of places,
+ * Returns a list whose part at `index` is replaced, or appended if `index` is the length. Writes into the indexes,
  * which all lists made from the same one share.
  */
-export function longWithPart(long: LongParts, place: number, part: Part): LongParts {
-  noteIndex(long.places, part, place)
-  return { ...long, parts: withItem(long.parts, place, part), removedIDs: withoutID(long.removedIDs, part.id) }
+export function longWithPart(long: LongParts, index: number, part: Part): LongParts {
+  noteIndex(long.indexes, part, index)
+  return { ...long, parts: withItem(long.parts, index, part), removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
 /**
- * Returns a list with the part inserted before `place`. Writes the new places of all parts after it into the shared
- * index.
+ * Returns a list with the part inserted before `index`. Writes the new indexes of all parts after it into the shared
+ * ones.
  */
-export function longWithInserted(long: LongParts, place: number, part: Part): LongParts {
-  const parts = withInserted(long.parts, place, part)
-  for (let at = place; at < parts.length; at++) {
-    const moved = itemAt(parts, at)
-    if (moved) noteIndex(long.places, moved, at)
+export function longWithInserted(long: LongParts, index: number, part: Part): LongParts {
+  const parts = withInserted(long.parts, index, part)
+  for (let movedIndex = index; movedIndex < parts.length; movedIndex++) {
+    const moved = itemAt(parts, movedIndex)
+    if (moved) noteIndex(long.indexes, moved, movedIndex)
   }
   return { ...long, parts, removedIDs: withoutID(long.removedIDs, part.id) }
 }
 
 /**
- * Removes the part at `place`, if there is one. The noted indexes stay slightly too high until enough removals trigger
- * a rebuild.
+ * Returns a list without the part at `index`, or the same list if there is none. The noted indexes stay slightly too
+ * high until enough removals trigger a rebuild.
  */
-export function longWithout(long: LongParts, place: number): LongParts {
-  const removed = itemAt(long.parts, place)
+export function longWithout(long: LongParts, index: number): LongParts {
+  const removed = itemAt(long.parts, index)
   if (!removed) return long
-  const parts = withRemoved(long.parts, place)
+  const parts = withRemoved(long.parts, index)
   const removals = long.removals + 1
   if (removals === chunkLength) return toLongParts(parts.toArray())
   return { ...long, parts, removals, removedIDs: new Set([...long.removedIDs, removed.id]) }
@@ -127,14 +127,14 @@ function withoutID(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
 }
 
 /** The index of the part with this id. -1 if it isn't in the list. */
-export function placeOf({ parts, places, removedIDs }: LongParts, id: string): number {
-  return removedIDs.has(id) ? -1 : searchDown(parts, id, places.byID.get(id))
+export function indexOfPart({ parts, indexes, removedIDs }: LongParts, id: string): number {
+  return removedIDs.has(id) ? -1 : searchDown(parts, id, indexes.byID.get(id))
 }
 
 /** All parts with this call id. Empty if there are none. */
 export function callPartsOf(long: LongParts, callID: string): readonly ToolPart[] {
-  return [...(long.places.byCall.get(callID) ?? [])].flatMap((id) => {
-    const part = itemAt(long.parts, placeOf(long, id))
+  return [...(long.indexes.byCall.get(callID) ?? [])].flatMap((id) => {
+    const part = itemAt(long.parts, indexOfPart(long, id))
     return part?.type === 'tool' && part.callID === callID ? [part] : []
   })
 }
@@ -152,8 +152,8 @@ function searchDown(parts: Chunks<Part>, id: string, noted = -1): number {
  * Records where a part is, and the call id of a tool's part. Never lowers an index: in another list that shares the
  * map, the part may be at the higher one.
  */
-function noteIndex({ byID, byCall }: PartIndexes, part: Part, place: number): void {
-  if ((byID.get(part.id) ?? -1) < place) byID.set(part.id, place)
+function noteIndex({ byID, byCall }: PartIndexes, part: Part, index: number): void {
+  if ((byID.get(part.id) ?? -1) < index) byID.set(part.id, index)
   if (part.type !== 'tool') return
   const ids = byCall.get(part.callID)
   if (ids) ids.add(part.id)

@@ -4,8 +4,8 @@ import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
-import { carryMessageIndex, indexInReply, messageAt } from './part.ts'
-import { withPartsOf } from './parts.ts'
+import { carryMessagePositions, indexInReply, messageAt } from './part.ts'
+import { withPartsOf } from './part-list.ts'
 import { reportError } from './run.ts'
 import { replaceAt, withFields } from './shape.ts'
 import { usagesBefore } from './usage.ts'
@@ -29,7 +29,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
   if (before && sameHead(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
   const messages = before ? replaceAt(named.messages, at, message) : insertMessage(named.messages, message)
-  if (before || messages.at(-1) === message) carryMessageIndex(named.messages, messages)
+  if (before || messages.at(-1) === message) carryMessagePositions(named.messages, messages)
   const finish = messages.at(-1)?.finish
   const error = before ? named.error : undefined
   const next = withFields(named, { messages, finish, error })
@@ -135,8 +135,8 @@ export function applyPromptPart(reply: Reply, part: Part, at: number, changes: C
 }
 
 /**
- * Adds or replaces a part of the prompt, and makes its `text` and `files` anew from all parts. The first part that is shown
- * creates the prompt. Returns the same prompt for a part that isn't shown, or that is the same.
+ * Adds or replaces a part of the prompt, and makes its `text` and `files` anew from all parts. The first part that is
+ * shown creates the prompt. Returns the same prompt for a part that isn't shown, or that is the same.
  */
 function withPromptPart(prompt: Prompt | undefined, part: Part): Prompt | undefined {
   const piece = promptPartOf(part)

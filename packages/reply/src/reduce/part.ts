@@ -3,7 +3,7 @@ import type { DeltaEvent } from '../event.ts'
 import { same, sameButRaw } from '../fields.ts'
 import type { Part, ReasoningPart, StepFinishPart, TextPart, ToolPart, ToolStatus } from '../part.ts'
 import type { Message, Reply, Usage } from '../reply.ts'
-import { partAt, partCount, partIn, withInsertedPart, withoutPart, withPart } from './parts.ts'
+import { partAt, partCount, partIn, withInsertedPart, withoutPart, withPart } from './part-list.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
@@ -16,32 +16,34 @@ export function growPart(
   reply: Reply,
   event: DeltaEvent,
 ): { readonly reply: Reply; readonly change: Change } | undefined {
-  const at = messageAt(reply.messages, event.messageID)
-  const message = reply.messages[at]
+  const messageIndex = messageAt(reply.messages, event.messageID)
+  const message = reply.messages[messageIndex]
   if (!message) return undefined
-  const place = partAt(message, event.partID)
-  const part = partIn(message, place)
+  const partIndex = partAt(message, event.partID)
+  const part = partIn(message, partIndex)
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
   // A retried step abandoned this part, and the delta is late. Only a seal would restore the part.
-  if (part.status === 'abandoned' && hasStepStartAfter(message, place)) return undefined
+  if (part.status === 'abandoned' && hasStepStartAfter(message, partIndex)) return undefined
   const grown = withText(part, part.text + event.delta, 'open')
-  const next = withMessageAt(reply, at, withPart(message, place, grown))
-  const index = indexInReply(reply.messages, at, place)
+  const next = withMessageAt(reply, messageIndex, withPart(message, partIndex, grown))
+  const index = indexInReply(reply.messages, messageIndex, partIndex)
   // The part was abandoned too early: this server continues the same part after a retry.
   if (part.status === 'abandoned') return { reply: next, change: { type: 'partAdded', part: grown, index } }
   return { reply: next, change: { type: 'partChanged', part: grown, index, delta: event.delta } }
 }
 
 /** Whether a step starts behind this index. */
-function hasStepStartAfter(message: Message, place: number): boolean {
-  for (let at = partCount(message) - 1; at > place; at--) if (partIn(message, at)?.type === 'step-start') return true
+function hasStepStartAfter(message: Message, partIndex: number): boolean {
+  for (let at = partCount(message) - 1; at > partIndex; at--)
+    if (partIn(message, at)?.type === 'step-start') return true
   return false
 }
 
 /**
- * Adds a part to its message, or merges it into the one with its id, and reports that. Counts the usage of a finished
- * step. Does nothing for an unknown message, and for a part without news.
+ * Adds a part to its message, or merges it into the one with its id, and reports that. `order` has the ids of the
+ * message's parts as the server lists them, to place a new part. Counts the usage of a finished step. Does nothing for
+ * an unknown message, and for a part without news.
  */
 export function applyPart(
   reply: Reply,
@@ -49,17 +51,17 @@ export function applyPart(
   order: readonly string[] | undefined,
   changes: Change[],
 ): Reply {
-  const at = messageAt(reply.messages, incoming.messageID)
-  const message = reply.messages[at]
+  const messageIndex = messageAt(reply.messages, incoming.messageID)
+  const message = reply.messages[messageIndex]
   if (!message) return reply
-  const place = partAt(message, incoming.id)
-  const before = partIn(message, place)
-  if (!before) return addPart(reply, at, { message, part: incoming, order }, changes)
+  const partIndex = partAt(message, incoming.id)
+  const before = partIn(message, partIndex)
+  if (!before) return addPart(reply, messageIndex, { message, part: incoming, order }, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply
-  const index = indexInReply(reply.messages, at, place)
-  reportChange(before, part, index, changes)
-  const next = withMessageAt(reply, at, withPart(message, place, part))
+  const index = indexInReply(reply.messages, messageIndex, partIndex)
+  reportChangedPart(before, part, index, changes)
+  const next = withMessageAt(reply, messageIndex, withPart(message, partIndex, part))
   return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
 }
 
@@ -72,36 +74,37 @@ interface NewPart {
 /**
  * Adds a part at its place in `order`, or at the end without one, and reports it. Counts the usage of a finished step.
  */
-function addPart(reply: Reply, at: number, { message, part, order }: NewPart, changes: Change[]): Reply {
+function addPart(reply: Reply, messageIndex: number, { message, part, order }: NewPart, changes: Change[]): Reply {
   const count = partCount(message)
-  const place = order ? insertionPlace(message, part.id, order) : count
-  reportPart(part, indexInReply(reply.messages, at, place), changes)
-  if (place < count) {
-    const next = withMessageAt(reply, at, withInsertedPart(message, place, part))
+  const partIndex = order ? insertionIndex(message, part.id, order) : count
+  reportNewPart(part, indexInReply(reply.messages, messageIndex, partIndex), changes)
+  if (partIndex < count) {
+    const next = withMessageAt(reply, messageIndex, withInsertedPart(message, partIndex, part))
     return part.type === 'step-finish' ? withStepUsage(next, usageOf(next), part, changes) : next
   }
-  const next = withMessageAt(reply, at, withPart(message, count, part))
+  const next = withMessageAt(reply, messageIndex, withPart(message, count, part))
   if (part.type !== 'step-finish') return next
   // A step at the very end only adds to the sum so far.
-  const usage = at === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
+  const usage = messageIndex === reply.messages.length - 1 ? plusStep(reply.usage, part) : usageOf(next)
   return withStepUsage(next, usage, part, changes)
 }
 
 /**
- * Where to insert a part: before all trailing parts that the server lists after this one. Skips parts that the server
- * doesn't know. A part that is not in `order` goes before all that are.
+ * The index at which to insert a part that is new here, by the server's `order` of part ids: before all parts at the
+ * end that the server lists after it. Skips parts that aren't in `order`. A part that isn't in it itself goes before
+ * all that are.
  */
-function insertionPlace(message: Message, id: string, order: readonly string[]): number {
+function insertionIndex(message: Message, id: string, order: readonly string[]): number {
   const ranks = ranksOf(order)
   const own = ranks.get(id) ?? -1
-  let place = partCount(message)
-  for (let at = place - 1; at >= 0; at--) {
+  let index = partCount(message)
+  for (let at = index - 1; at >= 0; at--) {
     const rank = ranks.get(partIn(message, at)?.id ?? '')
     if (rank === undefined) continue
     if (rank < own) break
-    place = at
+    index = at
   }
-  return place
+  return index
 }
 
 /** Cached by list: all parts of a message share one order. */
@@ -117,7 +120,7 @@ function ranksOf(order: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** Reports a new part as added. Also reports a call's status, and the end of a part that is already sealed. */
-export function reportPart(part: Part, index: number, changes: Change[]): void {
+export function reportNewPart(part: Part, index: number, changes: Change[]): void {
   changes.push({ type: 'partAdded', part, index })
   if (part.type === 'tool') {
     changes.push({ type: 'toolProgressed', part, index, status: part.state.status, changed: 'status' })
@@ -136,7 +139,7 @@ function withStepUsage(reply: Reply, usage: Usage, part: StepFinishPart, changes
  * Reports a changed part to observers, and then its end if it is sealed. A part that was abandoned before is reported
  * as added. A text that grew has a `delta`. One that was only sealed is not reported as changed.
  */
-export function reportChange(before: Part, part: Part, index: number, changes: Change[]): void {
+export function reportChangedPart(before: Part, part: Part, index: number, changes: Change[]): void {
   if (before.status === 'abandoned' && part.status !== 'abandoned') {
     changes.push({ type: 'partAdded', part, index })
   } else if (part.type === 'tool') {
@@ -159,13 +162,18 @@ export function removePart(
   removed: { readonly messageID: string; readonly partID: string },
   changes: Change[],
 ): Reply {
-  const at = messageAt(reply.messages, removed.messageID)
-  const message = reply.messages[at]
+  const messageIndex = messageAt(reply.messages, removed.messageID)
+  const message = reply.messages[messageIndex]
   const partIndex = message ? partAt(message, removed.partID) : -1
   const part = message && partIn(message, partIndex)
   if (!message || !part) return reply
-  changes.push({ type: 'partRemoved', part, index: indexInReply(reply.messages, at, partIndex), reason: 'removed' })
-  const next = withMessageAt(reply, at, withoutPart(message, partIndex))
+  changes.push({
+    type: 'partRemoved',
+    part,
+    index: indexInReply(reply.messages, messageIndex, partIndex),
+    reason: 'removed',
+  })
+  const next = withMessageAt(reply, messageIndex, withoutPart(message, partIndex))
   if (part.type !== 'step-finish') return next
   const usage = usageOf(next)
   changes.push({ type: 'usageChanged', usage })
@@ -173,11 +181,11 @@ export function removePart(
 }
 
 /**
- * Whether `text` is `start` with more text after it. On long texts, comparing a slice takes a thirtieth of the time of
- * `String.startsWith`.
+ * Whether `text` is `beginning` with more text after it. On long texts, comparing a slice takes a thirtieth of the time
+ * of `String.startsWith`.
  */
-function extendsText(text: string, start: string): boolean {
-  return text.length > start.length && text.slice(0, start.length) === start
+function extendsText(text: string, beginning: string): boolean {
+  return text.length > beginning.length && text.slice(0, beginning.length) === beginning
 }
 
 const messagePlaces = createPositions<Message>(({ id }) => id)
@@ -188,23 +196,21 @@ export function messageAt(list: readonly Message[], id: string): number {
 }
 
 /** Replaces the reply's message at this index. */
-export function withMessageAt(reply: Reply, at: number, message: Message): Reply {
-  const messages = replaceAt(reply.messages, at, message)
-  carryMessageIndex(reply.messages, messages)
+export function withMessageAt(reply: Reply, messageIndex: number, message: Message): Reply {
+  const messages = replaceAt(reply.messages, messageIndex, message)
+  carryMessagePositions(reply.messages, messages)
   return withMessages(reply, messages)
 }
 
-/**
- * Keeps the cached positions of `messages` for `next`, which is the same list with one message replaced or appended.
- */
-export function carryMessageIndex(messages: readonly Message[], next: readonly Message[]): void {
+/** Gives the cached positions of `messages` to `next`, which is the same list with one message replaced or appended. */
+export function carryMessagePositions(messages: readonly Message[], next: readonly Message[]): void {
   messagePlaces.carryIndex(messages, next)
 }
 
-/** A part's position among all parts of the reply. */
-export function indexInReply(messages: readonly Message[], at: number, place: number): number {
-  let index = place
-  for (let before = 0; before < at; before++) {
+/** A part's index among all parts of the reply, from its message's index and its own within the message. */
+export function indexInReply(messages: readonly Message[], messageIndex: number, partIndex: number): number {
+  let index = partIndex
+  for (let before = 0; before < messageIndex; before++) {
     const message = messages[before]
     if (message) index += partCount(message)
   }

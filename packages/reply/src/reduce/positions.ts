@@ -25,9 +25,9 @@ export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
    * only if the item isn't among them.
    */
   function at(list: readonly T[], id: string): number {
-    const rest = Math.max(0, list.length - nearEnd)
-    const near = scanFromEnd(list, id, rest)
-    if (near !== -1 || rest === 0) return near
+    const nearStart = Math.max(0, list.length - nearEnd)
+    const near = scanFromEnd(list, id, nearStart)
+    if (near !== -1 || nearStart === 0) return near
     const index = indexes.get(list) ?? buildIndex(list)
     const place = index.get(id)
     if (place === undefined) return -1

@@ -10,7 +10,7 @@ import { adoptChild, childAt, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
 import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
 import { applyPart, growPart, indexInReply, messageAt, removePart, withMessageAt } from './part.ts'
-import { partAt, withOpenPartsChanged } from './parts.ts'
+import { partAt, withOpenPartsChanged } from './part-list.ts'
 import { applyBusy, applyRetry, isAnyChildRunning, isOnlyOfBackgroundChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
@@ -172,10 +172,10 @@ function applyEvent(reply: Reply, event: SessionScopedEvent, changes: Change[]):
  * when the last of them ends.
  */
 function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
-  const place = childAt(reply, event.sessionID, messageIDOf(event))
-  const child = reply.children[place]
+  const childIndex = childAt(reply, event.sessionID, messageIDOf(event))
+  const child = reply.children[childIndex]
   if (!child) return reply
-  const next = adoptChild(reply, place, reduceChild(child.reply, event), changes)
+  const next = adoptChild(reply, childIndex, reduceChild(child.reply, event), changes)
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
 }
 
@@ -305,7 +305,7 @@ function applyTodos(reply: Reply, { todos, isOwn }: TodosEvent, changes: Change[
  */
 function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEvent[] {
   const { at, raw, sessionID, session, messages, todos, asks, children } = snapshot
-  const seen = new Set(asks.map((ask) => ask.requestID))
+  const listedIDs = new Set(asks.map((ask) => ask.requestID))
   const events: SessionScopedEvent[] = [{ type: 'session', at, raw, sessionID, ...session }]
   if (snapshot.retry) events.push({ type: 'retry', at, raw, sessionID, ...snapshot.retry })
   else if (snapshot.status === 'busy') events.push({ type: 'status', at, raw, sessionID, status: 'busy' })
@@ -333,7 +333,7 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
   for (const ask of asks) events.push({ type: 'asked', at, raw, sessionID, ask })
   // Only a complete snapshot closes asks: an ask that arrived during the reading is missing from the list.
   for (const ask of snapshot.complete ? reply.asks : []) {
-    if (ask.status !== 'pending' || ask.sessionID !== sessionID || seen.has(ask.requestID)) continue
+    if (ask.status !== 'pending' || ask.sessionID !== sessionID || listedIDs.has(ask.requestID)) continue
     events.push({ type: 'ask-closed', at, raw, sessionID, requestID: ask.requestID, how: { type: 'gone' } })
   }
   events.push(...children)

@@ -6,7 +6,7 @@ import { withdrawAsks } from './ask.ts'
 import { adoptChild, sessionsIn } from './child.ts'
 import { hasMessageEnded } from './message.ts'
 import { indexInReply, withMessageAt } from './part.ts'
-import { withOpenPartsChanged } from './parts.ts'
+import { withOpenPartsChanged } from './part-list.ts'
 import { sealed, withFields } from './shape.ts'
 
 /** Why a run ends: idle on the stream, or one of the driver's reasons. */
@@ -86,7 +86,7 @@ export function settle(
 ): Reply {
   const outcome = outcomeOf(reply, cause)
   let next = sealParts(reply, changes)
-  for (const [place, child] of next.children.entries()) {
+  for (const [childIndex, child] of next.children.entries()) {
     if (child.background || child.reply.phase === 'settled') continue
     const { by, reason, idle, at } = cause
     const event = {
@@ -98,7 +98,7 @@ export function settle(
       idle,
     } as const
     const marked = reply.aborting ? withFields(child.reply, { aborting: reply.aborting }) : child.reply
-    next = adoptChild(next, place, reduce(marked, event), changes)
+    next = adoptChild(next, childIndex, reduce(marked, event), changes)
   }
   const background = new Set(
     next.children.filter((child) => child.background).flatMap((child) => sessionsIn(child.reply)),

@@ -1,6 +1,6 @@
 import type { Part, StepFinishPart } from '../part.ts'
 import type { Message, Reply, SummaryStep, Usage } from '../reply.ts'
-import { partLists } from './parts.ts'
+import { partLists } from './part-list.ts'
 
 /** The sum over the reply's summaries and finished steps. A step reported twice is one part, so it counts once. */
 export function usageOf(reply: Reply): Usage {
@@ -12,17 +12,17 @@ export function usageOf(reply: Reply): Usage {
  * The reply's usage as each of the message's finished steps is removed, listed from its first step: entry `n` excludes
  * step `n` and the message's steps after it.
  */
-export function usagesBefore(reply: Reply, at: number): Usage[] {
-  let sum = sumOf(reply, at)
-  const later = stepsOf(reply.messages.slice(at + 1))
+export function usagesBefore(reply: Reply, messageIndex: number): Usage[] {
+  let sum = sumOf(reply, messageIndex)
+  const later = stepsOf(reply.messages.slice(messageIndex + 1))
   const laterSum = plusSteps(noUsage, later)
   const laterCosts = Float64Array.from(later, ({ cost }) => cost)
-  const lastBefore = lastWithSteps(reply.messages, at)
+  const lastBefore = lastWithSteps(reply.messages, messageIndex)
   const lastLater = lastWithSteps(reply.messages, reply.messages.length)
-  return stepsOf(reply.messages.slice(at, at + 1)).map((step, place) => {
+  return stepsOf(reply.messages.slice(messageIndex, messageIndex + 1)).map((step, place) => {
     const before = later.length === 0 ? sum : plusLater(sum, laterSum, laterCosts)
     sum = plusStep(sum, step)
-    const last = later.length > 0 ? lastLater : place > 0 ? at : lastBefore
+    const last = later.length > 0 ? lastLater : place > 0 ? messageIndex : lastBefore
     return withContextOf(reply, before, last)
   })
 }

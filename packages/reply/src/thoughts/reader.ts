@@ -54,14 +54,14 @@ interface UnfinishedPart {
   /** The text that was emitted. */
   emitted: string
   /** The known text that was not emitted yet. */
-  rest: string
+  unemitted: string
   isOpen: boolean
 }
 
 /**
- * Returns the text that a change adds to all parts of a type, joined by blank lines. A part waits until the one before
- * it is closed. White space at the end of an open part waits too, because the server may trim it. Emitted text can't be
- * taken back: if the server replaces a text, the new text follows.
+ * Creates a function that returns the text that a change adds to the parts of this type, joined by blank lines. A part
+ * waits until the one before it is closed. White space at the end of an open part waits too, because the server may
+ * trim it. Emitted text can't be taken back: if the server replaces a text, the new text follows.
  */
 function createTextReader(type: StreamedPart['type']): (change: Change) => string {
   /** Parts that are not fully emitted yet, oldest first. */
@@ -86,9 +86,9 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
       return
     }
     if (closed.has(key)) return
-    const entry = entries.get(key) ?? { emitted: '', rest: '', isOpen: true }
+    const entry = entries.get(key) ?? { emitted: '', unemitted: '', isOpen: true }
     entries.set(key, entry)
-    if (change.type === 'partChanged' && change.delta !== undefined) entry.rest += change.delta
+    if (change.type === 'partChanged' && change.delta !== undefined) entry.unemitted += change.delta
     else replaceText(entry, part.text)
     entry.isOpen = change.type !== 'partFinalized'
   }
@@ -98,12 +98,12 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
    * or nothing if it only got shorter. If it replaces emitted text, all of it is emitted.
    */
   function replaceText(entry: UnfinishedPart, text: string): void {
-    if (startsWith(text, entry.emitted)) entry.rest = text.slice(entry.emitted.length)
+    if (startsWith(text, entry.emitted)) entry.unemitted = text.slice(entry.emitted.length)
     // The server trimmed it.
-    else if (startsWith(entry.emitted, text)) entry.rest = ''
+    else if (startsWith(entry.emitted, text)) entry.unemitted = ''
     else {
       entry.emitted = ''
-      entry.rest = text
+      entry.unemitted = text
     }
   }
 
@@ -114,13 +114,13 @@ function createTextReader(type: StreamedPart['type']): (change: Change) => strin
   function takeReadyText(): string {
     let piece = ''
     for (const [key, entry] of entries) {
-      const text = entry.isOpen ? entry.rest.trimEnd() : entry.rest
+      const text = entry.isOpen ? entry.unemitted.trimEnd() : entry.unemitted
       const isBlank = entry.emitted === '' && text.trim() === ''
       if (text !== '' && !isBlank) {
         piece += entry.emitted === '' && hasEmitted ? `\n\n${text}` : text
         hasEmitted = true
         entry.emitted += text
-        entry.rest = entry.rest.slice(text.length)
+        entry.unemitted = entry.unemitted.slice(text.length)
       }
       if (entry.isOpen) break
       entries.delete(key)

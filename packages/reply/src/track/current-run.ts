@@ -16,7 +16,7 @@ export interface SessionState {
   readonly isRoot: boolean
   readonly cell: Cell
   /** The root's newest reply. */
-  readonly root: Reply | undefined
+  readonly rootReply: Reply | undefined
   /** Whether the session's current run is open. */
   readonly isOpen: boolean
 }
@@ -64,9 +64,13 @@ export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly Re
  * Whether a session without an open run has one, or had one, that the stream didn't report: a running session has
  * unknown work, a root has messages from a gap, or a sub-agent was created in the root's open run and has none.
  */
-export function showsMissedRun({ cell, isRoot, root }: SessionState, read: SnapshotEvent, isRunning: boolean): boolean {
+export function showsMissedRun(
+  { cell, isRoot, rootReply }: SessionState,
+  read: SnapshotEvent,
+  isRunning: boolean,
+): boolean {
   if (isRunning && hasUnknownWork(cell, read)) return true
-  return isRoot ? missedRunStart(cell, read) !== undefined : isMissedChild(cell, root)
+  return isRoot ? missedRunStart(cell, read) !== undefined : isMissedChild(cell, rootReply)
 }
 
 /**
@@ -80,9 +84,9 @@ function hasUnknownWork({ roles, run, read, reply }: Cell, { messages, asks }: S
 }
 
 /** Whether the session was created during the root's open run and has had no run itself. */
-function isMissedChild({ run, createdAt = -1 }: Cell, root: Reply | undefined): boolean {
-  const startedAt = root?.messages[0]?.createdAt
-  return run === 0 && isOpen(root) && startedAt !== undefined && createdAt >= startedAt
+function isMissedChild({ run, createdAt = -1 }: Cell, rootReply: Reply | undefined): boolean {
+  const startedAt = rootReply?.messages[0]?.createdAt
+  return run === 0 && isOpen(rootReply) && startedAt !== undefined && createdAt >= startedAt
 }
 
 /**
@@ -111,17 +115,17 @@ export function currentRunStart(
  */
 function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefined {
   const { roles, run } = cell
-  const at = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
-  if (at === -1) return undefined
-  const isOthers = ({ head }: ReadMessage): boolean => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun
+  const firstIndex = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  if (firstIndex === -1) return undefined
+  const isOfOtherRun = ({ head }: ReadMessage): boolean => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun
   if (!cell.read && beginsWithAnswer(cell)) {
-    const start = runStarts(messages).findLast((each) => each <= at)
-    return Math.max(start ?? at, messages.slice(0, at).findLastIndex(isOthers) + 1)
+    const start = runStarts(messages).findLast((each) => each <= firstIndex)
+    return Math.max(start ?? firstIndex, messages.slice(0, firstIndex).findLastIndex(isOfOtherRun) + 1)
   }
-  const prompt = messages[at - 1]
-  const first = messages[at]?.head
-  if (!prompt || first?.parentID !== prompt.head.id) return at
-  return isOthers(prompt) ? at : at - 1
+  const prompt = messages[firstIndex - 1]
+  const first = messages[firstIndex]?.head
+  if (!prompt || first?.parentID !== prompt.head.id) return firstIndex
+  return isOfOtherRun(prompt) ? firstIndex : firstIndex - 1
 }
 
 /**
@@ -160,8 +164,8 @@ function hasMissedPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEven
  * Whether a sub-agent's run has ended: it began, the session is idle, and every step of it has ended. False if the
  * root's reply doesn't include it.
  */
-export function hasChildEnded(root: Reply | undefined, { sessionID, status }: SnapshotEvent): boolean {
-  const child = root && status === 'idle' ? findReply(root, sessionID) : undefined
+export function hasChildEnded(rootReply: Reply | undefined, { sessionID, status }: SnapshotEvent): boolean {
+  const child = rootReply && status === 'idle' ? findReply(rootReply, sessionID) : undefined
   return child !== undefined && child.phase !== 'waiting' && isFinished(child)
 }
 

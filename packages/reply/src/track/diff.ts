@@ -5,8 +5,8 @@ import type { Part } from '../part.ts'
 import { changeOfAsk } from '../reduce/ask.ts'
 import { askAt } from '../reduce/ask-list.ts'
 import { reportChild } from '../reduce/child.ts'
-import { indexInReply, messageAt, reportChange, reportPart } from '../reduce/part.ts'
-import { partAt, partIn } from '../reduce/parts.ts'
+import { indexInReply, messageAt, reportChangedPart, reportNewPart } from '../reduce/part.ts'
+import { partAt, partIn } from '../reduce/part-list.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import type { Message, Reply } from '../reply.ts'
 
@@ -22,7 +22,8 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   if (before.startedAt === undefined && after.startedAt !== undefined) changes.push({ type: 'replyStarted' })
   for (const message of before.messages)
     if (messageAt(after.messages, message.id) === -1) reportRemovedMessage(before, message, changes)
-  for (const [at, message] of after.messages.entries()) reportMessageDiff(before, after, { message, at }, changes)
+  for (const [messageIndex, message] of after.messages.entries())
+    reportMessageDiff(before, after, { message, messageIndex }, changes)
   reportOwnFields(before, after, changes)
   reportChildrenDiff(before, after, changes)
   for (const ask of after.asks) {
@@ -39,12 +40,12 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
 
 /**
  * Reports a new or changed message, its removed parts from the last to the first, its other parts, and each step that a
- * new part finishes. `at` is its index in `after`.
+ * new part finishes. `messageIndex` is its index in `after`.
  */
 function reportMessageDiff(
   before: Reply,
   after: Reply,
-  { message, at }: { message: Message; at: number },
+  { message, messageIndex }: { message: Message; messageIndex: number },
   changes: Change[],
 ): void {
   const known = before.messages[messageAt(before.messages, message.id)]
@@ -60,7 +61,7 @@ function reportMessageDiff(
   }
   for (const [place, part] of message.parts.entries()) {
     const old = known && partIn(known, partAt(known, part.id))
-    reportPartDiff(old, part, indexInReply(after.messages, at, place), changes)
+    reportPartDiff(old, part, indexInReply(after.messages, messageIndex, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
@@ -71,14 +72,14 @@ function reportMessageDiff(
  * Reports a new or changed part. An abandoned part is reported as removed if it was known before, and otherwise not at
  * all.
  */
-function reportPartDiff(old: Part | undefined, part: Part, index: number, changes: Change[]): void {
-  if (old && sameButRaw<Part>(old, part)) return
+function reportPartDiff(known: Part | undefined, part: Part, index: number, changes: Change[]): void {
+  if (known && sameButRaw<Part>(known, part)) return
   if (part.status === 'abandoned') {
-    if (old) changes.push({ type: 'partRemoved', part, index, reason: 'abandoned' })
+    if (known) changes.push({ type: 'partRemoved', part, index, reason: 'abandoned' })
     return
   }
-  if (old) reportChange(old, part, index, changes)
-  else reportPart(part, index, changes)
+  if (known) reportChangedPart(known, part, index, changes)
+  else reportNewPart(part, index, changes)
 }
 
 /** Reports each part as reverted, the last one first, and then the message as removed. */

@@ -2,7 +2,7 @@ import type { DeltaEvent, MessageEvent, PartEvent, SessionScopedEvent } from '..
 import { findReply, sessionOf } from '../reduce/child.ts'
 import { hasMessageEnded, messageIDOf } from '../reduce/message.ts'
 import { messageAt } from '../reduce/part.ts'
-import { partAt } from '../reduce/parts.ts'
+import { partAt } from '../reduce/part-list.ts'
 import { reduce } from '../reduce/reduce.ts'
 import { isEmptyRun, isFinished } from '../reduce/settle.ts'
 import { cellOf, withCell } from './cells.ts'

@@ -15,8 +15,8 @@ export function runStart(messages: readonly ReadMessage[]): number {
 }
 
 /**
- * The first index of each of the session's runs, in order: the first user message, then the prompts that don't continue a
- * run. A prompt after a step that never ended continues its run. Empty without a user message.
+ * The first index of each of the session's runs, in order: the first user message, then the prompts that don't continue
+ * a run. A prompt after a step that never ended continues its run. Empty without a user message.
  */
 export function runStarts(messages: readonly ReadMessage[]): readonly number[] {
   const first = messages.findIndex((message) => message.head.role === 'user')
@@ -26,40 +26,42 @@ export function runStarts(messages: readonly ReadMessage[]): readonly number[] {
 /** A run that is followed by another one, and how it ended. */
 export interface RunEnd {
   /** Index of the user message that begins the next run. */
-  readonly next: number
+  readonly nextIndex: number
   /** `lost`: one of its steps never ended. Only a restarted server continues after that. */
   readonly by: 'rest' | 'lost'
 }
 
 /**
- * Where the run that began at `start` ends and the next begins: at a prompt after its end (`rest`), or at one that the
- * server went on with although the step before never ended (`lost`). `isKnown` identifies the messages that the stream
- * assigned to this run, which never begin another one. Undefined if no other run follows.
+ * Where the run that began at `startIndex` ends and the next begins: at a prompt after its end (`rest`), or at one that
+ * the server went on with although the step before never ended (`lost`). `isKnown` identifies the messages that the
+ * stream assigned to this run, which never begin another one. Undefined if no other run follows.
  */
 export function runEnd(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
-  start: number,
+  startIndex: number,
   isKnown: (id: string) => boolean,
 ): RunEnd | undefined {
-  for (let next = start + 1; next < messages.length; next++) {
-    const message = messages[next]
+  for (let nextIndex = startIndex + 1; nextIndex < messages.length; nextIndex++) {
+    const message = messages[nextIndex]
     if (message?.head.role !== 'user' || isKnown(message.head.id)) continue
-    if (isRunStart(messages, next)) return { next, by: 'rest' }
-    const before = messages.slice(start, next).findLast(({ head }) => head.role === 'assistant')
-    const goesOn = status === 'idle' || messages.some(({ head }, index) => index > next && head.role === 'assistant')
-    if (before && !hasMessageEnded(before.head) && goesOn && !isInserted(message.parts)) return { next, by: 'lost' }
+    if (isRunStart(messages, nextIndex)) return { nextIndex, by: 'rest' }
+    const before = messages.slice(startIndex, nextIndex).findLast(({ head }) => head.role === 'assistant')
+    const isContinued =
+      status === 'idle' || messages.some(({ head }, index) => index > nextIndex && head.role === 'assistant')
+    if (before && !hasMessageEnded(before.head) && isContinued && !isInserted(message.parts))
+      return { nextIndex, by: 'lost' }
   }
   return undefined
 }
 
 /**
- * Whether the message at this index is a prompt that arrived after the previous step had ended for good. Depends only
- * on that step and the prompt. False for the first message, and for one that the server inserted to compact or to
- * continue after that.
+ * Whether the message at this index begins a run: it is a prompt that arrived after the previous step had ended for
+ * good. Depends only on that step and the prompt. False for the first message, and for one that the server inserted to
+ * compact or to continue after that.
  */
-export function isRunStart(messages: readonly ReadMessage[], at: number): boolean {
-  const asked = messages[at]
-  const before = messages[at - 1]
+export function isRunStart(messages: readonly ReadMessage[], index: number): boolean {
+  const asked = messages[index]
+  const before = messages[index - 1]
   if (asked?.head.role !== 'user' || before?.head.role !== 'assistant') return false
   if (isAutoCompaction(asked.parts) || (before.head.summary && isInserted(asked.parts))) return false
   return isAskedAfter(before.head, asked.head)

@@ -57,7 +57,10 @@ function sinceFirstRead(draft: Draft, read: SnapshotEvent): SnapshotEvent {
   return read
 }
 
-/** Removes messages of earlier runs that the server no longer has: they were reverted during a gap. */
+/**
+ * Removes messages from the settled replies that the complete read of a root session lacks: they were reverted during a
+ * gap. Leaves the open reply to `reduce`.
+ */
 function removeReverted(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const { past, reply } = getCell(draft, sessionID)
   const settled = [...past.map((earlier) => earlier.reply), ...(reply?.phase === 'settled' ? [reply] : [])]
@@ -69,8 +72,8 @@ function removeReverted(draft: Draft, { sessionID, messages, at }: SnapshotEvent
 }
 
 /** Whether the read shows that the current run has ended, and no event will follow that shows it. */
-function showsRunEnd({ isRoot, cell, root }: SessionState, read: SnapshotEvent): boolean {
-  return isRoot ? hasNextPrompt(cell, read) : hasChildEnded(root, read)
+function showsRunEnd({ isRoot, cell, rootReply }: SessionState, read: SnapshotEvent): boolean {
+  return isRoot ? hasNextPrompt(cell, read) : hasChildEnded(rootReply, read)
 }
 
 /**
@@ -90,13 +93,13 @@ function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent)
   const known = sessionStateOf(draft, path, sessionID)
   // A run that has ended has none of the next one's messages.
   const read = known.isOpen ? clear : { ...clear, messages: messagesUntilNextRun(known.cell, clear.messages) }
-  const start = currentRunStart(known, read, isRunning)
-  const end = start === undefined ? undefined : endOfOpenRun(known, read, start)
+  const startIndex = currentRunStart(known, read, isRunning)
+  const end = startIndex === undefined ? undefined : endOfOpenRun(known, read, startIndex)
   if (end) return placeBothRuns(draft, known, read, end)
 
-  recordRead(draft, known, { read, isRunning, start })
-  if (start !== undefined) placeEarlierRuns(draft, path, read)
-  const messages = start === undefined ? [] : read.messages.slice(start)
+  recordRead(draft, known, { read, isRunning, startIndex })
+  if (startIndex !== undefined) placeEarlierRuns(draft, path, read)
+  const messages = startIndex === undefined ? [] : read.messages.slice(startIndex)
   reduceReply(draft, known.rootID, { ...read, messages, children: [] })
   draft.queue.push(...read.children)
   requeueHeldEvents(draft, sessionID, () => true)
@@ -108,10 +111,10 @@ function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent)
  */
 function splitRunIfStepLost(draft: Draft, { sessionID, messages, at }: SnapshotEvent): void {
   const { reply, roles } = getCell(draft, sessionID)
-  const from = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
-  const last = messages[from]?.head
+  const lastIndex = isOpen(reply) ? messages.findIndex(({ head }) => head.id === reply.messages.at(-1)?.id) : -1
+  const last = messages[lastIndex]?.head
   if (!reply || !last || hasMessageEnded(last)) return
-  const next = messages.slice(from + 1).find(({ head }) => head.role === 'assistant' && !head.summary)
+  const next = messages.slice(lastIndex + 1).find(({ head }) => head.role === 'assistant' && !head.summary)
   const parentID = next?.head.parentID
   if (parentID === undefined || !roleIn(roles, parentID)) return
   splitLostRun(draft, sessionID, parentID, at)
@@ -125,7 +128,7 @@ function sessionStateOf(draft: Draft, path: readonly string[], sessionID: string
     rootID,
     isRoot: sessionID === rootID,
     cell: getCell(draft, sessionID),
-    root: getCell(draft, rootID).reply,
+    rootReply: getCell(draft, rootID).reply,
     isOpen: isOpenIn(draft, rootID, sessionID),
   }
 }
@@ -140,32 +143,42 @@ function withoutUndecidedMessages({ cell, isRoot, isOpen }: SessionState, read: 
 }
 
 /**
- * The end of the root's open run, if the read shows that another one follows it. Otherwise undefined, as for a
- * sub-agent.
+ * Where the root's open run, which begins at the message `startIndex`, ends in the read because another run follows it.
+ * Then each is placed by itself. Undefined if no run follows or none is open, and for a sub-agent, whose earlier runs
+ * `placeEarlierRuns` places.
  */
-function endOfOpenRun({ isRoot, isOpen, cell }: SessionState, read: SnapshotEvent, start: number): RunEnd | undefined {
+function endOfOpenRun(
+  { isRoot, isOpen, cell }: SessionState,
+  read: SnapshotEvent,
+  startIndex: number,
+): RunEnd | undefined {
   if (!isRoot || !isOpen) return undefined
-  return runEnd(read, start, (id) => roleIn(cell.roles, id)?.run === cell.run)
+  return runEnd(read, startIndex, (id) => roleIn(cell.roles, id)?.run === cell.run)
 }
 
 /**
- * The open run has ended and another one has begun: places each like a read of its own, and settles the first in
- * between.
+ * Places a read in which another run follows the open one: places each like a read of its own, and settles the first in
+ * between. The second opens a reply of its own.
  */
-function placeBothRuns(draft: Draft, { path, rootID }: SessionState, read: SnapshotEvent, { next, by }: RunEnd): void {
+function placeBothRuns(
+  draft: Draft,
+  { path, rootID }: SessionState,
+  read: SnapshotEvent,
+  { nextIndex, by }: RunEnd,
+): void {
   const { sessionID, at, messages } = read
-  placeRead(draft, path, { ...read, messages: messages.slice(0, next), status: 'idle', asks: [], children: [] })
+  placeRead(draft, path, { ...read, messages: messages.slice(0, nextIndex), status: 'idle', asks: [], children: [] })
   reduceReply(draft, rootID, { type: 'settle', sessionID, at, by })
   // The next run gets its own reply even if it has ended by now.
   if (!isOpenIn(draft, rootID, sessionID)) openRun(draft, path, at)
-  placeRead(draft, path, { ...read, messages: messages.slice(next) })
+  placeRead(draft, path, { ...read, messages: messages.slice(nextIndex) })
 }
 
 interface PlacedRead {
   readonly read: SnapshotEvent
   readonly isRunning: boolean
   /** Index of the current run's first message. Undefined if the read has no message of it. */
-  readonly start: number | undefined
+  readonly startIndex: number | undefined
 }
 
 /**
@@ -174,10 +187,10 @@ interface PlacedRead {
  */
 function recordRead(draft: Draft, known: SessionState, placed: PlacedRead): void {
   const { cell, rootID, isOpen } = known
-  const { read, isRunning, start } = placed
+  const { read, isRunning, startIndex } = placed
   // Later stream events of a run that has ended according to REST don't start a new one.
   const isSeenOver = !isRunning && (!isOpen || isWaitingIn(draft, rootID, cell.id))
-  const first = start === undefined ? undefined : read.messages[start]?.head
+  const first = startIndex === undefined ? undefined : read.messages[startIndex]?.head
   const isNew = first?.role === 'user' && !roleIn(cell.roles, first.id)
   changeCell(draft, cell, {
     promptedAt: isNew ? first.createdAt : cell.promptedAt,
@@ -202,19 +215,23 @@ function continuesAfterFullContext({ status, messages }: SnapshotEvent): boolean
 }
 
 /**
- * Assigns runs to the messages that have none: the current run from `start` on, `goneRun` before it. Leaves out prompts
- * that the stream may still send. Also moves the message at `start` from `goneRun` to the current run.
+ * The cell's roles with those of the read messages that have none: of the current run from `startIndex` on, of
+ * `goneRun` before it. Leaves out prompts that the stream may still send. Also moves the message at `startIndex` from
+ * `goneRun` to the current run.
  */
-function rolesAfter({ cell, isRoot, root }: SessionState, { read: { messages }, start }: PlacedRead): MessageRoles {
+function rolesAfter(
+  { cell, isRoot, rootReply }: SessionState,
+  { read: { messages }, startIndex }: PlacedRead,
+): MessageRoles {
   const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
   // A sub-agent may end before its task's part names it. The run of its messages is about to be known.
-  const isExpected = !isRoot && isOpen(root)
+  const isExpected = !isRoot && isOpen(rootReply)
   let { roles } = cell
   for (const [index, { head }] of messages.entries()) {
-    const isOwn = start !== undefined && index >= start
+    const isOwn = startIndex !== undefined && index >= startIndex
     const role = roleIn(roles, head.id)
     // A current run may begin with a message that seemed to be of an old one.
-    if (role && (role.run !== goneRun || index !== start)) continue
+    if (role && (role.run !== goneRun || index !== startIndex)) continue
     // An unanswered prompt may be a new one that the stream is about to send.
     if (!isOwn && (isExpected || index > lastAnswer)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOfHead(head), run: isOwn ? cell.run : goneRun })
@@ -230,8 +247,8 @@ function placeEarlierRuns(draft: Draft, path: readonly string[], read: SnapshotE
   const [rootID = read.sessionID] = path
   for (const { parent, child } of earlierRuns(read)) {
     const { sessionID, at } = child
-    const root = getCell(draft, rootID).reply
-    if (root && findReply(root, sessionID)) continue
+    const rootReply = getCell(draft, rootID).reply
+    if (rootReply && findReply(rootReply, sessionID)) continue
     if (parent) reduceReply(draft, rootID, parent)
     openRun(draft, [...path, sessionID], at)
     placeRead(draft, [...path, sessionID], child)
@@ -252,8 +269,8 @@ interface EarlierRun {
  */
 function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
   return parent.children.flatMap((child) => {
-    const calls = parent.messages.flatMap(({ parts }, at) =>
-      parts.flatMap((part, place) => (sessionOf(part) === child.sessionID ? [{ at, place }] : [])),
+    const calls = parent.messages.flatMap(({ parts }, messageIndex) =>
+      parts.flatMap((part, partIndex) => (sessionOf(part) === child.sessionID ? [{ messageIndex, partIndex }] : [])),
     )
     const starts = runStarts(child.messages)
     const earlier = Math.max(calls.length, starts.length) - 1
@@ -261,18 +278,28 @@ function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
       const call = calls[index]
       const start = starts[index]
       const messages = start === undefined ? [] : child.messages.slice(start, starts[index + 1])
-      const rest = { complete: false, children: [], asks: [] }
+      const alone = { complete: false, children: [], asks: [] }
       return {
-        parent: call && { ...parent, ...rest, messages: messagesUpTo(parent.messages, call.at, call.place) },
-        child: { ...child, ...rest, messages, status: 'idle' },
+        parent: call && {
+          ...parent,
+          ...alone,
+          messages: messagesUpTo(parent.messages, call.messageIndex, call.partIndex),
+        },
+        child: { ...child, ...alone, messages, status: 'idle' },
       }
     })
   })
 }
 
-/** The messages up to the part at `place` of the message at `at`, both included. */
-function messagesUpTo(messages: readonly ReadMessage[], at: number, place: number): readonly ReadMessage[] {
+/** The messages up to this part of this message, both included. */
+function messagesUpTo(
+  messages: readonly ReadMessage[],
+  messageIndex: number,
+  partIndex: number,
+): readonly ReadMessage[] {
   return messages
-    .slice(0, at + 1)
-    .map((message, index) => (index < at ? message : { ...message, parts: message.parts.slice(0, place + 1) }))
+    .slice(0, messageIndex + 1)
+    .map((message, index) =>
+      index < messageIndex ? message : { ...message, parts: message.parts.slice(0, partIndex + 1) },
+    )
 }

@@ -164,8 +164,8 @@ function placeIdle(draft: Draft, rootID: string, event: StatusEvent): void {
 }
 
 /**
- * Records that the session is busy, and no longer idle. Opens its run unless the event may belong to a run that has ended.
- * Passes the event on unless a read has ended the run and a prompt waits for the next one.
+ * Records that the session is busy, and no longer idle. Opens its run unless the event may belong to a run that has
+ * ended. Passes the event on unless a read has ended the run and a prompt waits for the next one.
  */
 function placeBusy(draft: Draft, path: readonly string[], event: StatusEvent): void {
   const { sessionID, at } = event
@@ -275,10 +275,10 @@ function placeSettle(draft: Draft, rootID: string, event: SettleEvent): void {
   if (draft.queue.some((waiting) => waiting.type !== 'settle')) return void draft.queue.push(event)
   // Adopting may open a reply that has not received an idle yet.
   const idle = event.idle ?? getCell(draft, event.sessionID).idle === 'reported'
-  const again = event.by === 'end' ? { ...event, idle } : event
-  const isExplained = event.by !== 'grace' && !(event.by === 'end' && idle)
-  if (!isExplained && adoptMessages(draft, event)) draft.queue.push(again)
-  else if (adoptDeltas(draft, event, isExplained ? 'unknown' : 'typed')) draft.queue.push(again)
+  const withIdle = event.by === 'end' ? { ...event, idle } : event
+  const isAfterIdle = event.by === 'grace' || (event.by === 'end' && idle)
+  if (isAfterIdle && adoptMessages(draft, event)) draft.queue.push(withIdle)
+  else if (adoptDeltas(draft, event, isAfterIdle ? 'typed' : 'unknown')) draft.queue.push(withIdle)
   else {
     changeCell(draft, getCell(draft, event.sessionID), {
       endedByRest: event.by === 'rest' || event.by === 'time-out' || event.by === 'lost',

@@ -7,7 +7,7 @@ import { failed, message, root, settle, text } from '../make.ts'
 
 /** A driver whose runs these tests feed by hand. */
 function setDriver() {
-  const { stream, emitWhole } = createReplyStream(async () => {})
+  const { stream, emitStep } = createReplyStream(async () => {})
   const prompts: PromptInput[] = []
   let reply: Reply = emptyReply(root)
   return {
@@ -23,7 +23,7 @@ function setDriver() {
         if (!('sessionID' in event)) continue
         const step = reduce(reply, event)
         reply = step.reply
-        emitWhole(step, false)
+        emitStep(step, false)
       }
     },
   }

@@ -7,17 +7,17 @@ import { delta, message, reasoning, root, settle, text, tool } from '../make.ts'
 
 /** A run that these tests feed by hand. */
 function setRun() {
-  const { stream, emitWhole } = createReplyStream(async () => {})
+  const { stream, emitStep } = createReplyStream(async () => {})
   let reply: Reply = emptyReply(root)
   const feed = (...events: readonly ReplyEvent[]): void => {
     for (const event of events) {
       if (!('sessionID' in event)) continue
       const step = reduce(reply, event)
       reply = step.reply
-      emitWhole(step, false)
+      emitStep(step, false)
     }
   }
-  return { run: stream, feed, emitWhole }
+  return { run: stream, feed, emitStep }
 }
 
 const turn = [message('m1'), reasoning('m1', 'Hm', { status: 'sealed' }), text('m1', 'Yes'), settle('none')] as const
@@ -93,10 +93,10 @@ test('an iterator that is closed while it waits ends at once', async () => {
 })
 
 test('an early failure ends the iterator, and is the outcome', async () => {
-  const { run, emitWhole } = setRun()
+  const { run, emitStep } = setRun()
   const thoughts = thoughtsOf(run)
   const list = all(thoughts)
-  emitWhole(standIn('', undefined, 1, { type: 'failed', error: new Error('no server') }), false)
+  emitStep(standIn('', undefined, 1, { type: 'failed', error: new Error('no server') }), false)
   expect(await list).toEqual([])
   expect(await thoughts.result).toMatchObject({ outcome: 'failed', error: { message: 'no server' } })
 })

@@ -87,8 +87,8 @@ export function readUnseenInputs(
   }
 
   /**
-   * Whether the permission's call is unseen in the root's open reply. False if there is none. The timer's copy is
-   * outdated.
+   * Whether the permission is pending with an unseen call in the root's open reply, because the passed copy may be
+   * outdated. False if there is no open reply.
    */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []

@@ -25,7 +25,7 @@ const maxHeld = 500_000
  * The connection to the server, from one gap to the next:
  *
  * 1. The event stream opens (`event-stream.ts`). Its events are held back.
- * 2. `listSessions` lists every session that may have missed events in the gap. `sync` reads them over REST and applies
+ * 2. `prepareReads` lists every session that may have missed events in the gap. `sync` reads them over REST and applies
  * the snapshots, then the held events. Events are idempotent, so it doesn't matter if both contain the same.
  * 3. `onSynced`: the connection is up. `recheck.ts` later reads sessions and directories that could not be read in
  * time, and `createUnseenSessions` reads sessions that the stream mentions without introducing them.
@@ -90,14 +90,14 @@ export function createConnection(
    * are held, drops the events and reconnects. `connected` begins a sync.
    */
   function applyOrHold(events: readonly ReplyEvent[]): void {
-    const start = events.findIndex((event) => event.type === 'connected')
+    const isConnected = events.some((event) => event.type === 'connected')
     if (!held) engine.apply(events)
     else if (held.length < maxHeld) for (const event of events) held.push(event)
     else
       eventStream.reconnect(
         new ReplyError('too-large', `More than ${maxHeld} events arrived while the sessions were being read.`),
       )
-    if (start !== -1) void sync(++generation)
+    if (isConnected) void sync(++generation)
   }
 
   /** Drops the held events, holds later ones, and makes a running sync end without effect. */
@@ -113,7 +113,7 @@ export function createConnection(
    */
   async function sync(ownGeneration: number): Promise<void> {
     try {
-      const requests = await listSessions()
+      const requests = await prepareReads()
       const failures = new Map<ReadRequest, ReplyError>()
       const snapshots = await Promise.all(requests.map((request) => readOrCollectFailure(request, failures)))
       // An unreadable session must not take the connection from the others. Without the server, the connection is
@@ -150,7 +150,7 @@ export function createConnection(
    * for this connection. None if the server shows no state of sessions. Each response extends the waits of callers.
    * Rejects if the server doesn't answer.
    */
-  async function listSessions(): Promise<readonly ReadRequest[]> {
+  async function prepareReads(): Promise<readonly ReadRequest[]> {
     await learnServerInfo()
     readiness.extendWaits()
     await watching.spellDirectories().catch(failWaitersIfRefused)
@@ -269,8 +269,8 @@ const patienceMs = 250
 const readAgainMs = 30_000
 
 /**
- * From now on, reads and applies sessions whose parent or messages the stream never sent, because they began before
- * this client listened.
+ * Creates the reads of sessions whose parent or messages the stream never sent, because they began before this client
+ * listened. From now on, such a session is read and applied.
  */
 function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive: () => boolean): UnseenSessions {
   const recentlyRead = new Set<string>()

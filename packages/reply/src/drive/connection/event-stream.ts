@@ -87,7 +87,7 @@ export function createEventStream(options: EventStreamOptions): EventStream {
 
   /**
    * Connects again and again until closed. After each connection it calls `onLost` and waits. The wait doubles from
-   * `minMs` to `maxMs` with each connection in a row, and is cut at random by up to half.
+   * `minMs` to `maxMs` with each connection until `resetBackOff`, and is shortened at random by up to half.
    */
   async function connectUntilClosed(): Promise<void> {
     while (!closed.signal.aborted) {
@@ -117,7 +117,8 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   /**
    * Connects, passes the events to `receive`, and resolves with why the connection ended: the reason that this client
    * ended it with, else the source's `ReplyError`, else `unreachable`. `brokeOff` is true if the server ended the
-   * stream, or if it failed after it had opened. Never rejects, even if `receive` throws.
+   * stream, or if it failed after it had opened. Waits twice as long for the first event after each connection that
+   * sent none until its limit. Never rejects, even if `receive` throws.
    */
   async function readConnection(abort: AbortController): Promise<StreamLoss> {
     const { signal } = abort

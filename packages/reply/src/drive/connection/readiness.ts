@@ -56,7 +56,7 @@ const maxExtensions = 5
  * `isLocal` is as in `Source`.
  */
 export function createReadiness(clock: Clock, name: string, connectTimeoutMs: number, isLocal = false): Readiness {
-  const first = promiseWithResolvers()
+  const ready = promiseWithResolvers()
   let isUp = false
   let isClosed = false
   let lastReason: ReplyError | undefined
@@ -64,9 +64,9 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   let stopTimer: (() => void) | undefined
   let reportWanted = (): void => {}
   // Awaiting `ready` is optional, because prompts report a missing connection themselves.
-  first.promise.catch(() => {})
+  ready.promise.catch(() => {})
   return {
-    ready: first.promise,
+    ready: ready.promise,
     isLive: () => isUp,
     whenLive,
     whenWanted,
@@ -86,7 +86,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   function markLive(): void {
     isUp = true
     stopTimer?.()
-    first.resolve()
+    ready.resolve()
     for (const { resolve } of removeWaiters()) resolve()
   }
 
@@ -98,8 +98,8 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     isUp = false
     lastReason = reason
     // The server is reachable, so the next attempt may succeed.
-    if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => first.reject(lastReason ?? reason))
-    else first.reject(reason)
+    if (brokeOff) stopTimer ??= clock.after(connectTimeoutMs, () => ready.reject(lastReason ?? reason))
+    else ready.reject(reason)
     // Waiting doesn't fix a wrong password or a program that can't be started.
     if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) failWaiters(reason)
   }
@@ -115,7 +115,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     isClosed = true
     stopTimer?.()
     const reason = closedError()
-    first.reject(reason)
+    ready.reject(reason)
     for (const { reject } of removeWaiters()) reject(reason)
   }
 
@@ -156,7 +156,8 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   }
 
   /**
-   * Resolves when the next caller waits for a local agent, and never for a server. Only the newest call is answered.
+   * Resolves when the next caller waits for a local agent, so that the agent is started at once instead of after the
+   * back-off. Never resolves for a server. Only the newest call is answered.
    */
   function whenWanted(): Promise<void> {
     return new Promise((resolve) => {

@@ -75,7 +75,7 @@ interface Watch {
   undecided: LiveReply[]
   isReported: boolean
   /** Whether the sessions that were already running have been read. */
-  isAttached: boolean
+  isRead: boolean
 }
 
 /**
@@ -136,7 +136,7 @@ export function createWatching(
       observeIfTarget: observeIfTarget,
       undecided: [],
       isReported: false,
-      isAttached: false,
+      isRead: false,
     }
     watches.add(watched)
     for (const live of engine.replies.open()) observeIfTarget(live, live.reply())
@@ -195,7 +195,7 @@ export function createWatching(
    * Reports errors instead of rejecting.
    */
   async function readRunning(watched: Watch): Promise<void> {
-    watched.isAttached = true
+    watched.isRead = true
     try {
       await spellDirectoryOf(watched)
       if (watched.directory !== undefined) await baseline(watched.directory)
@@ -209,7 +209,7 @@ export function createWatching(
 
   /** Reads the running sessions of all watches that were not read yet, in the background. */
   function readNewWatches(): void {
-    for (const watched of watches) if (!watched.isAttached) void readRunning(watched)
+    for (const watched of watches) if (!watched.isRead) void readRunning(watched)
   }
 
   /**
@@ -218,7 +218,7 @@ export function createWatching(
    */
   async function listReads(since?: number): Promise<ReadList> {
     const listed = [...watches]
-    for (const watched of listed) watched.isAttached = true
+    for (const watched of listed) watched.isRead = true
     const found = await Promise.all(listed.map((watched) => listReadsOf(watched, since)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }

@@ -34,8 +34,9 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   let known = emptyReply(sessionID)
   let newest = reply ?? known
   let queued: Change[] = []
-  let next = 0
-  let isCollapsed = newest !== known
+  let nextIndex = 0
+  /** Whether the changes from `known` to `newest` are not queued, and follow as a diff. */
+  let needsDiff = newest !== known
   let isEnded = false
   let wakes: (() => void)[] = []
   return { push, end, close, take }
@@ -46,7 +47,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
    */
   function push(step: Reduction): void {
     newest = step.reply
-    if (!isCollapsed) {
+    if (!needsDiff) {
       for (const change of step.changes) addOrMerge(change)
       known = newest
     }
@@ -57,7 +58,7 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   function wakeReaders(): void {
     const woken = wakes
     wakes = []
-    for (const one of woken) one()
+    for (const wake of woken) wake()
   }
 
   /**
@@ -66,13 +67,13 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
    */
   function addOrMerge(change: Change): void {
     const last = queued.length - 1
-    const before = last >= next ? queued[last] : undefined
+    const before = last >= nextIndex ? queued[last] : undefined
     const merged = before && mergeChanges(before, change)
     if (merged) queued[last] = merged
     else queued.push(change)
-    if (queued.length - next <= maxQueued) return
+    if (queued.length - nextIndex <= maxQueued) return
     // From here on the reader gets a diff, based on what it has received so far.
-    isCollapsed = true
+    needsDiff = true
   }
 
   /** Ends the queue. Queued changes can still be taken, and waiting calls of `take` resolve. */
@@ -84,8 +85,8 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
   /** Drops what is queued and ends the queue. */
   function close(): void {
     queued = []
-    next = 0
-    isCollapsed = false
+    nextIndex = 0
+    needsDiff = false
     end()
   }
 
@@ -95,17 +96,17 @@ export function createChangeQueue(sessionID: string, reply: Reply | undefined): 
    */
   async function take(): Promise<Change | undefined> {
     for (;;) {
-      const change = queued[next]
+      const change = queued[nextIndex]
       if (change) {
-        next += 1
-        if (next === queued.length) {
+        nextIndex += 1
+        if (nextIndex === queued.length) {
           queued = []
-          next = 0
+          nextIndex = 0
         }
         return change
       }
-      if (isCollapsed) {
-        isCollapsed = false
+      if (needsDiff) {
+        needsDiff = false
         queued = [...diff(known, newest)]
         known = newest
         continue

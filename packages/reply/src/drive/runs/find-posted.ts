@@ -68,10 +68,10 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
 
 /**
  * Looks once for the prompt on a server that has its own ids for it. Resolves with the prompt under the id that it was
- * posted with. Otherwise with the first of the prompts with the same text that there are more than before the post, unless
- * it is older. If that number is unknown, it is the newest prompt if that has the same text and isn't older. It then needs
- * a time, or must be the only one with the text. Resolves with undefined if ours isn't there, and with `unclear` if that
- * can't be told.
+ * posted with. Otherwise with the first prompt with the same text that was added since the post, unless it is older. If
+ * the number of added ones is unknown, it is the newest prompt if that has the same text and isn't older. It then needs
+ * a time, or must be the only one with the text. Resolves with undefined if ours isn't there, and with `unclear` if
+ * that can't be told.
  */
 async function lookByText(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | 'unclear' | undefined> {
   const { sessionID, messageID } = posted

@@ -114,7 +114,8 @@ export function createFollowedRun(
     // Deferred, because this runs within a step and the stall timer receives the reply right after it.
     if (timeoutMs !== undefined)
       queueMicrotask(() => {
-        if (isCurrent(server, next)) server.stallTimer.addLimit(next.sessionID, timeoutMs, () => abortAsTimedOut(next))
+        if (isCurrent(server, next))
+          server.stallTimer.addTimeout(next.sessionID, timeoutMs, () => abortAsTimedOut(next))
       })
     if (stopRequest === 'abort') void abortIfRunning(next)
     else if (stopRequest === 'leave') dropAbortOrLeave()
@@ -206,7 +207,7 @@ export function createFollowedRun(
   function endWithRun(step: Reduction, joined: boolean): void {
     if (live || hasEnded) return
     hasEnded = true
-    source.emitWhole(step, joined)
+    source.emitStep(step, joined)
     sendToObservers(observersOf(options.observe, emptyReply(step.reply.sessionID), onError), step, onError)
   }
 }

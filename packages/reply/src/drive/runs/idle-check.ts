@@ -10,10 +10,10 @@ import { type ReadEvent, toReplyError } from '../session-reader.ts'
 export interface IdleCheck {
   /**
    * Makes the session's newest reply fail as `NeverStarted` unless a run starts for the prompt that was posted for it.
-   * If the connection broke after the post, first calls `postAgain`, because the server may have been killed. `isCut`
-   * if the connection broke already, for example with a restart of this process.
+   * If the connection broke after the post, first calls `postAgain`, because the server may have been killed. Pass
+   * `hasBroken` if the connection broke already, for example with a restart of this process.
    */
-  expectRun(sessionID: string, postAgain?: PostAgain, isCut?: boolean): void
+  expectRun(sessionID: string, postAgain?: PostAgain, hasBroken?: boolean): void
   /** Restarts the wait for an expected run, because its prompt was posted again. Does nothing if none is expected. */
   restartWait(sessionID: string): void
   /** Stops all checks, so nothing is read or settled any more. */
@@ -26,16 +26,17 @@ type PostAgain = () => Promise<boolean>
 interface Expected {
   readonly postAgain: PostAgain | undefined
   /** How many more times it may be posted. */
-  left: number
+  postsLeft: number
   isDown: boolean
   /** Whether the connection broke after the last post. */
-  isCut: boolean
+  hasBroken: boolean
 }
 
 /** A running check of a session's reply, `waiting` for its first event or `idle` without an end. */
 interface OpenCheck {
   readonly reason: 'idle' | 'waiting'
-  looks: number
+  /** How many times the session was read, successfully or not. */
+  reads: number
   failures: number
   stop: () => void
 }
@@ -44,7 +45,7 @@ interface OpenCheck {
 const maxPosts = 3
 
 /** Half a minute in all, with the default `waitMs` of 500. */
-const maxLooks = 6
+const maxReads = 6
 const maxDelayMs = 30_000
 
 /** Four minutes with the delays in between, for a server that keeps its stream open but doesn't respond to requests. */
@@ -68,17 +69,17 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // After failed reads, the next one would come late.
     if (connection === 'live' && prompt.isDown && checks.get(sessionID)?.failures) stopCheck(sessionID)
     prompt.isDown = connection === 'lost'
-    prompt.isCut ||= prompt.isDown
+    prompt.hasBroken ||= prompt.isDown
   })
   engine.onSessionChanged(startOrStopCheck)
   return { expectRun, restartWait, stop: stopAllChecks }
 
   /**
-   * Makes the session's newest reply fail unless a run starts for it. After a broken connection, `postAgain` comes
-   * first. Replaces an earlier expectation of the session, and ends when the reply settles.
+   * Makes the session's newest reply fail unless a run starts for it. After a broken connection, or with `hasBroken`,
+   * `postAgain` comes first. Replaces an earlier expectation of the session, and ends when the reply settles.
    */
-  function expectRun(sessionID: string, postAgain?: PostAgain, isCut = false): void {
-    expected.set(sessionID, { postAgain, left: maxPosts, isDown: false, isCut })
+  function expectRun(sessionID: string, postAgain?: PostAgain, hasBroken = false): void {
+    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, hasBroken })
   }
 
   /** Restarts the wait for an expected run from its beginning. Does nothing if none is expected. */
@@ -111,7 +112,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const known = checks.get(sessionID)
     if (known?.reason === reason) return
     known?.stop()
-    const next: OpenCheck = { reason, looks: 0, failures: 0, stop: () => {} }
+    const next: OpenCheck = { reason, reads: 0, failures: 0, stop: () => {} }
     checks.set(sessionID, next)
     scheduleRead(sessionID, next)
   }
@@ -122,7 +123,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    */
   function scheduleRead(sessionID: string, open: OpenCheck): void {
     const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
-    const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.looks : graceMs
+    const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.reads : graceMs
     open.stop = clock.after(delayMs, () => void readAndDecide(sessionID, open))
   }
 
@@ -135,7 +136,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     if (checks.get(sessionID) !== open) return
     const reply = engine.openReply(sessionID)
     if (!reply) return stopCheck(sessionID)
-    open.looks += 1
+    open.reads += 1
     let read: ReadEvent | undefined
     try {
       // If only REST reports the end of an open text, the stream missed it.
@@ -176,10 +177,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Ends a check without a read, for a server that shows no state of sessions. Settles an idle reply. A prompt without
-   * events is checked up to `maxLooks` times, and then fails if a run was expected.
+   * events is checked up to `maxReads` times, and then fails if a run was expected.
    */
   function decideWithoutRead(sessionID: string, open: OpenCheck): void {
-    if (open.reason === 'waiting' && open.looks < maxLooks) return scheduleRead(sessionID, open)
+    if (open.reason === 'waiting' && open.reads < maxReads) return scheduleRead(sessionID, open)
     stopCheck(sessionID)
     if (open.reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
     else if (expected.has(sessionID)) failAsNeverStarted(sessionID)
@@ -194,7 +195,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /** Settles the reply as failed with `NeverStarted`, because no run started. */
   function failAsNeverStarted(sessionID: string): void {
-    const message = `No run started for the prompt within ${waitMs * (2 ** maxLooks - 1)} ms.`
+    const message = `No run started for the prompt within ${waitMs * (2 ** maxReads - 1)} ms.`
     const error = { name: 'NeverStarted', message, raw: undefined }
     const at = clock.now()
     engine.apply([{ type: 'error', sessionID, at, error }])
@@ -211,13 +212,13 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
-    if (hasNothingRun(reply) && prompt?.isCut && prompt.postAgain && prompt.left > 0)
+    if (hasNothingRun(reply) && prompt?.hasBroken && prompt.postAgain && prompt.postsLeft > 0)
       return void postAgainAndCheck(sessionID, open, prompt)
     // A server that was just started may take seconds to begin.
-    if (hasNothingRun(reply) && open.looks < maxLooks) return scheduleRead(sessionID, open)
+    if (hasNothingRun(reply) && open.reads < maxReads) return scheduleRead(sessionID, open)
     if (hasNothingRun(reply) && expected.has(sessionID)) return failAsNeverStarted(sessionID)
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
-    if (!isFinished(reply) && open.looks < 2) return scheduleRead(sessionID, open)
+    if (!isFinished(reply) && open.reads < 2) return scheduleRead(sessionID, open)
     const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
     const ended = idleBelow(reply, snapshot.children)
     engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
@@ -231,15 +232,15 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * counts as a failed read.
    */
   async function postAgainAndCheck(sessionID: string, open: OpenCheck, prompt: Expected): Promise<void> {
-    prompt.isCut = false
+    prompt.hasBroken = false
     try {
       const isPosted = (await prompt.postAgain?.()) === true
-      if (isPosted) prompt.left -= 1
+      if (isPosted) prompt.postsLeft -= 1
       if (checks.get(sessionID) !== open) return
       if (isPosted) restartWait(sessionID)
       else scheduleRead(sessionID, open)
     } catch (error) {
-      prompt.isCut = true
+      prompt.hasBroken = true
       retryOrGiveUp(sessionID, open, error)
     }
   }

@@ -35,9 +35,10 @@ const maxLooks = 5
 
 /**
  * Posts into a busy session and calls `found` with the reply that includes the prompt: the running one, or the next if
- * that ends first. Resolves with undefined then, and with `withdrawn` or `parked` if the prompt waited and doesn't run.
- * Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or `over` aborts before.
- * Recognizes the prompt by its id or its text, because others may prompt the session at the same time.
+ * that ends first. Resolves with undefined once that is found, and with `withdrawn` or `parked` if the prompt waited
+ * and doesn't run. Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or
+ * `over` aborts before. Recognizes the prompt by its id or its text, because others may prompt the session at the same
+ * time.
  */
 export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
   const { server, place, messageID, unwanted, dropped, over } = options
@@ -112,8 +113,9 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 
   /**
-   * Withdraws the prompt, or else attaches to the reply that was running, whether that already includes the prompt or
-   * the prompt follows it. Does nothing if that has settled or the search has ended.
+   * Withdraws the prompt, because its run must end. If that fails, attaches to the reply that was running, whether it
+   * already includes the prompt or the prompt follows it, and its run is aborted. Does nothing if that has settled or
+   * the search has ended.
    */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()

@@ -73,15 +73,15 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   const known = new Set(current?.reply().promptIDs)
   let comparing: Promise<void> | undefined
   let isStopped = false
-  const stops = [replies.onOpened(foundUnlessJoined)]
+  const stops = [replies.onOpened(foundOnceCompared)]
   if (current) stops.push(current.follow(({ reply }) => compareNewPrompts(current, reply)))
   return { whenCompared: async () => await comparing, stop: stopSearch }
 
   /**
-   * Calls `found` with a reply that opened in the session, once the prompts seen so far have been compared. Does
-   * nothing for another session.
+   * Calls `found` with a reply that opened in the session. Waits until the prompts seen so far have been compared, so
+   * that one of the running reply is found first. Does nothing for another session.
    */
-  function foundUnlessJoined(opened: LiveReply, reply: Reply): void {
+  function foundOnceCompared(opened: LiveReply, reply: Reply): void {
     if (opened.sessionID !== place.sessionID) return
     if (!comparing) return found(opened, { reply, joined: false })
     void comparing.then(() => found(opened, { reply: opened.reply(), joined: false }))
@@ -108,9 +108,9 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     live: LiveReply,
     id: string,
     text: string,
-    before: Promise<void> | undefined,
+    previous: Promise<void> | undefined,
   ): Promise<void> {
-    await before
+    await previous
     if (!isStopped && (await hasText(id, text.trim()))) found(live, { reply: live.reply(), joined: true })
   }
 

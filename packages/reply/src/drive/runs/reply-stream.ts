@@ -54,8 +54,8 @@ export interface StreamSource {
   readonly stream: ReplyStream
   /** Emits the reply so far to all iterators as one diff, then each of its steps until it settles. */
   attach(live: LiveReply, joined: boolean): void
-  /** Emits a step of a reply that isn't live. A settled one ends the stream. */
-  emitWhole(step: Reduction, joined: boolean): void
+  /** Emits a step of a reply that isn't live, such as a stand-in. A settled one ends the stream. */
+  emitStep(step: Reduction, joined: boolean): void
 }
 
 /** Creates a stream that emits nothing yet. `abort` ends the run, or prevents it. */
@@ -90,7 +90,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     toReadableStream,
     [Symbol.asyncIterator]: iterate,
   }
-  return { stream, attach, emitWhole }
+  return { stream, attach, emitStep }
 
   /**
    * Sets `reply` and `joined`. Emits the reply so far to all iterators as one diff, then each of its steps until it
@@ -111,8 +111,8 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     }
   }
 
-  /** Emits a step of a reply that isn't live. Keeps a `joined` that is known. */
-  function emitWhole(step: Reduction, isJoined: boolean): void {
+  /** Emits a step of a reply that isn't live, such as a stand-in. Keeps a `joined` that is known. */
+  function emitStep(step: Reduction, isJoined: boolean): void {
     joined ??= isJoined
     emit(step)
   }

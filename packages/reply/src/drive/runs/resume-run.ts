@@ -204,8 +204,8 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 
   /**
-   * Withdraws the prompt if it waits, or else attaches to the session's open reply, because the run must end. Does
-   * nothing if there is none.
+   * Withdraws the prompt if it waits, because its run must end. Otherwise attaches to the session's open reply, whose
+   * run is then aborted. Does nothing if there is none.
    */
   async function withdrawOrAttach(): Promise<void> {
     await withdraw()

@@ -20,7 +20,7 @@ export interface RunServer extends Drive {
   readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'restartWait'>
   /** Replies that a guarded prompt of this process began. */
   readonly guardedRuns: WeakSet<LiveReply>
-  readonly stallTimer: Pick<StallTimer, 'addLimit'>
+  readonly stallTimer: Pick<StallTimer, 'addTimeout'>
   /** Calls the listener once, when the owner closes the connection. Returns a function that removes it. */
   readonly onClosed: (listener: () => void) => () => void
 }

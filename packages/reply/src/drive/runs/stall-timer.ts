@@ -10,7 +10,7 @@ export interface StallTimer {
    * Calls `onTimeOut` once, when the session's open reply has made no progress for `timeoutMs`. Does nothing if no
    * reply is open. Each limit is independent.
    */
-  addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void
+  addTimeout(sessionID: string, timeoutMs: number, onTimeOut: () => void): void
   /** Stops all timers, so nothing is called any more. */
   stop(): void
 }
@@ -24,7 +24,8 @@ interface Limit {
 interface Watch {
   reply: Reply
   readonly run: number
-  lastAt: number
+  /** The time of the last progress, or later if an ask was waiting, in ms of the monotonic clock. */
+  progressAt: number
   /** Whether anything has arrived from the server. */
   hasBegun: boolean
   limits: readonly Limit[]
@@ -51,7 +52,7 @@ export function createStallTimer(
   onStalled: (sessionID: string, stalled: boolean) => void,
 ): StallTimer {
   const watches = new Map<string, Watch>()
-  return { noteStep, addLimit, stop: stopAllTimers }
+  return { noteStep, addTimeout, stop: stopAllTimers }
 
   /**
    * Restarts the reply's time without progress if the step is progress, or if an ask was open before it. Reports a
@@ -69,24 +70,27 @@ export function createStallTimer(
       watches.delete(sessionID)
       return
     }
-    const isWork = changes.some((change) => !idleTypes.has(change.type))
+    const isProgress = changes.some((change) => !idleTypes.has(change.type))
     if (!watch) return startWatch(step)
-    const wasResting = watch.reply.phase === 'blocked'
+    const wasBlocked = watch.reply.phase === 'blocked'
     watch.reply = reply
-    if (isWork || wasResting) watch.lastAt = clock.monotonic()
-    if (isWork) watch.hasBegun = true
-    if (isWork && reply.stalled) onStalled(sessionID, false)
+    if (isProgress || wasBlocked) watch.progressAt = clock.monotonic()
+    if (isProgress) watch.hasBegun = true
+    if (isProgress && reply.stalled) onStalled(sessionID, false)
   }
 
   /** Begins to measure a reply, in place of the session's earlier one. */
   function startWatch({ reply, run }: TrackedStep): void {
-    const watch: Watch = { reply, run, lastAt: clock.monotonic(), hasBegun: false, limits: [], stop: () => {} }
+    const watch: Watch = { reply, run, progressAt: clock.monotonic(), hasBegun: false, limits: [], stop: () => {} }
     watches.set(reply.sessionID, watch)
     armTimer(watch)
   }
 
-  /** Adds a limit to the session's open reply and sets its timer again. Does nothing without an open reply. */
-  function addLimit(sessionID: string, timeoutMs: number, onTimeOut: () => void): void {
+  /**
+   * Adds the time-out of a prompt to the session's open reply, and sets its timer again. Calls `onTimeOut` once, after
+   * `timeoutMs` without progress. Does nothing without an open reply.
+   */
+  function addTimeout(sessionID: string, timeoutMs: number, onTimeOut: () => void): void {
     const watch = watches.get(sessionID)
     if (!watch) return
     watch.limits = [...watch.limits, { timeoutMs, onTimeOut }]
@@ -100,7 +104,7 @@ export function createStallTimer(
    */
   function armTimer(watch: Watch): void {
     const limitMs = shortestLimitMs(watch)
-    const dueMs = limitMs - (clock.monotonic() - watch.lastAt)
+    const dueMs = limitMs - (clock.monotonic() - watch.progressAt)
     // A limit that has passed, for example of a reply that waits to retry, is checked again after the same time.
     watch.stop = clock.after(dueMs > 0 ? dueMs : limitMs, () => reportDueAndRearm(watch))
   }
@@ -128,8 +132,8 @@ export function createStallTimer(
   function reportDueAndRearm(watch: Watch): void {
     const { sessionID } = watch.reply
     if (watches.get(sessionID) !== watch) return
-    if (watch.reply.phase === 'blocked') watch.lastAt = clock.monotonic()
-    const silentMs = clock.monotonic() - watch.lastAt
+    if (watch.reply.phase === 'blocked') watch.progressAt = clock.monotonic()
+    const silentMs = clock.monotonic() - watch.progressAt
     const due = watch.limits.filter(({ timeoutMs }) => silentMs >= timeoutMs)
     watch.limits = watch.limits.filter((other) => !due.includes(other))
     for (const { onTimeOut } of due) onTimeOut()

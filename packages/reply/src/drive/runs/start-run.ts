@@ -77,7 +77,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     }
   }
 
-  /** Whether the prompt is no longer wanted, or its stream has ended. */
+  /** Whether posting the prompt is pointless: it is no longer wanted, or its stream has ended. */
   function isPointless(): boolean {
     return run.isStopped() || run.over.aborted
   }
@@ -103,7 +103,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     await options.onPosting?.(posted)
   }
 
-  /** Counts the session's prompts with this text. Undefined if it has none, or if the server keeps the prompt's id. */
+  /**
+   * Counts the session's prompts with this text, so that the prompt can be found by its text after a restart. Undefined
+   * if it has no text, or if the server keeps its id or can't be asked.
+   */
   async function countSameText(place: SessionRef): Promise<number | undefined> {
     const { canRead, keepsPromptIDs = true } = server.info.current()
     if (text === undefined || !canRead || keepsPromptIDs) return undefined
@@ -111,8 +114,8 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Waits for the connection. In a session that exists, also waits until no stop is running, and lets asks be answered again
-   * after a stop that was not confirmed. Rejects if the connection doesn't come up.
+   * Waits for the connection. In a session that exists, also waits until no stop is running, and lets asks be answered
+   * again after a stop that was not confirmed. Rejects if the connection doesn't come up.
    */
   async function whenLiveAndReopened(): Promise<void> {
     await server.readiness.whenLive()
@@ -158,9 +161,9 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   }
 
   /**
-   * Posts the prompt again if the server doesn't run it, after the connection broke and the first post has ended. Resolves
-   * with whether it was posted, even if the server refused it, which fails the reply. False if it could run twice, is no
-   * longer wanted, or its reply has events. Rejects only if the server can't be read.
+   * Posts the prompt again if the server doesn't run it, after the connection broke and the first post has ended.
+   * Resolves with whether it was posted, even if the server refused it, which fails the reply. False if it could run
+   * twice, is no longer wanted, or its reply has events. Rejects only if the server can't be read.
    */
   async function postAgainIfUnrun(
     { sessionID, directory, newestMessageID: after }: PreparedPlace,

@@ -44,10 +44,11 @@ const wholeMs = 30_000
 const pollMs = 100
 
 /**
- * Ends a run on the server. At once, no ask of its tree can be answered any more, and the known asks are rejected: an
- * abort leaves permissions pending, and approving one later would still run the command. Then walks the tree, rejects
- * its pending asks, aborts the run and checks again, and repeats that while anything is running. The reply settles as
- * `aborted` only if the server was seen idle, otherwise as `lost` with the reason `not-stopped`.
+ * Creates `abort`, which ends a session's work on the server. At once, no ask of its tree can be answered any more, and
+ * the known asks are rejected: an abort leaves permissions pending, and approving one later would still run the
+ * command. Then walks the tree, rejects its pending asks, aborts the run and checks again, and repeats that while
+ * anything is running. The reply settles as `aborted` only if the server was seen idle, otherwise as `lost` with the
+ * reason `not-stopped`.
  */
 export function createAborting(
   drive: Drive,
@@ -217,8 +218,8 @@ export function createAborting(
     }
 
     /**
-     * Whether the run shows any event or prompt. True without an open reply. A server that was just started may take
-     * seconds.
+     * Whether the run shows any event or prompt. Until then an idle session isn't at its end: a server that was just
+     * started may take seconds to begin the prompt. True without an open reply.
      */
     function hasPromptStarted(): boolean {
       const reply = openReply()

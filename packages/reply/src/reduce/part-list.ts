@@ -3,13 +3,13 @@ import type { Message } from '../reply.ts'
 import { itemAt, withChunk } from './chunks.ts'
 import {
   callPartsOf,
+  indexOfPart,
   type LongParts,
   longFrom,
   longPartsOf,
   longWithInserted,
   longWithout,
   longWithPart,
-  placeOf,
   toLongParts,
   withLongParts,
 } from './long-parts.ts'
@@ -26,11 +26,11 @@ export function partCount(message: Message): number {
 }
 
 /** The part at this index. Undefined past the end and for -1. */
-export function partIn(message: Message, place: number): Part | undefined {
+export function partIn(message: Message, partIndex: number): Part | undefined {
   const long = longPartsOf(message)
-  if (long) return itemAt(long.parts, place)
+  if (long) return itemAt(long.parts, partIndex)
   // Reading index -1 of an array is slow, and makes V8 slow down every other read at this call site.
-  return place === -1 ? undefined : message.parts[place]
+  return partIndex === -1 ? undefined : message.parts[partIndex]
 }
 
 /**
@@ -45,7 +45,7 @@ const positions = createPositions<Part>(({ id }) => id)
 /** The index of the part with this id. -1 if it isn't in the message. */
 export function partAt(message: Message, id: string): number {
   const long = longPartsOf(message)
-  return long ? placeOf(long, id) : positions.at(message.parts, id)
+  return long ? indexOfPart(long, id) : positions.at(message.parts, id)
 }
 
 /**
@@ -58,27 +58,27 @@ export function partsOfCall(message: Message, callID: string): readonly ToolPart
   return message.parts.filter((part): part is ToolPart => part.type === 'tool' && part.callID === callID)
 }
 
-/** Replaces the part at `place`, or appends it if `place` is the number of parts. */
-export function withPart(message: Message, place: number, part: Part): Message {
+/** Replaces the part at `partIndex`, or appends it if that is the number of parts. */
+export function withPart(message: Message, partIndex: number, part: Part): Message {
   const long = asLongParts(message)
-  if (long) return withLongParts(message, longWithPart(long, place, part))
+  if (long) return withLongParts(message, longWithPart(long, partIndex, part))
   const { parts } = message
-  if (place < parts.length) return withShortParts(message, replaceAt(parts, place, part), parts.length)
-  return withShortParts(message, [...parts, part], place)
+  if (partIndex < parts.length) return withShortParts(message, replaceAt(parts, partIndex, part), parts.length)
+  return withShortParts(message, [...parts, part], partIndex)
 }
 
-/** Inserts a part before `place`. */
-export function withInsertedPart(message: Message, place: number, part: Part): Message {
+/** Inserts a part before `partIndex`. */
+export function withInsertedPart(message: Message, partIndex: number, part: Part): Message {
   const long = asLongParts(message)
-  if (long) return withLongParts(message, longWithInserted(long, place, part))
-  return withShortParts(message, message.parts.toSpliced(place, 0, part), place)
+  if (long) return withLongParts(message, longWithInserted(long, partIndex, part))
+  return withShortParts(message, message.parts.toSpliced(partIndex, 0, part), partIndex)
 }
 
-/** Removes the part at `place`. */
-export function withoutPart(message: Message, place: number): Message {
+/** Removes the part at `partIndex`. */
+export function withoutPart(message: Message, partIndex: number): Message {
   const long = asLongParts(message)
-  if (long) return withLongParts(message, longWithout(long, place))
-  return withShortParts(message, message.parts.toSpliced(place, 1), place)
+  if (long) return withLongParts(message, longWithout(long, partIndex))
+  return withShortParts(message, message.parts.toSpliced(partIndex, 1), partIndex)
 }
 
 /** The chunks of a long message, converted first if it has just become long. Undefined for a short message. */
@@ -87,11 +87,11 @@ function asLongParts(message: Message): LongParts | undefined {
 }
 
 /**
- * Replaces the parts of a short message, and keeps the cached positions before `from`, the first index that may have
- * changed.
+ * Replaces the parts of a short message, and keeps the cached positions of those before `firstChanged`. That is the
+ * first index with another part than before, or the length if only a part with the same id was replaced.
  */
-function withShortParts(message: Message, parts: readonly Part[], from: number): Message {
-  positions.carryIndex(message.parts, parts, from)
+function withShortParts(message: Message, parts: readonly Part[], firstChanged: number): Message {
+  positions.carryIndex(message.parts, parts, firstChanged)
   return withParts(message, parts)
 }
 
@@ -101,20 +101,25 @@ export function withPartsOf(message: Omit<Message, 'parts'>, before: Message | u
   return long ? withLongParts(message, long) : withParts(message, before?.parts ?? [])
 }
 
-/** Changes the open parts in order. Returns the same message if `change` returns every part unchanged. */
-export function withOpenPartsChanged(message: Message, change: (part: Part, place: number) => Part): Message {
+/**
+ * Replaces each open part, in order, by what `change` returns for it, for example to seal all parts of a reply that
+ * ends. Returns the same message if no part changes.
+ */
+export function withOpenPartsChanged(message: Message, change: (part: Part, partIndex: number) => Part): Message {
   const long = longPartsOf(message)
   if (!long) {
     const parts = changeOpenParts(message.parts, change)
     return parts === message.parts ? message : withParts(message, parts)
   }
   let { parts } = long
-  let place = 0
+  let partIndex = 0
   for (const [at, chunk] of long.parts.chunks.entries()) {
-    const first = place
-    const changed = hasOpenPart(chunk) ? changeOpenParts(chunk, (part, index) => change(part, first + index)) : chunk
+    const firstOfChunk = partIndex
+    const changed = hasOpenPart(chunk)
+      ? changeOpenParts(chunk, (part, index) => change(part, firstOfChunk + index))
+      : chunk
     if (changed !== chunk) parts = withChunk(parts, at, changed)
-    place += chunk.length
+    partIndex += chunk.length
   }
   return parts === long.parts ? message : withLongParts(message, { ...long, parts })
 }
@@ -123,10 +128,10 @@ export function withOpenPartsChanged(message: Message, change: (part: Part, plac
  * Calls `change` with each open part, in order, and replaces it by the result. Returns the same list if no open part
  * changes.
  */
-function changeOpenParts(parts: readonly Part[], change: (part: Part, place: number) => Part): readonly Part[] {
+function changeOpenParts(parts: readonly Part[], change: (part: Part, index: number) => Part): readonly Part[] {
   if (!parts.some(isOpenPart)) return parts
-  const changed = parts.map((part, place) => (isOpenPart(part) ? change(part, place) : part))
-  return changed.some((part, place) => part !== parts[place]) ? changed : parts
+  const changed = parts.map((part, index) => (isOpenPart(part) ? change(part, index) : part))
+  return changed.some((part, index) => part !== parts[index]) ? changed : parts
 }
 
 const knownOpen = new WeakMap<readonly Part[], boolean>()

@@ -11,9 +11,9 @@ export interface IdleCheck {
   /**
    * Makes the session's newest reply fail as `NeverStarted` unless a run starts for the prompt that was posted for it.
    * If the connection broke after the post, first calls `postAgain`, because the server may have been killed. Pass
-   * `hasBroken` if the connection broke already, for example with a restart of this process.
+   * `connectionBroke` if the connection broke already, for example with a restart of this process.
    */
-  expectRun(sessionID: string, postAgain?: PostAgain, hasBroken?: boolean): void
+  expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke?: boolean): void
   /** Restarts the wait for an expected run, because its prompt was posted again. Does nothing if none is expected. */
   restartWait(sessionID: string): void
   /** Stops all checks, so nothing is read or settled any more. */
@@ -27,9 +27,10 @@ interface Expected {
   readonly postAgain: PostAgain | undefined
   /** How many more times it may be posted. */
   postsLeft: number
+  /** Whether the connection is down. */
   isDown: boolean
   /** Whether the connection broke after the last post. */
-  hasBroken: boolean
+  connectionBroke: boolean
 }
 
 /** A running check of a session's reply, `waiting` for its first event or `idle` without an end. */
@@ -69,17 +70,18 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // After failed reads, the next one would come late.
     if (connection === 'live' && prompt.isDown && checks.get(sessionID)?.failures) stopCheck(sessionID)
     prompt.isDown = connection === 'lost'
-    prompt.hasBroken ||= prompt.isDown
+    prompt.connectionBroke ||= prompt.isDown
   })
   engine.onSessionChanged(startOrStopCheck)
   return { expectRun, restartWait, stop: stopAllChecks }
 
   /**
-   * Makes the session's newest reply fail unless a run starts for it. After a broken connection, or with `hasBroken`,
-   * `postAgain` comes first. Replaces an earlier expectation of the session, and ends when the reply settles.
+   * Makes the session's newest reply fail unless a run starts for it. After a broken connection, or with
+   * `connectionBroke`, `postAgain` comes first. Replaces an earlier expectation of the session, and ends when the reply
+   * settles.
    */
-  function expectRun(sessionID: string, postAgain?: PostAgain, hasBroken = false): void {
-    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, hasBroken })
+  function expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke = false): void {
+    expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, connectionBroke })
   }
 
   /** Restarts the wait for an expected run from its beginning. Does nothing if none is expected. */
@@ -212,7 +214,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
-    if (hasNothingRun(reply) && prompt?.hasBroken && prompt.postAgain && prompt.postsLeft > 0)
+    if (hasNothingRun(reply) && prompt?.connectionBroke && prompt.postAgain && prompt.postsLeft > 0)
       return void postAgainAndCheck(sessionID, open, prompt)
     // A server that was just started may take seconds to begin.
     if (hasNothingRun(reply) && open.reads < maxReads) return scheduleRead(sessionID, open)
@@ -232,7 +234,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * counts as a failed read.
    */
   async function postAgainAndCheck(sessionID: string, open: OpenCheck, prompt: Expected): Promise<void> {
-    prompt.hasBroken = false
+    prompt.connectionBroke = false
     try {
       const isPosted = (await prompt.postAgain?.()) === true
       if (isPosted) prompt.postsLeft -= 1
@@ -240,7 +242,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
       if (isPosted) restartWait(sessionID)
       else scheduleRead(sessionID, open)
     } catch (error) {
-      prompt.hasBroken = true
+      prompt.connectionBroke = true
       retryOrGiveUp(sessionID, open, error)
     }
   }

@@ -17,9 +17,9 @@ export async function race(first: () => unknown, second: () => unknown, effort: 
   const secondTimes = await warmUpRepeats(second, warmUpMs[effort])
   const ratios: number[] = []
   for (let round = 0; round < count; round++) {
-    const before = (await timeRuns(first, firstTimes)) / firstTimes
-    const after = (await timeRuns(second, secondTimes)) / secondTimes
-    ratios.push(after / before)
+    const firstMs = (await timeRuns(first, firstTimes)) / firstTimes
+    const secondMs = (await timeRuns(second, secondTimes)) / secondTimes
+    ratios.push(secondMs / firstMs)
   }
   return median(ratios)
 }

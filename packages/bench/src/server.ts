@@ -17,7 +17,7 @@ export type Answer = string | ((query: URLSearchParams) => Response)
  * Returns a server with these responses by path. Any other path answers with an empty list, so that no session is busy.
  * A session that isn't listed is unreadable: 503.
  */
-export function createServer(restAnswers: Readonly<Record<string, Answer>> = {}): Server {
+export function createServer(answersByPath: Readonly<Record<string, Answer>> = {}): Server {
   const queued: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
   let streams = 0
@@ -38,7 +38,7 @@ export function createServer(restAnswers: Readonly<Record<string, Answer>> = {})
   /** Opens the event stream at its path, and answers any other request, whatever its method. */
   async function respond(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
     const { pathname, searchParams } = new URL(input instanceof Request ? input.url : input)
-    const known = restAnswers[pathname]
+    const known = answersByPath[pathname]
     if (typeof known === 'function') {
       // As from a socket: the response comes in a later turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
@@ -75,10 +75,10 @@ function jsonResponse(text: string | undefined): Response {
 
 /** Returns the default response as JSON text, mostly an empty list. Undefined for a single session. */
 function defaultAnswer(pathname: string): string | undefined {
-  return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(restAnswers[pathname] ?? [])
+  return pathname.startsWith('/session/ses_') ? undefined : JSON.stringify(defaultAnswers[pathname] ?? [])
 }
 
-const restAnswers: Readonly<Record<string, unknown>> = {
+const defaultAnswers: Readonly<Record<string, unknown>> = {
   '/global/health': { healthy: true, version: '1.18.33' },
   '/session/status': {},
   '/config/providers': { providers: [], default: {} },

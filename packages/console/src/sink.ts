@@ -150,9 +150,9 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
   }
 
   /** Schedules a repaint. The earlier time wins. Pictures that take long to compute are painted less often. */
-  function schedule(wait: number): void {
+  function schedule(waitMs: number): void {
     if (stopped) return
-    const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : wait), paintedAt + 4 * paintMs)
+    const at = Math.max(clock.now() + (paintedAt === 0 ? 0 : waitMs), paintedAt + 4 * paintMs)
     if (timer !== undefined && timer.at <= at) return
     timer?.cancel()
     timer = { at, cancel: clock.after(at - clock.now(), paintAndReschedule) }
@@ -168,8 +168,8 @@ export function consoleSink(options: ConsoleSinkOptions = {}): ConsoleSink {
     // The stream emits `drain` when it can take more. By then there may be a newer picture.
     if (surface.congested()) return
     paint(newest, false)
-    const wait = live ? TICK_MS : delays.msUntilChange(paintedAt)
-    if (wait !== undefined) schedule(wait)
+    const waitMs = live ? TICK_MS : delays.msUntilChange(paintedAt)
+    if (waitMs !== undefined) schedule(waitMs)
   }
 
   /**

@@ -11,10 +11,10 @@ export interface HandClock {
   /** Calls `run` when `advance` reaches that time. Returns a function that cancels it. */
   after(delayMs: number, run: () => void): () => void
   /**
-   * Lets time pass: runs due timers in order, also those that they set. Awaits `rest` before the first and after each,
-   * so that the program can settle. Rejects with the error of a timer that throws, and leaves the time there.
+   * Lets time pass: runs due timers in order, also those that they set. Awaits `untilIdle` before the first and after
+   * each, so that the program can settle. Rejects with the error of a timer that throws, and leaves the time there.
    */
-  advance(durationMs: number, rest?: () => Promise<void>): Promise<void>
+  advance(durationMs: number, untilIdle?: () => Promise<void>): Promise<void>
   /** How many timers are set. */
   readonly pending: number
 }
@@ -50,17 +50,17 @@ export function createHandClock(startMs = Date.UTC(2026, 0, 1)): HandClock {
   }
 
   /**
-   * Lets time pass: runs due timers in order, also those that they set, each at its own time. Awaits `rest` before
+   * Lets time pass: runs due timers in order, also those that they set, each at its own time. Awaits `untilIdle` before
    * the first and after each. Rejects, and stops there, if a timer throws.
    */
-  async function advance(durationMs: number, rest?: () => Promise<void>): Promise<void> {
+  async function advance(durationMs: number, untilIdle?: () => Promise<void>): Promise<void> {
     const end = time + durationMs
-    await rest?.()
+    await untilIdle?.()
     for (let next = earliestUntil(end); next; next = earliestUntil(end)) {
       timers.delete(next)
       time = Math.max(time, next.at)
       next.run()
-      await rest?.()
+      await untilIdle?.()
     }
     time = end
   }

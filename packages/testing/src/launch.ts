@@ -74,33 +74,34 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
   const version = options.version ?? defaultVersion
   const binary = await opencodeBinary({ ...options, version })
   const modelUrl = typeof options.model === 'string' ? options.model : options.model.url
-  const second = isOpenCode2(version)
+  const isVersion2 = isOpenCode2(version)
   const root = createRoot()
   // The guard starts here, so that it also cleans up if the process is killed while the project is made.
   const guard = startGuard(root)
   const project = await createProjectIn(root, {
     ...options.files,
-    ...(!second && { 'opencode.json': configFor(version, modelUrl, options.config) }),
+    ...(!isVersion2 && { 'opencode.json': configFor(version, modelUrl, options.config) }),
   })
   const { password, service = false } = options
   await prepareHome(
     project.home,
     version,
-    second ? secondConfigFor(modelUrl, options.config) : undefined,
+    isVersion2 ? secondConfigFor(modelUrl, options.config) : undefined,
     service ? (password ?? openCode2Password) : undefined,
   )
   const env = {
     ...options.env,
     ...(password !== undefined && { OPENCODE_SERVER_PASSWORD: password }),
     // Without one, the server makes up a password.
-    ...(second && { OPENCODE_PASSWORD: password ?? openCode2Password }),
+    ...(isVersion2 && { OPENCODE_PASSWORD: password ?? openCode2Password }),
   }
   const headers = authorizationOf(env)
   const { readyMs = 60_000 } = options
-  const health = second ? '/api/health' : '/global/health'
+  const health = isVersion2 ? '/api/health' : '/global/health'
   const flags = service ? ['--service'] : []
   /** Starts the server on a port. Rejects as `startServer` does. */
-  const start = (on: number) => startServer({ binary, project, port: on, env, headers, readyMs, guard, health, flags })
+  const start = (onPort: number) =>
+    startServer({ binary, project, port: onPort, env, headers, readyMs, guard, health, flags })
   let server: Awaited<ReturnType<typeof startServer>> | undefined
   let port = options.port ?? 0
   let stopped = false
@@ -119,7 +120,7 @@ export const launchOpencode = async (options: LaunchOptions): Promise<OpencodeSe
       port = free.port
       server = free.started
     } else server = await start(options.port)
-    if (second) await waitForModel(server.url, project.directory, headers)
+    if (isVersion2) await waitForModel(server.url, project.directory, headers)
     else if (options.warm ?? true) await requireValidConfig(server.url, project.directory, headers)
   } catch (error) {
     await stop()

@@ -26,12 +26,12 @@ const replacements = (machine: Machine): readonly (readonly [string, string])[] 
  * Returns a path with its replacement in each form: as written, in JSON, in a query, and without its leading slash, as
  * git and permissions may write it. Equal forms once.
  */
-const pathForms = (path: string, stand: string): readonly (readonly [string, string])[] => {
+const pathForms = (path: string, replacement: string): readonly (readonly [string, string])[] => {
   const forms: readonly (readonly [string, string])[] = [
-    [path, stand],
-    [JSON.stringify(path).slice(1, -1), stand],
-    [encodeURIComponent(path), encodeURIComponent(stand)],
-    [path.replace(/^\//, ''), stand.replace(/^\//, '')],
+    [path, replacement],
+    [JSON.stringify(path).slice(1, -1), replacement],
+    [encodeURIComponent(path), encodeURIComponent(replacement)],
+    [path.replace(/^\//, ''), replacement.replace(/^\//, '')],
   ]
   return forms.filter(([form], index) => forms.findIndex(([other]) => other === form) === index)
 }

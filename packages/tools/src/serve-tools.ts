@@ -152,7 +152,10 @@ function bindTools(tools: Tools, onError: OnError): ReadonlyMap<string, BoundToo
   return new Map(Object.entries(tools).map(([name, tool]) => [name, bindTool(name, tool, onError)]))
 }
 
-/** Returns the tool as clients see it. Throws `invalid` for a name or a schema that can't be served. */
+/**
+ * Returns the tool as clients see it. Its `call` resolves with an error for the model if the input doesn't fit or the
+ * handler throws, which `onError` also gets. Throws `invalid` for a name or a schema that can't be served.
+ */
 function bindTool(name: string, tool: Tool, onError: OnError): BoundTool {
   if (!namePattern.test(name)) {
     const shown = JSON.stringify(name.slice(0, 100))

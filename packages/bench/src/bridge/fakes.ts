@@ -111,7 +111,7 @@ function stuckText(chats: readonly number[]): string {
   return `${chats.length} chats never showed their whole answer. The last message of chat ${chat}: ${JSON.stringify(last)}.`
 }
 
-/** Does nothing if this process wasn't forked. */
+/** Reports to the process that forked this one. Does nothing if none did. */
 function sendToParent(message: FakesMessage): void {
   process.send?.(message)
 }

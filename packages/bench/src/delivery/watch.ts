@@ -157,8 +157,8 @@ function isSubsequence(inner: string, outer: string): boolean {
 const scenarios = ['long-markdown', 'tools-todos', 'subagent']
 
 /**
- * Shows these replies in a Telegram chat through one of the two, and measures what a person sees. Each reply has a fake
- * Telegram of its own.
+ * Shows the recorded replies in a Telegram chat, through our sink or through Chat SDK, and measures what a person sees.
+ * Each reply has a fake Telegram of its own.
  */
 export function watchRecordedReplies(side: 'ours' | 'peer'): Promise<readonly Watched[]> {
   return Promise.all(scenarios.map(async (scenario) => watchDelivery(telegram, side, await recordedTimeline(scenario))))

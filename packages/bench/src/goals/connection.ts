@@ -181,7 +181,7 @@ function paged({ messages }: History): Answer {
   }
 }
 
-/** Answers with the newest messages up to the limit, or with all of them. */
+/** Answers like servers before 1.2, without pages: the newest messages up to the limit, or all of them. */
 function unpaged({ messages }: History): Answer {
   return (query) => jsonList(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
 }

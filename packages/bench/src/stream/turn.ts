@@ -152,10 +152,11 @@ export function generateTurn(options: TurnShape): Turn {
 }
 
 /**
- * Returns the JSON of each event, with ids like one server's: they increase through the whole stream, from `first` on.
+ * Returns the JSON of each event, with ids like one server's: they increase through the whole stream, from
+ * `firstNumber` on.
  */
-export function framesOf(events: readonly WireEvent[], first = 0): readonly string[] {
-  return events.map((event, index) => JSON.stringify({ id: idOf('evt', first + index, ''), ...event }))
+export function framesOf(events: readonly WireEvent[], firstNumber = 0): readonly string[] {
+  return events.map((event, index) => JSON.stringify({ id: idOf('evt', firstNumber + index, ''), ...event }))
 }
 
 /** Returns an id as long as the server's, which increases with `count`, with an ending that looks random. */

@@ -179,7 +179,7 @@ function askedByLine(ask: Ask, reply: Reply): Line {
   return name === '' ? [] : line(` · asked by ${name}`, 'dim')
 }
 
-/** Returns the rows indented by two columns, without the blank ones. */
+/** Returns the rows indented by two columns. Blank ones stay blank. */
 function indentRows(rows: readonly Line[]): readonly Line[] {
   return rows.map((row) => (row.length === 0 ? row : [span('  '), ...row]))
 }

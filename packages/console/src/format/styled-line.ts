@@ -91,7 +91,7 @@ export function clip(spans: Line, width: number): Line {
   return width < 1 ? [] : [...trimmedSpans(cells), { text: '…', tones: ['dim'] }]
 }
 
-/** Returns the row, cut to make room for an end that must be visible. Drops the end if that leaves fewer than 10 columns. */
+/** Returns the row, cut to make room for `end` behind it. Without `end` if fewer than 10 columns would be left. */
 export function fit(row: Line, end: Line, width: number): Line {
   const room = width - widthOf(end)
   return room < 10 ? clip(row, width) : [...clip(row, room), ...end]

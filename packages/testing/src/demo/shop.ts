@@ -19,7 +19,7 @@ const fixed = {
   before: '  return (net - discount) * (1 + taxRate)',
   after: '  return net * (1 + taxRate) - discount',
 }
-/** Takes the discount off before or after tax, with this text above the edit. */
+/** Returns the answer that says this text, and edits the shop to take the discount off before or after tax. */
 const fix = (which: keyof typeof fixed, text: string): ModelAnswer => [
   sayText(text),
   callTool('edit', { filePath: 'src/cart.js', oldString: line, newString: fixed[which] }),

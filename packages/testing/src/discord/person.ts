@@ -13,7 +13,7 @@ import {
   gatewayFieldsOf,
   guildId,
   interactionContext,
-  isOutside,
+  isOutsideServer,
   messageObject,
   userObject,
 } from './wire.ts'
@@ -146,7 +146,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
       throw new TestingError('discord', `Bots can't read channel ${channel.id}: it is a direct message between people.`)
     const post = addPost(state, channel, { flags: 0, rows: [], components: [], files: [], ...message })
     const event = { ...messageObject(post, channel, state.me, state.cdn()), ...gatewayFieldsOf(channel, message.from) }
-    gateway.dispatch('MESSAGE_CREATE', event, isOutside(channel))
+    gateway.dispatch('MESSAGE_CREATE', event, isOutsideServer(channel))
     return post.id
   }
 
@@ -156,7 +156,7 @@ export function createPeople(state: DiscordState, gateway: Gateway, endpoint: En
     const token = `interaction-token-${id}`
     const opened = state.interactions.begin(id, token)
     const user = userObject(from)
-    const isDirect = isOutside(channel)
+    const isDirect = isOutsideServer(channel)
     const actor = isDirect ? { user } : { guild_id: guildId, member: { user, nick: null, roles: [], permissions: '0' } }
     const interaction: Fields = {
       id,

@@ -220,7 +220,10 @@ function withBucket(answer: Answer, { name, limit, remaining, resetAfterMs }: Wi
   return { ...answer, headers: { ...headers, ...answer.headers } }
 }
 
-/** https://docs.discord.com/developers/events/gateway#get-gateway-bot */
+/**
+ * Returns where the gateway is, and how often a bot may connect.
+ * https://docs.discord.com/developers/events/gateway#get-gateway-bot
+ */
 function gatewayOf(url: string): unknown {
   const session_start_limit = { total: 1000, remaining: 999, reset_after: 0, max_concurrency: 1 }
   return { url, shards: 1, session_start_limit }

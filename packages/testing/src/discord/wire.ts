@@ -20,7 +20,7 @@ const contexts: Readonly<Record<Channel['kind'], number>> = { text: 0, direct: 1
  * Whether a channel is outside of a server, as direct messages are, so that nothing names the server or a member of
  * it.
  */
-export function isOutside({ kind }: Channel): boolean {
+export function isOutsideServer({ kind }: Channel): boolean {
   return kind === 'direct' || kind === 'group'
 }
 
@@ -44,7 +44,7 @@ export function botObject({ id, username }: Me): Fields {
  */
 export function channelObject(channel: Channel): Fields {
   const { id, kind, parentId, name } = channel
-  const place = isOutside(channel) ? {} : { guild_id: guildId }
+  const place = isOutsideServer(channel) ? {} : { guild_id: guildId }
   return { id, type: kinds[kind], name, ...place, ...(parentId !== undefined && { parent_id: parentId }) }
 }
 
@@ -60,7 +60,7 @@ export function interactionContext({ kind }: Channel): number {
  */
 export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
   const channel_type = kinds[channel.kind]
-  if (isOutside(channel)) return { channel_type }
+  if (isOutsideServer(channel)) return { channel_type }
   return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 

@@ -114,4 +114,4 @@ const createEncoder = (id: string, model: string): AnswerEncoder => {
 }
 
 /** An event, whose name is also in its data. */
-const eventFrame = (type: string, rest: object): Frame => ({ event: type, data: { type, ...rest } })
+const eventFrame = (type: string, fields: object): Frame => ({ event: type, data: { type, ...fields } })

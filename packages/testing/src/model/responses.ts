@@ -46,9 +46,9 @@ const createEncoder = (id: string, model: string): AnswerEncoder => {
   let sequence = 0
   const output: object[] = []
   /** A frame with the next sequence number. */
-  const eventFrame = (type: string, rest: object): Frame => ({
+  const eventFrame = (type: string, fields: object): Frame => ({
     event: type,
-    data: { type, sequence_number: sequence++, ...rest },
+    data: { type, sequence_number: sequence++, ...fields },
   })
   /**
    * Returns the frames of an output item: its beginning, which has the fields of `opening` instead, those between, and
@@ -70,8 +70,8 @@ const createEncoder = (id: string, model: string): AnswerEncoder => {
     return frames
   }
   /** The response as of now, with the output so far. */
-  const responseFields = (status: string, rest: object = {}): object => ({
-    response: { id, object: 'response', created_at: 0, model, status, output, ...rest },
+  const responseFields = (status: string, otherFields: object = {}): object => ({
+    response: { id, object: 'response', created_at: 0, model, status, output, ...otherFields },
   })
   return {
     begin: () => [eventFrame('response.created', responseFields('in_progress'))],

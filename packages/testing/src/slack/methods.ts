@@ -150,7 +150,7 @@ function readMessage(state: SlackState, payload: Fields, most: number): MessageC
   return { fallback, shown: { text: unescaped(fallback), mode: 'plain', rows: [] }, blocks }
 }
 
-/** Returns the text with the three characters that are escaped in it. */
+/** Returns the text with `<`, `>` and `&` in place of their escapes, as people see it. */
 function unescaped(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
 }

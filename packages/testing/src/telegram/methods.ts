@@ -221,7 +221,10 @@ function editPost(state: TelegramState, payload: Fields, change: (post: Post) =>
   return messageObject(edited, chat, state.me)
 }
 
-/** Equal for edits without a visible change. A rich message differs from a text message with the same text. */
+/**
+ * Returns a text that stays the same if an edit changes nothing visible, so that the edit is refused. A rich message
+ * differs from a text message with the same text.
+ */
 function identityOf({ content: { text, entities, mode, rich }, rows }: Change): string {
   return JSON.stringify([text, entities, mode === 'rich', rich, rows])
 }

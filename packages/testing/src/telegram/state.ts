@@ -92,9 +92,9 @@ export function targetOf(state: TelegramState, payload: Fields): Target {
   return { chat, threadId }
 }
 
-/** The budget of a chat's sends, edits and drafts. */
+/** The name of the budget of a chat's sends, edits and drafts. */
 export const scopeName = (chatId: number): string => `chat ${chatId}`
-/** The budget of a chat's `sendChatAction`. */
+/** The name of the budget of a chat's `sendChatAction`. */
 export const typingScopeName = (chatId: number): string => `typing ${chatId}`
 export const botScopeName = 'bot'
 

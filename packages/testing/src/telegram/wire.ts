@@ -26,7 +26,7 @@ export function botObject(token: string): Me {
   }
 }
 
-/** https://core.telegram.org/bots/api#user */
+/** An account as the Bot API returns it, named "Person" by default. https://core.telegram.org/bots/api#user */
 export function userObject({ id, name = 'Person', isBot = false }: TelegramPerson): Fields {
   return { id, is_bot: isBot, first_name: name }
 }

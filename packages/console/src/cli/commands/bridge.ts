@@ -174,9 +174,12 @@ export async function loadBridge(): Promise<typeof import('@reply/bridge')> {
   }
 }
 
-/** Throws for webhook channels, because without --listen the command has no server that a platform could reach. */
-function refuseWebhooks(names: readonly string[]): void {
-  if (names.length === 0) return
+/**
+ * Throws `usage` that names the webhook channels, because without --listen the command has no server that a platform could
+ * reach. Does nothing without such channels.
+ */
+function refuseWebhooks(channels: readonly string[]): void {
+  if (channels.length === 0) return
   const cure = 'Add --listen, set the channel to polling or a socket, or call openBridge() in your own server.'
-  throw new ConsoleError('usage', `${names.join(', ')} can only receive messages as webhooks. ${cure}`)
+  throw new ConsoleError('usage', `${channels.join(', ')} can only receive messages as webhooks. ${cure}`)
 }

@@ -262,7 +262,7 @@ function kindOf(content: Fields): SocketCallKind {
   return kinds.find((kind) => content[kind] !== undefined) ?? 'text'
 }
 
-/** Resolves after a few microtasks. */
+/** Resolves after a few microtasks, so that an acknowledgement comes after its `sendMessage` has resolved. */
 async function severalTurns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve()
 }

@@ -243,10 +243,10 @@ function messageShown({
  * Returns a key's fields with the person's other id, the participant's in a group, else the chat's, as
  * `decodeMessageNode` of Baileys does. Empty without one.
  */
-function otherIdOf(inGroup: boolean, alt: string | undefined): Readonly<Record<string, string>> {
-  if (alt === undefined) return {}
-  const addressingMode = alt.endsWith('@lid') ? 'pn' : 'lid'
-  return inGroup ? { participantAlt: alt, addressingMode } : { remoteJidAlt: alt, addressingMode }
+function otherIdOf(inGroup: boolean, otherId: string | undefined): Readonly<Record<string, string>> {
+  if (otherId === undefined) return {}
+  const addressingMode = otherId.endsWith('@lid') ? 'pn' : 'lid'
+  return inGroup ? { participantAlt: otherId, addressingMode } : { remoteJidAlt: otherId, addressingMode }
 }
 
 /** Which person writes, and how the message came about. */

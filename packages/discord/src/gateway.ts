@@ -58,14 +58,14 @@ export function createGateway(
   }
 
   /**
-   * Logs a new client in. Resolves with the error if that failed. It is then retried, unless `start` rejects with the
-   * error.
+   * Logs a new client in. Resolves with undefined once it is connected or `stop` was called, and otherwise with the error. A
+   * failure is retried, except a refused token if `isStarting`, with which `start` rejects.
    */
-  async function logIn(mayReject: boolean): Promise<DiscordError | undefined> {
+  async function logIn(isStarting: boolean): Promise<DiscordError | undefined> {
     const made = createClient()
     current = made
     let isUp = false
-    let isFirst = mayReject
+    let isFirstLogIn = isStarting
     let isOver = false
     let reason = noAnswerError()
     return await new Promise((resolve) => {
@@ -97,7 +97,7 @@ export function createGateway(
       /** Stops the timeout. Resolves the first log-in, or ends a reconnect. */
       function finishLogIn(): void {
         isUp = true
-        isFirst = false
+        isFirstLogIn = false
         stopTimer()
         monitor.succeeded()
         resolve(undefined)
@@ -116,7 +116,7 @@ export function createGateway(
         isOver = true
         stopTimer()
         made.destroy().catch(onError)
-        if (!(isFirst && error.type === 'unauthorized')) reconnect(error)
+        if (!(isFirstLogIn && error.type === 'unauthorized')) reconnect(error)
         resolve(error)
       }
     })

@@ -47,7 +47,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
     return await call('post', posting, async (signal) => {
       const target = await targetId(signal)
-      const body = { ...postFields(withoutParentReply(posting, target), nonceOf(posting.key)), ...editBody(bubble) }
+      const body = { ...postFields(withoutParentReply(posting, target), nonceOf(posting.key)), ...contentBody(bubble) }
       return refOf(idIn(await rest.post(`/channels/${target}/messages`, { body, signal }), 'post'))
     })
   }
@@ -56,7 +56,7 @@ export function createDiscordPort(options: DiscordPortOptions): ChannelPort {
   async function edit({ id }: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
     await call('edit', editing, async (signal) => {
       const target = await targetId(signal)
-      await rest.patch(`/channels/${target}/messages/${id}`, { body: editBody(bubble), signal })
+      await rest.patch(`/channels/${target}/messages/${id}`, { body: contentBody(bubble), signal })
     })
   }
 
@@ -135,10 +135,10 @@ function nonceOf(key: string): string {
 const noMentions = { allowed_mentions: { parse: [] } } as const
 
 /**
- * Returns the content of a message, with its mentions on the first line, without ids that are not a person's. A plain text is
- * escaped. An empty list of components removes old buttons.
+ * Returns the fields of a post or an edit for its content and buttons, with its mentions on the first line, without ids that
+ * are not a person's. A plain text is escaped. An empty list of components removes old buttons.
  */
-function editBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
+function contentBody({ text, isPlain, buttons, form, mentions = [] }: Bubble): Body {
   const people = mentions.map(({ id }) => id).filter((id) => /^\d+$/.test(id))
   const lead = people.length === 0 ? '' : `${people.map((id) => `<@${id}>`).join(' ')}\n`
   const rows = [...buttons, ...(form ? [[{ label: form.label, data: form.token }]] : [])]

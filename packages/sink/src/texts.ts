@@ -198,7 +198,8 @@ export interface Texts {
   elapsed: (ms: number) => string
 }
 
-const by = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
+/** Returns the person's name to append to a text. Empty without a name. */
+const byline = (name: string | undefined): string => (name === undefined ? '' : ` · ${name}`)
 
 /** The default texts, in English. */
 export const texts: Texts = {
@@ -292,8 +293,8 @@ export const texts: Texts = {
   goesOn: (label, isMidLine) => `${label} (${isMidLine ? 'same line, continued' : 'continued'})`.trim(),
   inFile: (name) => `The file above, ${name}, is part of this request. Read it before you answer.`,
   superseded: 'This request is no longer valid.',
-  answered: (answer, name) => `✅ ${answer}${by(name)}`,
-  refused: (name) => `🚫 Rejected${by(name)}`,
+  answered: (answer, name) => `✅ ${answer}${byline(name)}`,
+  refused: (name) => `🚫 Rejected${byline(name)}`,
   withdrawn: 'No longer needed.',
   notAnOption: (given, options, custom) =>
     `"${given}" is not an option. Options: ${options.join(', ')}.${custom ? ` If it is your own answer, quote it: "${given}".` : ''}`,

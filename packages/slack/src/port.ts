@@ -106,11 +106,11 @@ export function createSlackPort(
   function createThreadStream(thread: string): AppendStream | undefined {
     if (!channel.startsWith('D') && !recipient) return undefined
     const isWorking = (): boolean => status?.isOn === true
-    const onMisplaced = (): void => {
+    const onChannelWithoutStreams = (): void => {
       stream = undefined
     }
     const who = { call, channelId: channel, threadTs: thread, recipient }
-    return createStream({ ...who, features, isWorking, onMisplaced })
+    return createStream({ ...who, features, isWorking, onChannelWithoutStreams })
   }
 
   /** Posts a message. Puts the key into the message's metadata, by which `lookUp` finds it. */
@@ -351,8 +351,8 @@ function formBlock(form: Form): SlackFields {
 }
 
 /**
- * Returns the labels of a single question with one choice and no text of one's own, if they can be the options' values: few,
- * unique and short enough. Undefined otherwise.
+ * Returns the labels for a select if the form needs no dialog: a single question that takes one option and no text, whose
+ * labels are few, unique and short enough to be values. Undefined otherwise.
  */
 function selectLabels({ questions }: Form): readonly string[] | undefined {
   const [question, ...more] = questions
@@ -404,8 +404,8 @@ async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<Look
 }
 
 /**
- * Looks in one page of a thread, or of the channel itself. `unknown` for a file, if Slack refuses to list the messages, or if
- * the post is not on a page that has another after it.
+ * Looks for a post in one page of a thread, or of the channel itself without `threadTs`. `unknown` for a file, if Slack refuses
+ * to list the messages, or if the post is not on a page that has another after it.
  */
 async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { key, kind, since, signal } = options

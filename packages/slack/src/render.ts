@@ -60,7 +60,7 @@ const visibleDialect: Dialect = {
  * names another address is followed by its own. `length` is in UTF-16 units of that text. `plain` is the visible text.
  */
 export const renderSlack: Render = cachedRender((source) => {
-  const text = disableMentions(replaceClosedLinks(source))
+  const text = disableMentions(replaceUnsafeLinks(source))
   return lazyPlain({ text, length: text.length }, () => renderMarkdown(text, visibleDialect).trim())
 })
 
@@ -78,16 +78,16 @@ export function disableMentions(source: string): string {
 type LinkToken = Extract<Token, { readonly type: 'link' | 'image' }>
 
 /**
- * Returns the source with links that can't be opened or mislead replaced by text. If one of them can't be replaced for
- * certain, all links become text.
+ * Returns the source with unsafe links replaced by text: those that must not be opened or mislead. If one of them can't be
+ * replaced for certain, all links become text.
  */
-function replaceClosedLinks(source: string): string {
-  if (!mayHaveClosedLink(source)) return source
-  const closed = closedLinks(lex(source))
-  if (closed.length === 0) return source
+function replaceUnsafeLinks(source: string): string {
+  if (!mayHaveUnsafeLink(source)) return source
+  const unsafe = unsafeLinks(lex(source))
+  if (unsafe.length === 0) return source
   let text = ''
   let from = 0
-  for (const token of closed) {
+  for (const token of unsafe) {
     const at = source.indexOf(token.raw, from)
     if (at < 0) continue
     text +=
@@ -96,15 +96,15 @@ function replaceClosedLinks(source: string): string {
   }
   text += source.slice(from)
   // If the same characters occur in code before the link, or across lines of a quote, all links are disabled.
-  const isOpen = !mayHaveClosedLink(text) || closedLinks(lex(text)).length === 0
+  const isOpen = !mayHaveUnsafeLink(text) || unsafeLinks(lex(text)).length === 0
   return isOpen ? text : source.replace(ANY_LINK, `$&${joiner}`)
 }
 
 /**
- * Whether a text may have a closed link: a quick check, without parsing the Markdown. A bare address may be closed for its
+ * Whether a text may have an unsafe link: a quick check, without parsing the Markdown. A bare address may be unsafe for its
  * scheme, or for an @ in it.
  */
-function mayHaveClosedLink(source: string): boolean {
+function mayHaveUnsafeLink(source: string): boolean {
   return MAY_HAVE_LINKS.test(source) || (/[@&]/.test(source) && /:\/\/|www\./i.test(source))
 }
 
@@ -128,7 +128,7 @@ function misleadingLinkAsText(token: LinkToken): string {
   return token.raw.endsWith(')') ? `${shown} (<${token.href}>)` : shown
 }
 
-/** Returns the source of a link, with invisible characters that keep Slack from reading it as one. */
+/** Returns the source of a link that must not be opened, with invisible characters that keep Slack from reading it as one. */
 function disabledSource({ raw }: LinkToken): string {
   const text = raw.replaceAll('](', `]${joiner}(`)
   const bare = /:\/\/|^<|^www\./i.test(text) ? text.replace(/:(?=\/\/)|^<|^www(?=\.)/gi, `$&${joiner}`) : text
@@ -136,29 +136,29 @@ function disabledSource({ raw }: LinkToken): string {
   return bare.endsWith(']') ? bare.replace(/(?<!\\)\]/g, `${joiner}]`) : bare
 }
 
-/** Returns the links that can't be opened or whose text names another address, in order. */
-function closedLinks(tokens: readonly Token[]): readonly LinkToken[] {
+/** Returns the unsafe links in order: see `isUnsafeLink`. */
+function unsafeLinks(tokens: readonly Token[]): readonly LinkToken[] {
   const found: LinkToken[] = []
-  collectClosedLinks(tokens, found)
+  collectUnsafeLinks(tokens, found)
   return found
 }
 
-/** Adds the closed links to `found`: one list, because a text may have thousands of links. */
-function collectClosedLinks(tokens: readonly Token[], found: LinkToken[]): void {
+/** Adds the unsafe links to `found`: one list, because a text may have thousands of links. */
+function collectUnsafeLinks(tokens: readonly Token[], found: LinkToken[]): void {
   for (const token of tokens) {
     if (token.type === 'text' && !token.tokens) continue
-    if ((token.type === 'link' || token.type === 'image') && isClosedLink(token)) found.push(token)
-    else if (token.type === 'list') for (const item of token.items) collectClosedLinks(knownTokens(item.tokens), found)
+    if ((token.type === 'link' || token.type === 'image') && isUnsafeLink(token)) found.push(token)
+    else if (token.type === 'list') for (const item of token.items) collectUnsafeLinks(knownTokens(item.tokens), found)
     else if (token.type === 'table') {
       for (const row of [token.header, ...token.rows])
-        for (const cell of row) collectClosedLinks(knownTokens(cell.tokens), found)
+        for (const cell of row) collectUnsafeLinks(knownTokens(cell.tokens), found)
     } else if (token.type !== 'image' && 'tokens' in token && token.tokens)
-      collectClosedLinks(knownTokens(token.tokens), found)
+      collectUnsafeLinks(knownTokens(token.tokens), found)
   }
 }
 
-/** Whether a link can't be opened, or its text names another address. */
-function isClosedLink(token: LinkToken): boolean {
+/** Whether a link must not be opened, or its text names another address. */
+function isUnsafeLink(token: LinkToken): boolean {
   const href = addressOf(token)
   return !isOpenable(href) || (mayMislead(token.text, href) && isMisleading(visibleText(token.tokens), href))
 }

@@ -31,7 +31,7 @@ interface StreamTarget {
   /** True if the reply continues after a stream is closed. */
   readonly isWorking: () => boolean
   /** Called if this channel has no streams, although the workspace may have them. */
-  readonly onMisplaced: () => void
+  readonly onChannelWithoutStreams: () => void
 }
 
 /** The tasks sent in one stream, and the bytes of their titles and reasons. */
@@ -50,7 +50,7 @@ const statuses = { pending: 'pending', running: 'in_progress', done: 'complete',
  * text.
  */
 export function createStream(options: StreamTarget): AppendStream {
-  const { call, channelId: channel, threadTs, recipient, features, isWorking, onMisplaced } = options
+  const { call, channelId: channel, threadTs, recipient, features, isWorking, onChannelWithoutStreams } = options
   /** Open streams, by message id. */
   const openStreams = new Map<string, SentTasks>()
   return {
@@ -106,7 +106,7 @@ export function createStream(options: StreamTarget): AppendStream {
       const code = errorCodeOf(error)
       if (!(error instanceof PortError) || !(isMissingFeature(code) || isWithoutStreams(code))) throw error
       if (isMissingFeature(code)) features.streams = false
-      else onMisplaced()
+      else onChannelWithoutStreams()
       throw new PortError('unreachable', `${error.message}. Streams are not available here.`, { cause: error })
     }
   }

@@ -279,8 +279,8 @@ function unrecognizedMarks(pieces: readonly LinePiece[]): ReadonlySet<number> {
  * its ends, without the same mark at its start, without a block of code, and without a link at its end, and no letter
  * directly outside.
  */
-function isRecognized(pieces: readonly LinePiece[], from: number, to: number): boolean {
-  const inside = pieces.slice(from + 1, to).filter(({ type }) => type === 'text' || type === 'verbatim')
+function isRecognized(pieces: readonly LinePiece[], openIndex: number, closeIndex: number): boolean {
+  const inside = pieces.slice(openIndex + 1, closeIndex).filter(({ type }) => type === 'text' || type === 'verbatim')
   const first = inside[0]
   const last = inside.at(-1)
   if (!first || !last) return false
@@ -292,9 +292,12 @@ function isRecognized(pieces: readonly LinePiece[], from: number, to: number): b
   const end = plainOf(last)
   if (/^\s/.test(start) || /\s$/.test(end)) return false
   // A doubled mark character opens nothing.
-  const opening = pieces[from]
+  const opening = pieces[openIndex]
   if (opening?.type === 'open' && first.type === 'text' && start.startsWith(signs[opening.mark])) return false
-  return !endsInLetter(visibleTextBeside(pieces, from, -1)) && !beginsWithLetter(visibleTextBeside(pieces, to, 1))
+  return (
+    !endsInLetter(visibleTextBeside(pieces, openIndex, -1)) &&
+    !beginsWithLetter(visibleTextBeside(pieces, closeIndex, 1))
+  )
 }
 
 /**

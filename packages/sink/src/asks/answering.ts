@@ -333,7 +333,7 @@ function hasSecret({ secretHashes = [] }: Entry, hash: string): boolean {
   return secretHashes.includes(hash)
 }
 
-/** Returns a key for an ask with its content. */
+/** Returns a key for an ask with its content. An answer counts once per key, so changed content can be answered again. */
 function contentKey(requestID: string, { digest = '' }: AskState): string {
   return `${requestID}/${digest}`
 }

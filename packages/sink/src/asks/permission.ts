@@ -83,7 +83,9 @@ function withoutDeepLevels(value: unknown, depth = 0): unknown {
 /** Levels of a value that count for its digest. Deeper values have no details, so they are allowed unseen or not at all. */
 const deepest = 300
 
-/** Returns a value that has the same text for equal JSON in any order of keys. Below `deepest` levels, all objects are equal. */
+/**
+ * Returns a value that has the same text for equal JSON in any order of keys. Below `deepest` levels, all objects are equal.
+ */
 function canonicalForm(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth > deepest) return 'deep'

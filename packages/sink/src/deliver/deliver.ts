@@ -26,7 +26,7 @@ import { isReported, perform, toPortError } from './perform.ts'
 import { canEditIn, createPainter, modeOf, type Picture } from './picture.ts'
 import { createReactionSetter } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
-import { reportedBy, withReports } from './reports.ts'
+import { lastReportDueAt, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
 import { createNative, opensStream } from './streaming.ts'
 import { isAwaited, openIntentOf, recoveredLedger, withEditStarted, withIntent } from './transitions.ts'
@@ -233,8 +233,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       order.setUrgent(operations, schedule.isHeldBack())
       schedule.setWaitingText(operations)
       const giveUpAt = schedule.giveUpAt(reply, operations)
-      const reportedAt = operations.length === 0 ? reportedBy(ledger, port.reports) : undefined
-      const isReported = reportedAt === undefined || reportedAt <= now
+      const reportsDueAt = operations.length === 0 ? lastReportDueAt(ledger, port.reports) : undefined
+      const isReported = reportsDueAt === undefined || reportsDueAt <= now
       if (operations.length === 0 && reply.phase === 'settled' && isReported) resolveSettled(reply)
       if (giveUpAt !== undefined && giveUpAt <= now) return giveUp()
       const next = operations.find((operation) => schedule.readyAt(operation) <= now)
@@ -242,7 +242,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         // A first text that gathers is looked at for each delta: it is short, and may be enough at any of them.
         waitingReply = operations.length > 0 && !operations.some(schedule.isGathering) ? reply : undefined
         if (order.isBlockedByAsk()) pace.onFree(startWork)
-        const awaitedAt = isReported ? undefined : reportedAt
+        const awaitedAt = isReported ? undefined : reportsDueAt
         return wake.wakeAt(earliest(nextAt, native.nextAt(reply, ledger), giveUpAt, awaitedAt), operations)
       }
       const kind = callKindFor(next)

@@ -1,6 +1,6 @@
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { type Entry, isEditable, isThere } from '../ledger/entry.ts'
+import { type Entry, isEditable, isOrWasThere } from '../ledger/entry.ts'
 import { entriesByKey, type Ledger } from '../ledger/ledger.ts'
 import type { PortErrorType } from '../port/port-error.ts'
 import { needsEdit, needsNoPost } from './reconcile.ts'
@@ -77,7 +77,7 @@ export function deliveryOf(ledger: Ledger, missing: Missing = { messages: [], ty
   const uncertain = ledger.entries.filter(isPerhapsMissing)
   const { messages, type } = missing
   return {
-    shown: ledger.entries.filter((entry) => isThere(entry) && entry.state !== 'doubtful').length,
+    shown: ledger.entries.filter((entry) => isOrWasThere(entry) && entry.state !== 'doubtful').length,
     undelivered: [
       ...failed.map(({ key, type: card, reason, failure }) => ({ key, card, type: failure, reason })),
       ...uncertain.map(({ key, type: card }) => ({ key, card, type: 'ambiguous', reason: unconfirmed }) as const),

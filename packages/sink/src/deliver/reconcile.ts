@@ -179,7 +179,10 @@ function postOrTakeOver(ledger: Ledger, slot: Slot, facts: ReconcileFacts): Post
   return { type: 'post', slot, isLoud, priority }
 }
 
-/** Returns the status message if it is the last one, was posted in one try and can be edited. Undefined otherwise. */
+/**
+ * Returns the status message for an answer's first text to take over: it must be the last one, posted in one try, and can be
+ * edited. Undefined otherwise.
+ */
 function statusAtEnd({ entries }: Ledger): ShownEntry | undefined {
   const last = entries.at(-1)
   if (!last || last.key !== statusKey || last.isReplaced || !isEditable(last)) return undefined

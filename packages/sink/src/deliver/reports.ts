@@ -73,11 +73,11 @@ function failureFields({ error }: Extract<PostReport, { type: 'failed' }>): Pick
  * Returns when the last missing report of a shown message is due, in ms since the epoch. Undefined if all have arrived, or
  * if the platform's reports are not waited for.
  */
-export function reportedBy({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
+export function lastReportDueAt({ entries }: Ledger, reports: PostReports | undefined): number | undefined {
   const withinMs = reports?.withinMs() ?? 0
   if (!reports || withinMs === 0) return undefined
-  const open = entries.filter((entry) => {
+  const missing = entries.filter((entry) => {
     return entry.state === 'shown' && !reports.of(entry.id).some(({ ref }) => ref.id === entry.ref.id)
   })
-  return open.length === 0 ? undefined : Math.max(...open.map(({ at }) => at)) + withinMs
+  return missing.length === 0 ? undefined : Math.max(...missing.map(({ at }) => at)) + withinMs
 }

@@ -1,7 +1,7 @@
 import { secretHash } from '../asks/token.ts'
 import type { Slot } from '../layout/slot.ts'
 import type { CardType } from '../ledger/card.ts'
-import { isSame, withChanged, withoutEntry } from '../ledger/change.ts'
+import { isSameMessage, withChanged, withoutEntry } from '../ledger/change.ts'
 import {
   type Access,
   asGone,
@@ -128,7 +128,7 @@ export function withEdited(ledger: Ledger, operation: Edit): Ledger {
   }
   const recorded = streamChange === undefined ? ledger : withReportedTasks(ledger, slot)
   const entries = recorded.entries.map((one) => {
-    if (isSame(one, entry)) return shown
+    if (isSameMessage(one, entry)) return shown
     // The status message now shows a text whose own message a person had removed.
     return one.key === slot.key && !one.isReplaced ? asReplaced(one) : one
   })

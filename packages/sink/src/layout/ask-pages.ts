@@ -78,9 +78,9 @@ function fileTextOf(detail: Block): string {
 }
 
 /**
- * Returns the pages that show a permission: the head, the details in order, and below them the notes. The last page has room for the foot. If the
- * notes and the foot don't fit there, they get a page of their own, with the head if it fits. Undefined if there are too many
- * pages, or if a detail doesn't fit at all.
+ * Returns the pages that show a permission: the head, the details in order, and below them the notes. The last page has room
+ * for the foot. If the notes and the foot don't fit there, they get a page of their own, with the head if it fits. Undefined if
+ * there are too many pages, or if a detail doesn't fit at all.
  */
 function cutIntoPages(
   head: string,

@@ -1,7 +1,7 @@
 import { isConfirmed } from '../asks/offer.ts'
 import { digestOfText } from '../asks/permission.ts'
 import type { AskCard, AskContent, AskFoot } from '../ledger/card.ts'
-import { type Entry, isThere } from '../ledger/entry.ts'
+import { type Entry, isOrWasThere } from '../ledger/entry.ts'
 import { askMessageKey, messageIndex, questionKey, requestIDOf } from '../ledger/keys.ts'
 import { entriesOf } from '../ledger/ledger.ts'
 import { split } from '../markdown/split.ts'
@@ -49,7 +49,7 @@ function withMentionsOf(bubble: Bubble, mentions: readonly Actor[]): Bubble {
 function permissionSlots(card: AskCard, content: AskContent, options: LayoutOptions): readonly Slot[] {
   const own = ownEntries(card, options)
   // It was answered before any of it was shown.
-  if (!card.isPending && !own.some(isThere)) return []
+  if (!card.isPending && !own.some(isOrWasThere)) return []
   const { file, pages, isWhole } = cachedPages(content, card, options)
   const of = digestOfText(JSON.stringify([file?.text, ...pages]))
   const before = file ? 1 : 0
@@ -124,14 +124,16 @@ function questionSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
     return { ...slotOf(shown, askMessageKey(card.key, index), source.trim(), options), isLast }
   })
   // Messages from when it was longer lose their buttons.
-  const rest = ownEntries(card, options).filter((entry) => isThere(entry) && messageIndex(entry.key) >= slots.length)
+  const rest = ownEntries(card, options).filter(
+    (entry) => isOrWasThere(entry) && messageIndex(entry.key) >= slots.length,
+  )
   return [...slots, ...rest.map(({ key }) => slotOf({ ...card, buttons: [] }, key, options.texts.removed, options))]
 }
 
 /** Returns the last message of an outdated ask. Empty if none was posted. */
 function retiredSlots(card: AskCard, options: LayoutOptions): readonly Slot[] {
   const last = ownEntries(card, options)
-    .filter(isThere)
+    .filter(isOrWasThere)
     .toSorted((a, b) => messageIndex(a.key) - messageIndex(b.key))
     .at(-1)
   return last ? [slotOf(card, last.key, card.source, options)] : []
@@ -144,7 +146,7 @@ function ownEntries({ key }: AskCard, { ledger }: LayoutOptions): readonly Entry
 
 /** Whether the message is or may be in the chat. */
 function isPosted(own: readonly Entry[], key: string): boolean {
-  return own.some((entry) => entry.key === key && isThere(entry))
+  return own.some((entry) => entry.key === key && isOrWasThere(entry))
 }
 
 /** Returns the maximum length of a message of the ask, less after the platform refused one as too long. */

@@ -112,7 +112,7 @@ export function sealedSlot(
   return slot
 }
 
-/** Returns the slot of a posted message that stays as it is. */
+/** Returns the slot of a posted message that stays as it is. It equals what the message shows, so it needs no edit. */
 export function keptSlot({ key, content }: Entry, card: Card, { render }: LayoutOptions): Slot {
   const bubble = { ...render(''), source: '', isPlain: false, buttons: [] }
   const { body } = content

@@ -149,7 +149,7 @@ export interface Piece {
 }
 
 /** Whether the message is, was or may be on the screen. False while its post still has no result. */
-export function isThere({ state }: Entry): boolean {
+export function isOrWasThere({ state }: Entry): boolean {
   return state !== 'failed' && state !== 'intent'
 }
 

@@ -1,7 +1,7 @@
 import type { Lease } from '../port/lease.ts'
 import type { MessageRef } from '../port/port.ts'
 import type { AskState, Break, Shown } from './card.ts'
-import { type Entry, isThere } from './entry.ts'
+import { type Entry, isOrWasThere } from './entry.ts'
 import { requestIDOf } from './keys.ts'
 
 /** Stores ledgers as texts by key. A write must be atomic and visible to later reads. */
@@ -113,7 +113,7 @@ export function memoryStore(): LedgerStore {
 
 /** Returns the part of a ledger that a view needs. Failed posts don't count as posted, nor do replaced messages. */
 export function shownOf(ledger: Ledger): Shown {
-  const there = ledger.entries.filter(isThere)
+  const there = ledger.entries.filter(isOrWasThere)
   const posted = new Set(there.filter((entry) => isCurrent(entry) && !isLost(entry)).map(({ card }) => card))
   return {
     breaks: ledger.breaks,
@@ -134,7 +134,7 @@ export function shownOf(ledger: Ledger): Shown {
     noticeAt: ledger.noticeAt,
     noticeCount: ledger.notices,
     // A refused heartbeat counts as posted, so the next one waits for its interval.
-    postedAt: latestTime(ledger.entries.filter((entry) => isThere(entry) || isFailedHeartbeat(entry))),
+    postedAt: latestTime(ledger.entries.filter((entry) => isOrWasThere(entry) || isFailedHeartbeat(entry))),
     loudAt: latestTime(there.filter(({ isLoud }) => isLoud)),
     heartbeats: ledger.heartbeats,
     asks: new Map(Object.entries(ledger.asks)),

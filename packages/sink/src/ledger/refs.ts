@@ -1,6 +1,6 @@
 import type { Chat, MessageRef } from '../port/port.ts'
 import { parseLedger } from './decode.ts'
-import { asReplaced, type Entry, isThere, refOf } from './entry.ts'
+import { asReplaced, type Entry, isOrWasThere, refOf } from './entry.ts'
 
 /** The first part of the keys of inbound ids. No platform has a chat with this id. */
 const inboundKeys = 'inbound'
@@ -21,7 +21,7 @@ export interface LedgerKey {
  */
 export function messageRefsOf(ledgerText: string): readonly MessageRef[] {
   return parseLedger(ledgerText).entries.flatMap((entry) => {
-    const ref = entry.state === 'failed' || isThere(entry) ? refOf(entry) : undefined
+    const ref = entry.state === 'failed' || isOrWasThere(entry) ? refOf(entry) : undefined
     return ref ? [ref] : []
   })
 }

@@ -62,7 +62,8 @@ const lineEndPattern = /\n+/g
 
 /**
  * Returns where a growing text can be posted up to that is never edited: the end of its last whole word, outside of links,
- * inline code and bold text. In a code block, the end of the last whole line. At least `first`. A word of more than 200 units is cut.
+ * inline code and bold text. In a code block, the end of the last whole line. At least `first`. A word of more than 200 units
+ * is cut.
  */
 export function lastWordEnd(text: string, first: number): number {
   const last = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length
@@ -130,8 +131,8 @@ function isGraphemeStart(text: string, at: number): boolean {
 }
 
 /**
- * Returns the last position between graphemes that is good, after `low` and up to `last`. A grapheme must begin at
- * `first`.
+ * Returns the last position to cut at between graphemes, for a line without a space to cut at: after `low`, up to `last`, and
+ * only where `isGood`. Undefined if there is none. A grapheme must begin at `first`.
  */
 function lastGraphemeCut(
   seen: string,
@@ -160,7 +161,7 @@ function codePointCut(seen: string, { first, last }: CutWindow): number {
   return last - 1 > first ? last - 1 : last + 1
 }
 
-/** Returns where to start segmenting. Only the first grapheme found there may be incomplete. */
+/** Returns where to start segmenting a text for graphemes after `low`: before that, and only the first may be incomplete. */
 function segmentingStart(text: string, first: number, low: number): number {
   for (let at = low; at > Math.max(first, low - mostSpanBack); at--) {
     if (isBetweenAscii(text, at)) return at

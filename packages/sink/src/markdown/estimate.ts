@@ -32,8 +32,8 @@ const mostLines = 700
 const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
 
 /**
- * Returns how much of a text fits in `room` UTF-16 units: a lower bound, found without parsing Markdown, that later
- * text never reduces.
+ * Returns how much of a text fits in `room` UTF-16 units, so that the splitter renders less of it: a lower bound, found
+ * without parsing Markdown, that later text never reduces.
  *
  * Assumes that rendering does not lengthen a text. Counts these exceptions: tables, which are as wide as their widest
  * cells; tabs; numbers that grow; fences, which may have to be closed; and characters matched by `escapable`, which may

@@ -16,8 +16,8 @@ export interface Flow {
 const statuses = { pending: 'pending', running: 'running', completed: 'done', error: 'failed' } as const
 
 /**
- * Returns each new status of a started tool call as a task, and the checklist's progress. Without tools for todos and
- * questions, and empty with `quiet`.
+ * Returns what a stream shows beside its text: each new status of a started tool call as a task, and the checklist's progress.
+ * Without tools for todos and questions, and empty with `quiet`.
  */
 export function flowOf(reply: Reply, { shown, policy, texts }: ViewOptions): Flow {
   if (policy.verbosity === 'quiet') return { tasks: [] }

@@ -52,12 +52,12 @@ export function noticeCard(reply: Reply, options: ViewOptions): Notice {
 }
 
 /**
- * Returns the factor for the interval to the next progress message. Where each post notifies, it doubles each time
- * after the first ones, up to eight.
+ * Returns the factor for the interval to the next notice or heartbeat. Where each post notifies, it doubles with each one that
+ * was posted beyond `undoubledCount`, up to eight. Otherwise 1.
  */
-function intervalFactor({ mode, policy, shown, rings = false }: ViewOptions, first: number): number {
+function intervalFactor({ mode, policy, shown, rings = false }: ViewOptions, undoubledCount: number): number {
   if (!rings || mode === 'live' || policy.verbosity !== 'normal') return 1
-  return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgressKey).length - first))
+  return 2 ** Math.min(3, Math.max(0, [...shown.posted].filter(isProgressKey).length - undoubledCount))
 }
 
 /**

@@ -157,8 +157,8 @@ function createAccountState(source: BaileysSource): AccountState {
   }
 
   /**
-   * Waits until WhatsApp has the message. Resolves with the server's time in ms, or undefined. Rejects if WhatsApp refused
-   * the message.
+   * Waits until WhatsApp has the message. Resolves with the server's time, in ms since the epoch, or with undefined if the
+   * acknowledgement has none. Rejects if WhatsApp refused the message, and as `nextAck` does.
    */
   async function waitForAck(id: string, clock: Clock): Promise<number | undefined> {
     // The acknowledgement may arrive before the sending call resolves.
@@ -192,14 +192,15 @@ function createAccountState(source: BaileysSource): AccountState {
     for (const update of updates) {
       const deletion = toDeletion(update)
       if (!deletion) continue
-      const { jid, alt, id, deletedBy } = deletion
+      const { jid, otherJid, id, deletedBy } = deletion
       if (deletedBy) {
         void isAdmin(jid, deletedBy).then((mayDelete) => mayDelete && deleted.set(`${jid}/${id}`, true))
         continue
       }
       deleted.set(`${jid}/${id}`, true)
       // The port may know the chat by the person's other id.
-      if (isPerson(jid)) void identities.personIdOf(jid, alt).then((personId) => deleted.set(`${personId}/${id}`, true))
+      if (isPerson(jid))
+        void identities.personIdOf(jid, otherJid).then((personId) => deleted.set(`${personId}/${id}`, true))
     }
   }
 
@@ -232,8 +233,10 @@ function createAccountState(source: BaileysSource): AccountState {
  * else the LID.
  */
 export interface Identities {
-  /** Resolves with the person's one id, without the device. `alt` is their other id, if the message has it. Never rejects. */
-  personIdOf(jid: string, alt: string | undefined): Promise<string>
+  /**
+   * Resolves with the person's one id, without the device. `otherJid` is their other id, if the message has it. Never rejects.
+   */
+  personIdOf(jid: string, otherJid: string | undefined): Promise<string>
 }
 
 /** How many LIDs to keep. The login has the others. */
@@ -244,9 +247,9 @@ function createIdentities(currentSocket: () => BaileysSocket | undefined): Ident
   /** By LID. */
   const numbers = createRecent<string>(mostLids)
   return {
-    personIdOf: async (jid, alt) => {
+    personIdOf: async (jid, otherJid) => {
       const id = withoutDevice(jid)
-      const otherId = alt === undefined ? undefined : withoutDevice(alt)
+      const otherId = otherJid === undefined ? undefined : withoutDevice(otherJid)
       if (!isLid(id)) {
         if (otherId !== undefined && isLid(otherId) && isNumber(id)) numbers.set(otherId, id)
         return id

@@ -162,6 +162,7 @@ interface BaileysReceiver {
   settled(): Promise<void>
 }
 
+/** Returns the content as it is, in place of Baileys' function that unwraps it. */
 const keepContent: Unwrap = (content) => content ?? undefined
 
 /** Unused in practice: linked devices have no buttons. */

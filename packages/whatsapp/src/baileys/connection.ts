@@ -199,7 +199,8 @@ async function createLinkedDevice(
   }
 
   /**
-   * Requests a code, and reports it through `onError`, which is where you read it. Does nothing while a request is pending.
+   * Requests a code that links this device, and reports it through `onError`, which is where you read it. Does nothing while a
+   * request is pending.
    */
   function requestPairingCode(): void {
     if (isPairing) return

@@ -19,7 +19,7 @@ interface MessageAuthor {
   /** Undefined for a group message without a participant. */
   readonly jid: string | undefined
   /** The same person's other id, if the message has it. */
-  readonly alt: string | undefined
+  readonly otherJid: string | undefined
   readonly name: string | undefined
 }
 
@@ -157,7 +157,7 @@ export function toReceived(
       jid,
       author: {
         jid: authorJid,
-        alt: (participant ? participantAlt : remoteJidAlt) || undefined,
+        otherJid: (participant ? participantAlt : remoteJidAlt) || undefined,
         name: data.pushName || undefined,
       },
       text,
@@ -181,7 +181,7 @@ export async function withChatAndActor(
   identities: Identities,
 ): Promise<TextInbound & Pick<BaileysReceived, 'quoted'>> {
   // A group message without a participant has no known author.
-  const personId = author.jid === undefined ? undefined : await identities.personIdOf(author.jid, author.alt)
+  const personId = author.jid === undefined ? undefined : await identities.personIdOf(author.jid, author.otherJid)
   const id = personId ?? jid
   const actor = { id, name: author.name ?? id, ...(personId === undefined && { isAnonymous: true as const }) }
   return { ...received, chat: chatOf(isPerson(jid) ? id : jid), actor }
@@ -192,7 +192,7 @@ export interface Deletion {
   /** The chat. */
   readonly jid: string
   /** The same person's other id, if the update has it. */
-  readonly alt: string | undefined
+  readonly otherJid: string | undefined
   readonly id: string
   /** The ids of the group's member who deleted it and must be an administrator. Undefined for the account itself. */
   readonly deletedBy?: readonly string[] | undefined
@@ -208,7 +208,7 @@ export function toDeletion(value: unknown): Deletion | undefined {
   const { data } = update.safeParse(value)
   if (data?.update.messageStubType !== deletedStubType) return undefined
   const { remoteJid: jid, remoteJidAlt, id, fromMe, participant, participantAlt } = data.key
-  const deletion = { jid, alt: remoteJidAlt || undefined, id }
+  const deletion = { jid, otherJid: remoteJidAlt || undefined, id }
   if (fromMe) return deletion
   const deletedBy = [participant, participantAlt].flatMap((member) => (member ? [withoutDevice(member)] : []))
   return deletedBy.length > 0 && !isPerson(jid) ? { ...deletion, deletedBy } : undefined

@@ -79,10 +79,10 @@ export function dialogOf(form: Form): Component {
   return { custom_id: customIdOf(form.token), title: oneLine(form.label, dialog.title), components }
 }
 
-/** Returns the labelled components of one question. `at` is its index in the form, with which their custom ids begin. */
+/** Returns the labelled components of one question. Their custom ids begin with `questionIndex`, its index in the form. */
 function fieldsOf(
   { question, selects }: QuestionPlan,
-  at: number,
+  questionIndex: number,
   { isQuoted, hasTextField }: { readonly isQuoted: boolean; readonly hasTextField: boolean },
 ): readonly Component[] {
   const name = question.header || question.question
@@ -97,7 +97,7 @@ function fieldsOf(
   })
   const textField = (isRequired: boolean): Component => ({
     type: kind.text,
-    custom_id: `${at}.w`,
+    custom_id: `${questionIndex}.w`,
     style: 2,
     required: isRequired,
     max_length: dialog.textLength,
@@ -110,7 +110,7 @@ function fieldsOf(
     before += options.length
     const select = {
       type: kind.select,
-      custom_id: `${at}.${chunk}`,
+      custom_id: `${questionIndex}.${chunk}`,
       required: needsSelect,
       min_values: needsSelect ? 1 : 0,
       max_values: question.multiple ? options.length : 1,

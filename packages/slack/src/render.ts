@@ -179,11 +179,11 @@ export function plainText(text: string): SlackFields {
 }
 
 /**
- * Returns a `plainText` with hidden characters made visible, cut to `most` UTF-16 units. Never blank, because Slack refuses
- * that.
+ * Returns a `plainText` with hidden characters made visible, cut to `maxLength` UTF-16 units. Never blank, because Slack
+ * refuses that.
  */
-export function plainLabel(text: string, most: number): SlackFields {
-  const shown = clipWellFormed(escapeInvisible(text), most)
+export function plainLabel(text: string, maxLength: number): SlackFields {
+  const shown = clipWellFormed(escapeInvisible(text), maxLength)
   return plainText(shown.trim() === '' ? '…' : shown)
 }
 
@@ -192,14 +192,14 @@ export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** Escapes a text and cuts it to `most` UTF-16 units, never inside an escape. */
-export function escapeAndClip(text: string, most: number): string {
-  return clipWellFormed(escaped(clipWellFormed(text, most)), most).replace(/&[a-z]*…$/, '…')
+/** Escapes a text and cuts it to `maxLength` UTF-16 units, never inside an escape. */
+export function escapeAndClip(text: string, maxLength: number): string {
+  return clipWellFormed(escaped(clipWellFormed(text, maxLength)), maxLength).replace(/&[a-z]*…$/, '…')
 }
 
-/** Cuts to `most` UTF-16 units and replaces lone surrogates. */
-export function clipWellFormed(text: string, most: number): string {
-  return wellFormed(clip(text, most))
+/** Cuts to `maxLength` UTF-16 units and replaces lone surrogates. */
+export function clipWellFormed(text: string, maxLength: number): string {
+  return wellFormed(clip(text, maxLength))
 }
 
 /** Returns the content as it is. */

@@ -87,10 +87,13 @@ export function createReceiver(options: ReceiverOptions): Receiver {
    * Returns a text without the bot's own mentions. Undefined for a command for another bot. While the bot's name is unknown,
    * treats a command as this bot's, and a mention as another's.
    */
-  function inboundOfText(received: ReceivedText, own: string | undefined): ReturnType<typeof withAnswer> | undefined {
+  function inboundOfText(
+    received: ReceivedText,
+    ownName: string | undefined,
+  ): ReturnType<typeof withAnswer> | undefined {
     const { names = [] } = received
-    const isOwn = ({ name }: NameInText): boolean => name.toLowerCase() === own?.toLowerCase()
-    if (own !== undefined && names.some((named) => named.type === 'command' && !isOwn(named))) return undefined
+    const isOwn = ({ name }: NameInText): boolean => name.toLowerCase() === ownName?.toLowerCase()
+    if (ownName !== undefined && names.some((named) => named.type === 'command' && !isOwn(named))) return undefined
     const mentions = names.filter(isOwn)
     if (mentions.length === 0) return withAnswer(received)
     return withAnswer({ ...received, text: withoutNames(received.text, mentions), isMention: true })

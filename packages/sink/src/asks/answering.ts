@@ -111,12 +111,12 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
    * again.
    */
   function stoppedBy({ name }: Actor): () => void {
-    const waiting = (reply()?.asks ?? []).flatMap((ask) => {
+    const pendingIDs = (reply()?.asks ?? []).flatMap((ask) => {
       const state = ledger().asks[ask.requestID]
       return ask.status === 'pending' && state && !answered.has(contentKey(ask.requestID, state)) ? [ask.requestID] : []
     })
     const noteAll = (by: string | undefined): void => {
-      for (const requestID of waiting) {
+      for (const requestID of pendingIDs) {
         const state = ledger().asks[requestID]
         if (state && !answered.has(contentKey(requestID, state))) onChange(requestID, { ...state, by })
       }

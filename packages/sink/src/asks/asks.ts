@@ -170,8 +170,8 @@ function readQuestionInput(
   input: AskInput,
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): AskReading {
-  const at = state.answers.length
-  const question = ask.questions[at]
+  const questionIndex = state.answers.length
+  const question = ask.questions[questionIndex]
   if (!question) return { type: 'error', error: texts.alreadyResolved }
   if ('text' in input) {
     const given = readTypedAnswer(question, input.text, texts)
@@ -180,14 +180,14 @@ function readQuestionInput(
   const { token, values } = input
   if (values) return readFormInput(ask, { token, values }, { state, texts })
   const secret = secretIn(token)
-  if (token === tokens.done(secret, at)) {
+  if (token === tokens.done(secret, questionIndex)) {
     return state.picked.length === 0
       ? { type: 'error', error: texts.pickSeveral }
       : withNextAnswer(ask, state, state.picked)
   }
   const opened = formStart(ask, token, state)
   if (opened >= 0) return { type: 'form', form: formOf(ask, opened, { secret, texts }), state }
-  const option = question.options.find((_, index) => tokens.option(secret, at, index) === token)
+  const option = question.options.find((_, index) => tokens.option(secret, questionIndex, index) === token)
   // A button of an earlier question, pressed again.
   if (!option) return { type: 'error', error: texts.alreadyResolved }
   if (!question.multiple) return withNextAnswer(ask, state, [option.label])
@@ -197,19 +197,19 @@ function readQuestionInput(
   return { type: 'more', state: { ...state, picked } }
 }
 
-/** Returns a form with all questions from index `at` on. */
+/** Returns a form with all questions from index `firstIndex` on. */
 export function formOf(
   ask: QuestionAsk,
-  at: number,
+  firstIndex: number,
   { secret, texts }: { readonly secret: string; readonly texts: Texts },
 ): Form {
-  return { token: tokens.form(secret, at), label: texts.fillIn, questions: ask.questions.slice(at) }
+  return { token: tokens.form(secret, firstIndex), label: texts.fillIn, questions: ask.questions.slice(firstIndex) }
 }
 
 /** Returns the index of the first question of the token's form. -1 for other tokens, and for forms of later questions. */
 function formStart(ask: QuestionAsk, token: string, { answers }: AskState): number {
-  const at = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
-  return at > answers.length ? -1 : at
+  const firstIndex = ask.questions.findIndex((_, index) => token === tokens.form(secretIn(token), index))
+  return firstIndex > answers.length ? -1 : firstIndex
 }
 
 /**
@@ -222,9 +222,9 @@ function readFormInput(
   { token, values }: { readonly token: string; readonly values: readonly (readonly string[])[] },
   { state, texts }: { readonly state: AskState; readonly texts: Texts },
 ): AskReading {
-  const at = formStart(ask, token, state)
-  if (at < 0 || values.length === 0) return { type: 'error', error: texts.alreadyResolved }
-  const given = ask.questions.slice(at, at + values.length).map((question, index): TypedAnswer => {
+  const firstIndex = formStart(ask, token, state)
+  if (firstIndex < 0 || values.length === 0) return { type: 'error', error: texts.alreadyResolved }
+  const given = ask.questions.slice(firstIndex, firstIndex + values.length).map((question, index): TypedAnswer => {
     const written = (values[index] ?? []).filter((value) => value.trim() !== '')
     if (written.length === 0) return { error: texts.replyWith({ ...question, options: question.options.length }) }
     const read = written.map((value) => readTypedAnswer(question, value, texts))
@@ -234,7 +234,7 @@ function readFormInput(
   })
   const wrong = given.find((one) => one.error !== undefined)
   if (wrong?.error !== undefined) return { type: 'error', error: wrong.error }
-  const answers = [...state.answers.slice(0, at), ...given.map(({ picked = [] }) => picked)]
+  const answers = [...state.answers.slice(0, firstIndex), ...given.map(({ picked = [] }) => picked)]
   const next = { ...state, answers, picked: [] }
   return answers.length < ask.questions.length
     ? { type: 'more', state: next }

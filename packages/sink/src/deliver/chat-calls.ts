@@ -149,7 +149,7 @@ const pauseMs = 3000
 
 /** Creates the writers of one budget, without any writer. */
 function createWriters(clock: Clock): Writers {
-  const waiting = new Set<object>()
+  const writing = new Set<object>()
   /** When each writer paused, oldest first. */
   const paused = new Map<object, number>()
   return { startWriting, pauseWriting, countWriters }
@@ -157,12 +157,12 @@ function createWriters(clock: Clock): Writers {
   /** Counts the owner as a writer until it pauses. */
   function startWriting(owner: object): void {
     paused.delete(owner)
-    waiting.add(owner)
+    writing.add(owner)
   }
 
   /** Starts the time for which the owner still counts. Does nothing if it was not writing. */
   function pauseWriting(owner: object): void {
-    if (waiting.delete(owner)) paused.set(owner, clock.now())
+    if (writing.delete(owner)) paused.set(owner, clock.now())
   }
 
   /** Returns the number of writers, including the owner. Drops those whose pause was too long. */
@@ -172,6 +172,6 @@ function createWriters(clock: Clock): Writers {
       if (since + pauseMs > now) break
       paused.delete(one)
     }
-    return waiting.size + paused.size + (waiting.has(owner) || paused.has(owner) ? 0 : 1)
+    return writing.size + paused.size + (writing.has(owner) || paused.has(owner) ? 0 : 1)
   }
 }

@@ -82,7 +82,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const order = createChatOrder(pace, chat, port.limits)
   const isIdempotent = port.limits.idempotent
   /** How a post with an unknown result is resolved. */
-  const facts = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
+  const postResolution = { isIdempotent, canLookUp: port.lookUp !== undefined && !isIdempotent }
   const canEdit = canEditIn(options)
   const storage = createLedgerStorage(options.store, onError)
   const current = { reply: () => reply, ledger: () => ledger, loaded: () => loaded }
@@ -164,7 +164,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
 
   /** Loads the ledger under the current key, and starts work. */
   async function loadLedger(): Promise<void> {
-    ledger = recoveredLedger(await storage.load(key), facts)
+    ledger = recoveredLedger(await storage.load(key), postResolution)
     isLoaded = true
     startWork()
   }
@@ -222,7 +222,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         canBeSilent: port.limits.silent,
         isPreviewing: native.previewing !== undefined,
         openSince: native.openSince(),
-        ...facts,
+        ...postResolution,
         hasTimeFor: order.hasTimeFor,
         isRefused: schedule.isRefused,
         keepsText: options.keepsText?.(reply),
@@ -399,7 +399,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   async function recordFailure(operation: Operation, call: CallKind, error: PortError): Promise<void> {
     schedule.recordFailure(operation, call, error)
     if (operation.type === 'preview') native.record(operation)
-    const next = withFailure(ledger, { ...facts, operation, error, at: clock.now() })
+    const next = withFailure(ledger, { ...postResolution, operation, error, at: clock.now() })
     await storeLedger({ ...next, rateLimited: next.rateLimited + (error.type === 'rate-limited' ? 1 : 0) })
     if (isReported(operation, error))
       onError(new SinkError('port', `${operation.type} in chat ${chat.id}: ${error.message}`, { cause: error }))

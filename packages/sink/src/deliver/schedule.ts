@@ -212,7 +212,10 @@ export function createWake(clock: Clock, readyAt: (operation: Operation) => numb
   let stop = (): void => {}
   return { wakeAt: setTimer, stop: () => stop() }
 
-  /** Replaces the timer. If nothing is ready when it fires, sets it again. */
+  /**
+   * Replaces the timer by one for `time` or the first ready operation, whichever is earlier. Sets none without either. If
+   * nothing is ready when it fires, sets it again.
+   */
   function setTimer(time: number | undefined, operations: readonly Operation[]): void {
     stop()
     const dueAt = earliest(time, ...operations.map(readyAt))

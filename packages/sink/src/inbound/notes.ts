@@ -179,16 +179,16 @@ function markdownSlice(
 }
 
 /**
- * Returns the slice of plain text that begins at `from`. It ends at the last line break that fits, or else within a
+ * Returns the slice of plain text that begins at `startIndex`. It ends at the last line break that fits, or else within a
  * line. Throws `refused` if there is no text.
  */
-function plainSlice(text: string, maxLength: number, from: number): Slice {
-  const rest = text.slice(from, from + maxLength + 1)
+function plainSlice(text: string, maxLength: number, startIndex: number): Slice {
+  const rest = text.slice(startIndex, startIndex + maxLength + 1)
   if (rest.trim() === '') throw new PortError('refused', 'A note needs a text.')
   const line = rest.lastIndexOf('\n')
   const source =
     rest.length <= maxLength ? rest : line > 0 ? rest.slice(0, line) : withoutHalf(rest.slice(0, maxLength))
-  return { from, to: from + source.length, source, open: undefined }
+  return { from: startIndex, to: startIndex + source.length, source, open: undefined }
 }
 
 /** Keeps the text as it is. */

@@ -91,8 +91,8 @@ export function createInboundMonitor(options: {
   }
 
   /** Reports that the channel is disconnected since that time, unless the last report had the same reason. */
-  function reportFailure({ message }: Error, at: number): void {
-    reportIfNew(message, { status: 'disconnected', since: at, reason: message })
+  function reportFailure({ message }: Error, since: number): void {
+    reportIfNew(message, { status: 'disconnected', since, reason: message })
   }
 
   /** Reports the status unless the last report had the same reason. An empty reason means that the channel receives. */

@@ -138,8 +138,8 @@ function withLabel(label: string, text: string): string {
 
 /** Whether the text fits a message. A label or a closing mark may be too much for a text that fits alone. */
 function fitsMessage(source: string, card: AnswerCard, options: LayoutOptions): boolean {
-  const most = maxLengthOf(card, options)
-  return renderedLength(source, most, options) <= most
+  const maxLength = maxLengthOf(card, options)
+  return renderedLength(source, maxLength, options) <= maxLength
 }
 
 /** Returns the rendered length of a text, for a message and a stream alike. */
@@ -159,6 +159,6 @@ function maxLengthOf(
 }
 
 /** Returns the stream's length of a text, scaled to the unit of messages, so that a slice fits both. */
-function scaledStreamLength(text: string, { maxLength, measure }: AppendStream, most: number): number {
-  return Math.ceil((measure(text) / maxLength) * most)
+function scaledStreamLength(text: string, { maxLength, measure }: AppendStream, maxMessageLength: number): number {
+  return Math.ceil((measure(text) / maxLength) * maxMessageLength)
 }

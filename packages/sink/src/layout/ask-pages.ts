@@ -124,33 +124,33 @@ function cutIntoPages(
 
 /**
  * Returns the position after as many whole lines as fit. Cuts within a line that is too long for any message. Returns
- * `from` if the next message has more room.
+ * `startIndex` if the next message has more room.
  */
 function furthestCut(
   text: string,
-  from: number,
+  startIndex: number,
   { fits, used, maxLength }: { fits: (to: number) => boolean; used: number; maxLength: number },
 ): number {
-  const window = text.slice(from, from + maxLength)
-  const ends = [...window.matchAll(/\n/g)].map(({ index }) => from + index + 1)
-  const room = from + maxLength - used
+  const window = text.slice(startIndex, startIndex + maxLength)
+  const ends = [...window.matchAll(/\n/g)].map(({ index }) => startIndex + index + 1)
+  const room = startIndex + maxLength - used
   const likely = ends.filter((end) => end <= room).length
-  const lines = greatestFitting(ends.length, likely, (count) => fits(ends[count - 1] ?? from))
-  if (lines > 0) return ends[lines - 1] ?? from
-  const units = greatestFitting(window.length, room - from, (count) => fits(from + count))
+  const lines = greatestFitting(ends.length, likely, (count) => fits(ends[count - 1] ?? startIndex))
+  if (lines > 0) return ends[lines - 1] ?? startIndex
+  const units = greatestFitting(window.length, room - startIndex, (count) => fits(startIndex + count))
   // The next message has more room.
-  if (used > 0 && units < maxLength / 2) return from
-  return from + (isInSurrogatePair(text, from + units) ? units - 1 : units)
+  if (used > 0 && units < maxLength / 2) return startIndex
+  return startIndex + (isInSurrogatePair(text, startIndex + units) ? units - 1 : units)
 }
 
 /**
- * Returns the greatest count up to `most` that fits. Any smaller count must fit, too. Begins near the likely count,
+ * Returns the greatest count up to `maxCount` that fits. Any smaller count must fit, too. Begins near the likely count,
  * because each try renders.
  */
-function greatestFitting(most: number, likely: number, fits: (count: number) => boolean): number {
+function greatestFitting(maxCount: number, likelyCount: number, fits: (count: number) => boolean): number {
   let low = 0
-  let high = most
-  let next = Math.max(1, Math.min(most, likely))
+  let high = maxCount
+  let next = Math.max(1, Math.min(maxCount, likelyCount))
   for (let step = 4; low < high; step *= 4) {
     const isMore = fits(next)
     if (isMore) low = next

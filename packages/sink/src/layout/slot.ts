@@ -163,9 +163,9 @@ function bubbleOf(source: string, card: Card, { render, limits, ledger }: Layout
 }
 
 /** Shortens the text to one message and ends it with "…" if it doesn't fit. */
-function shortened(source: string, most: number, render: Render): string {
-  if (render(source).length <= most) return source
-  const [slice] = split(source, { maxLength: Math.max(1, most - 2), measure: (text) => render(text).length })
+function shortened(source: string, maxLength: number, render: Render): string {
+  if (render(source).length <= maxLength) return source
+  const [slice] = split(source, { maxLength: Math.max(1, maxLength - 2), measure: (text) => render(text).length })
   return `${(slice?.source ?? '').trimEnd()}\n…`
 }
 

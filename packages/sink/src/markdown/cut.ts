@@ -62,25 +62,27 @@ const lineEndPattern = /\n+/g
 
 /**
  * Returns where a growing text can be posted up to that is never edited: the end of its last whole word, outside of links,
- * inline code and bold text. In a code block, the end of the last whole line. At least `first`. A word of more than 200 units
- * is cut.
+ * inline code and bold text. In a code block, the end of the last whole line. At least `leastEnd`. A word of more than 200
+ * units is cut.
  */
-export function lastWordEnd(text: string, first: number): number {
+export function lastWordEnd(text: string, leastEnd: number): number {
   const last = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length
   // The extra unit stands for text that may follow.
   const seen = `${text.slice(0, last)}x`
   const { start, fence } = lineAt(seen, last)
   const spans = fence === undefined ? unbreakableSpans(seen, Math.max(start, last - mostSpanBack)) : []
   const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
-  const from = Math.max(first, last - mostSpanBack)
+  const from = Math.max(leastEnd, last - mostSpanBack)
   const found = seen.slice(from, last).matchAll(fence === undefined ? wordEndPattern : lineEndPattern)
   const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
   if (end === undefined)
-    return last - first <= mostBack ? first : (lastGraphemeCut(seen, { first, low: first, last }, () => true) ?? first)
+    return last - leastEnd <= mostBack
+      ? leastEnd
+      : (lastGraphemeCut(seen, { first: leastEnd, low: leastEnd, last }, () => true) ?? leastEnd)
   if (fence === undefined) return end
   const above = lineAt(seen, end - 1)
   // A fence that has just been opened comes with its first line.
-  return above.fence === undefined ? Math.max(first, above.start) : end
+  return above.fence === undefined ? Math.max(leastEnd, above.start) : end
 }
 
 /** Returns the line at a position and all lines after it. */

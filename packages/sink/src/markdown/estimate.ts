@@ -67,15 +67,15 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
     const before = used
     const above = table
     // No part can be longer than the room, so the rest of a long line is skipped.
-    const most = Math.max(0, room - before) + 1
-    const least = content.length <= most ? content : content.slice(0, most)
-    const below = least.length < content.length ? undefined : withLine(above, content, lineAbove)
-    const own =
+    const maxUnits = Math.max(0, room - before) + 1
+    const relevantPart = content.length <= maxUnits ? content : content.slice(0, maxUnits)
+    const below = relevantPart.length < content.length ? undefined : withLine(above, content, lineAbove)
+    const ownUnits =
       below === undefined ? content.length : content.length + extraUnits(content, escapableIn(content, escapable))
-    if (below === undefined || before + own + paddingUnits(below) > room) {
+    if (below === undefined || before + ownUnits + paddingUnits(below) > room) {
       const costs = (part: string, escaped: number): number =>
         before + part.length + extraUnits(part, escaped) + paddingUnits(withLine(above, part, lineAbove))
-      const fits = longestFittingPart(least, { room, escapable, costs })
+      const fits = longestFittingPart(relevantPart, { room, escapable, costs })
       return {
         end: line.start + fits,
         block: line !== from && beginsBlock(line, text, line.start + fits) ? line : block,
@@ -83,7 +83,7 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
       }
     }
     if (line !== from && beginsBlock(line, text)) block = line
-    used += own
+    used += ownUnits
     table = below
     head = line
   }

@@ -71,19 +71,19 @@ interface SliceLimits {
 }
 
 /**
- * Returns the slice that begins at `from`. It is as long as fits, and ends at the best position before that, or after
+ * Returns the slice that begins at `startIndex`. It is as long as fits, and ends at the best position before that, or after
  * one character if nothing fits. `limits.open` has the blocks to reopen.
  */
-function sliceAt(source: string, from: number, limits: SliceLimits): Slice {
+function sliceAt(source: string, startIndex: number, limits: SliceLimits): Slice {
   const { maxLength, measure } = limits
-  const rest = source.slice(from, from + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
-  const midLine = from > 0 && source.charAt(from - 1) !== '\n'
+  const rest = source.slice(startIndex, startIndex + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
+  const midLine = startIndex > 0 && source.charAt(startIndex - 1) !== '\n'
   const whole = reopening(rest, limits.open, midLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)
   const escapable = limits.hasEscapable || includesEscapable(prefix, limits.escapable) ? limits.escapable : undefined
-  const placeOf = (at: number): number => from + skip + at - prefix.length
+  const placeOf = (at: number): number => startIndex + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
   const completeAt = (at: number): CompleteText => {
     const found = complete.get(at) ?? completedText(text.slice(0, at))
@@ -101,10 +101,10 @@ function sliceAt(source: string, from: number, limits: SliceLimits): Slice {
     measured.set(at, length)
     return length
   }
-  const slice = (at: number, to: number): Slice => ({ from, to, ...completeAt(at) })
+  const slice = (at: number, to: number): Slice => ({ from: startIndex, to, ...completeAt(at) })
 
   const inked = text.trimEnd().length
-  const isWhole = from + rest.length === source.length
+  const isWhole = startIndex + rest.length === source.length
   let last = furthestFit(text, { maxLength, escapable, measureAt, enough: isWhole ? inked : undefined })
   if (isWhole && inked <= last) {
     if (measureAt(text.length) <= maxLength) return slice(text.length, source.length)
@@ -120,7 +120,7 @@ function sliceAt(source: string, from: number, limits: SliceLimits): Slice {
     // The shortest cut is one or two units after the prefix.
     if (last > prefix.length + 2) continue
     const least = bestCut(text, { first: prefix.length, last: prefix.length + 1 })
-    if (at <= least) return sliceWithoutBlocks(source, from, placeOf(at))
+    if (at <= least) return sliceWithoutBlocks(source, startIndex, placeOf(at))
     last = Math.max(least, last)
   }
 }

@@ -92,8 +92,9 @@ export interface ButtonLimits {
   readonly maxLength?: number | undefined
 }
 
-/** Throws `too-long` for more than `most` UTF-16 units, so that the sink posts shorter pieces. */
-export function requireLength(text: string, most: number): void {
+/** Throws `too-long` for more than `maxLength` UTF-16 units, so that the sink posts shorter pieces. */
+export function requireLength(text: string, maxLength: number): void {
   const { length } = text
-  if (length > most) throw new PortError('too-long', `${length} UTF-16 units are too many; the maximum is ${most}.`)
+  if (length > maxLength)
+    throw new PortError('too-long', `${length} UTF-16 units are too many; the maximum is ${maxLength}.`)
 }

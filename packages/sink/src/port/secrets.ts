@@ -84,17 +84,17 @@ interface Span {
  * shorter secret. Each contains a whole block of half the shortest run, so only blocks are searched for.
  */
 function commonRuns(secret: string, text: string): readonly Span[] {
-  const least = Math.min(shortestPart, secret.length)
-  const size = Math.floor(least / 2)
+  const minLength = Math.min(shortestPart, secret.length)
+  const blockLength = Math.floor(minLength / 2)
   const parts: Span[] = []
-  for (let block = 0; block + size <= secret.length; block += size) {
-    const sought = secret.slice(block, block + size)
+  for (let block = 0; block + blockLength <= secret.length; block += blockLength) {
+    const sought = secret.slice(block, block + blockLength)
     for (let at = text.indexOf(sought); at !== -1; ) {
       let before = 0
       while (before < block && text[at - before - 1] === secret[block - before - 1]) before += 1
-      let after = size
+      let after = blockLength
       while (block + after < secret.length && text[at + after] === secret[block + after]) after += 1
-      if (before + after >= least) parts.push({ start: at - before, end: at + after })
+      if (before + after >= minLength) parts.push({ start: at - before, end: at + after })
       at = text.indexOf(sought, at + after)
     }
   }

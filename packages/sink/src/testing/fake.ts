@@ -225,11 +225,11 @@ export function createFake(options: FakeOptions): Fake {
   }
 
   /** Counts a call. Throws `rate-limited` if the budget is used up or the chat is paused. */
-  function spendBudget(at: number): void {
-    times = times.filter((time) => time > at - limits.perChat.perMs)
+  function spendBudget(now: number): void {
+    times = times.filter((time) => time > now - limits.perChat.perMs)
     const until = Math.max(frozenUntil, ...[limits.perChat, ...(limits.burst ? [limits.burst] : [])].map(freeAt))
-    if (at < until) throw new PortError('rate-limited', 'Too many calls.', { retryAfterMs: until - at })
-    times.push(at)
+    if (now < until) throw new PortError('rate-limited', 'Too many calls.', { retryAfterMs: until - now })
+    times.push(now)
   }
 
   /** Returns when the oldest call that fills the budget no longer counts. */

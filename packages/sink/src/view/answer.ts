@@ -89,16 +89,16 @@ export function silentFrom({ startedAt = 0 }: Reply, { shown, policy }: ViewOpti
 }
 
 /**
- * Returns the end of the last finished paragraph outside of code, or `from` if that is not after it. Code that may become a
- * file is not shown before it is complete.
+ * Returns the end of the last finished paragraph outside of code, or `startIndex` if that is not after it. Code that may become
+ * a file is not shown before it is complete.
  */
-function paragraphsEnd(source: string, from: number, { uploads, policy }: ViewOptions): number {
-  if (source.lastIndexOf('\n\n') <= from) return from
+function paragraphsEnd(source: string, startIndex: number, { uploads, policy }: ViewOptions): number {
+  if (source.lastIndexOf('\n\n') <= startIndex) return startIndex
   const blocks = codeBlocksIn(source)
   const file = blocks.find(({ code, isClosed }) => !isClosed || (uploads && code.length > policy.documentLength))
-  for (let end = source.lastIndexOf('\n\n', file?.start); end > from; end = source.lastIndexOf('\n\n', end - 1))
+  for (let end = source.lastIndexOf('\n\n', file?.start); end > startIndex; end = source.lastIndexOf('\n\n', end - 1))
     if (!blocks.some((block) => block.start < end && end < block.end)) return end
-  return from
+  return startIndex
 }
 
 /**

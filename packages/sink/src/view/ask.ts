@@ -41,7 +41,7 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     const state = shown.asks.get(ask.requestID)
     if (!state) continue
     if (ask.type === 'question') {
-      const own = ask.questions.flatMap((_, at) => questionCard(ask, at, { ...options, state }) ?? [])
+      const own = ask.questions.flatMap((_, index) => questionCard(ask, index, { ...options, state }) ?? [])
       cards.push(...own.filter(({ key }) => !isWaiting || shown.posted.has(key)))
       continue
     }
@@ -65,41 +65,44 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
  */
 function questionCard(
   ask: QuestionAsk,
-  at: number,
+  questionIndex: number,
   options: ViewOptions & { readonly state: AskState },
 ): AskCard | undefined {
   const { state, texts, buttons, shown, secretOf, edits = true } = options
-  const question = ask.questions[at]
-  const key = questionKey(ask.requestID, at)
-  const isPending = ask.status === 'pending' && at === state.answers.length
-  const wasShown = at <= state.answers.length
+  const question = ask.questions[questionIndex]
+  const key = questionKey(ask.requestID, questionIndex)
+  const isPending = ask.status === 'pending' && questionIndex === state.answers.length
+  const wasShown = questionIndex <= state.answers.length
   if (!question || !(ask.status === 'pending' ? wasShown : shown.posted.has(key))) return undefined
-  const count = ask.questions.length > 1 ? ` (${at + 1}/${ask.questions.length})` : ''
+  const count = ask.questions.length > 1 ? ` (${questionIndex + 1}/${ask.questions.length})` : ''
   const head = `❓ **${literal(question.header || question.question)}**${count}`
   const body = question.header && question.header !== question.question ? [escapeInvisible(question.question)] : []
   if (!isPending) {
-    const given = ask.answers?.[at] ?? state.answers[at]
+    const given = ask.answers?.[questionIndex] ?? state.answers[questionIndex]
     const end =
       given && ask.status !== 'rejected' && ask.status !== 'withdrawn'
         ? texts.answered(given.join(', '), state.by)
         : askEndText(ask, state, texts)
-    const source = [head, ...body, literal(end), ...answersGivenByForm(ask, at, options)].join('\n\n')
+    const source = [head, ...body, literal(end), ...answersGivenByForm(ask, questionIndex, options)].join('\n\n')
     return { type: 'ask', key, source, buttons: [], isPending }
   }
   const secret = secretOf(key)
   const choices = question.options.map(({ label }, index): Button => {
     const mark = state.picked.includes(label) ? '☑ ' : question.multiple ? '☐ ' : ''
     // Every platform refuses a button without a label.
-    return { label: `${mark}${escapeInvisible(label.trim()) || index + 1}`, data: tokens.option(secret, at, index) }
+    return {
+      label: `${mark}${escapeInvisible(label.trim()) || index + 1}`,
+      data: tokens.option(secret, questionIndex, index),
+    }
   })
-  if (question.multiple) choices.push({ label: texts.pickDone, data: tokens.done(secret, at) })
+  if (question.multiple) choices.push({ label: texts.pickDone, data: tokens.done(secret, questionIndex) })
   const isPickable = question.options.length > 0 && (edits || !question.multiple)
   const fits = buttons !== undefined && isPickable && choices.length <= buttons.rows * buttons.perRow
   const list = question.options.map(({ label, description }, index) => {
     const name = `${index + 1}. **${literal(label)}**`
     return description === '' ? name : `${name} – ${literal(description)}`
   })
-  const form = formBeside(ask, at, { ...options, secret, fits })
+  const form = formBeside(ask, questionIndex, { ...options, secret, fits })
   const hint =
     fits || form
       ? [question.multiple ? texts.pickSeveral : undefined, question.custom ? texts.other : undefined]
@@ -127,11 +130,13 @@ function questionCard(
  * Returns the answers to later questions, which have no messages of their own because a form answered them. Empty
  * unless this is the last message.
  */
-function answersGivenByForm(ask: QuestionAsk, at: number, { texts, shown }: ViewOptions): readonly string[] {
-  const isLast = !ask.questions.some((_, index) => index > at && shown.posted.has(questionKey(ask.requestID, index)))
+function answersGivenByForm(ask: QuestionAsk, questionIndex: number, { texts, shown }: ViewOptions): readonly string[] {
+  const isLast = !ask.questions.some(
+    (_, index) => index > questionIndex && shown.posted.has(questionKey(ask.requestID, index)),
+  )
   if (ask.status !== 'answered' || !isLast) return []
-  return ask.questions.slice(at + 1).map((question, index) => {
-    const given = ask.answers?.[at + 1 + index] ?? []
+  return ask.questions.slice(questionIndex + 1).map((question, index) => {
+    const given = ask.answers?.[questionIndex + 1 + index] ?? []
     return `**${literal(question.header || question.question)}**\n${literal(texts.answered(given.join(', '), undefined))}`
   })
 }
@@ -142,12 +147,12 @@ function answersGivenByForm(ask: QuestionAsk, at: number, { texts, shown }: View
  */
 function formBeside(
   ask: QuestionAsk,
-  at: number,
+  firstIndex: number,
   { forms, fits, secret, texts }: ViewOptions & { readonly secret: string; readonly fits: boolean },
 ): Form | undefined {
-  const questions = ask.questions.slice(at)
+  const questions = ask.questions.slice(firstIndex)
   if (!forms || (fits && questions.length === 1 && questions[0]?.custom !== true)) return undefined
-  return formOf(ask, at, { secret, texts })
+  return formOf(ask, firstIndex, { secret, texts })
 }
 
 /** Returns how an ask ended. An ask that is still pending counts as withdrawn. */

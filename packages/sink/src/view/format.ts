@@ -23,20 +23,23 @@ export function smallPrint(text: string, small: ((line: string) => string) | und
   return line === '' || !small ? italic(text) : small(line)
 }
 
-/** Returns the text as one line of at most `most` UTF-16 units. Never splits a surrogate pair. */
-export function oneLine(text: string, most: number): string {
-  return clip(escapeInvisible(text.replace(/\s+/g, ' ').trim()), most)
+/** Returns the text as one line of at most `maxLength` UTF-16 units. Never splits a surrogate pair. */
+export function oneLine(text: string, maxLength: number): string {
+  return clip(escapeInvisible(text.replace(/\s+/g, ' ').trim()), maxLength)
 }
 
-/** Cuts a text to `most` UTF-16 units and ends it with "…". Never splits a surrogate pair. */
-export function clip(text: string, most: number): string {
-  if (text.length <= most) return text
-  const kept = text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')
+/** Cuts a text to `maxLength` UTF-16 units and ends it with "…". Never splits a surrogate pair. */
+export function clip(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const kept = text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')
   return `${kept.trimEnd()}…`
 }
 
-/** Returns a code span in one line, of at most `most` UTF-16 units, with `'` for backticks. Empty if the text is blank. */
-export function code(text: string, most = 200): string {
-  const line = oneLine(text.replace(/`/g, "'"), most)
+/**
+ * Returns a code span in one line, of at most `maxLength` UTF-16 units, with `'` for backticks. Empty if the text is
+ * blank.
+ */
+export function code(text: string, maxLength = 200): string {
+  const line = oneLine(text.replace(/`/g, "'"), maxLength)
   return line === '' ? '' : `\`${line}\``
 }

@@ -55,8 +55,8 @@ export function statusCard(reply: Reply, options: ViewOptions): TimedCard {
   // Also called before the status is shown and while an ask is pending, to note when each activity was first seen.
   const begin = activityBegin(reply, options)
   if (phase === 'blocked') return {}
-  const due = startedAt + policy.statusAfterMs
-  if (now < due) return { nextAt: due }
+  const dueAt = startedAt + policy.statusAfterMs
+  if (now < dueAt) return { nextAt: dueAt }
   const stepped = { now, stepMs: statusTickMs, texts }
   const { step, context } = statusFacts(reply, stepped)
   const ticks = Math.floor((now - begin) / statusTickMs)

@@ -222,8 +222,8 @@ function createAccountState(source: BaileysSource): AccountState {
   }
 
   /** Remembers a message to quote. A known ref keeps its original time, for example on an edit. */
-  function rememberMessage(ref: string, message: BaileysQuoted, at: number): void {
-    messages.set(ref, { message, at: messages.get(ref)?.at ?? at })
+  function rememberMessage(ref: string, message: BaileysQuoted, sentAt: number): void {
+    messages.set(ref, { message, at: messages.get(ref)?.at ?? sentAt })
   }
 }
 

@@ -31,10 +31,10 @@ interface CloudReports {
   /** Opens a chat: the person wrote at that time, in ms since the epoch, less than 24 h ago. */
   openChat(person: string, at: number): void
   /**
-   * Closes a chat, because a message sent at that time was refused. In ms since the epoch, or 0 if the time is unknown.
+   * Closes a chat, because a message was refused. `sentAt` is when it was sent, in ms since the epoch, or 0 if unknown.
    * Does nothing if the person wrote later.
    */
-  closeChat(person: string, at: number): void
+  closeChat(person: string, sentAt: number): void
   /** The reports about one person's chat, for its port. */
   forChat(person: string): PostReports
   /**
@@ -108,10 +108,13 @@ function createReports(): CloudReports {
     notifyListeners()
   }
 
-  /** Records that the chat accepts no messages. Does nothing if the person wrote after `at`, which is 0 if unknown. */
-  function closeChat(person: string, at: number): void {
+  /**
+   * Records that the chat accepts no messages. Does nothing if the person wrote after `sentAt`, when the refused message was
+   * sent, or 0.
+   */
+  function closeChat(person: string, sentAt: number): void {
     const since = windows.get(webhookId(person))?.since ?? 0
-    if (at === 0 || at > since) setWindow(person, { isClosed: true, since })
+    if (sentAt === 0 || sentAt > since) setWindow(person, { isClosed: true, since })
   }
 
   /**

@@ -13,8 +13,8 @@ export interface Checklist {
 /** The checklists of the most recently used sessions. */
 export interface Checklists {
   /**
-   * Returns the session's checklist, and counts it as used. A new one, and one that was evicted, is empty until Claude Code
-   * lists its tasks.
+   * Returns the session's checklist, and counts it as used. A new one, and one that was evicted, is empty until Claude
+   * Code lists its tasks.
    */
   of(sessionID: string): Checklist
 }
@@ -22,7 +22,10 @@ export interface Checklists {
 /** How many sessions keep their tasks. */
 const mostKept = 256
 
-/** Creates the checklists, which are empty at first. Evicts the least recently used one beyond `mostKept`. */
+/**
+ * Creates the checklists of all sessions of a source, none at first. `of` returns a session's, and evicts the least
+ * recently used one beyond `mostKept`.
+ */
 export function createChecklists(): Checklists {
   const kept = new Map<string, Checklist>()
   return {
@@ -37,7 +40,7 @@ export function createChecklists(): Checklists {
   }
 }
 
-/** Creates a checklist without tasks. */
+/** Creates a checklist without tasks. `apply` changes the tasks and returns the whole list, to be shown in the reply. */
 export function createChecklist(): Checklist {
   let tasks: readonly TodoItem[] = []
   return {

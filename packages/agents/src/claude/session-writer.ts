@@ -10,8 +10,8 @@ import { todoChangeIn, toolInput, toolName } from './decode/tools.ts'
  */
 export interface ClaudeSessionWriter {
   /**
-   * Stores that a prompt of this run is about to be sent under this uuid. The run ends with the turn that answers it. Call it
-   * before you send the prompt.
+   * Stores that a prompt of this run is about to be sent under this uuid. The run ends with the turn that answers it.
+   * Call it before you send the prompt.
    */
   expectTurn(run: LocalRun, uuid: string): void
   /**
@@ -59,8 +59,9 @@ interface Turn {
 }
 
 /**
- * Creates the writer of a process that has begun no turn. `checklist` has the session's tasks, and `now` is the time in ms.
- * `respond` answers a request from Claude Code. `wake` begins a run of the session without a prompt.
+ * Creates the writer of one Claude Code process, which has begun no turn. It writes the process's events to the runs of
+ * its session and sub-agents, and ends them. `checklist` has the session's tasks, and `now` is the time in ms.
+ * `respond` answers a request from Claude Code, and `wake` begins a run of the session without a prompt.
  */
 export function createSessionWriter(
   checklist: Checklist,
@@ -72,7 +73,7 @@ export function createSessionWriter(
   let waiting: readonly Prompt[] = []
   let turn: Turn | undefined
   /** The uuid of the prompt whose turn Claude Code has announced. */
-  let announced: string | undefined
+  let announcedUUID: string | undefined
   /** Why Claude Code may begin a turn by itself. Undefined if it has no reason that we know of. */
   let wakeReason: string | undefined
   let step: { readonly messageID: string; readonly usage: ClaudeUsage; readonly output: number } | undefined
@@ -105,7 +106,7 @@ export function createSessionWriter(
       case 'turn':
         return beginTurn()
       case 'prompt':
-        return confirm(event.uuid)
+        return confirmPrompt(event.uuid)
       case 'idle':
         wakeReason = undefined
         return
@@ -132,28 +133,28 @@ export function createSessionWriter(
   }
 
   /**
-   * Begins a turn in the run of the announced prompt, else of the oldest that waits, else in a new run without a prompt. Does
-   * nothing during a turn.
+   * Begins a turn in the run of the announced prompt, else of the oldest that waits, else in a new run without a
+   * prompt. Does nothing during a turn.
    *
-   * A turn that begins while a prompt waits may still be Claude Code's own. Its output is then shown in the prompt's run
-   * too, before the answer, and only the result tells them apart.
+   * A turn that begins while a prompt waits may still be Claude Code's own. Its output is then shown in the prompt's
+   * run too, before the answer, and only the result tells them apart.
    */
   function beginTurn(): void {
     // A turn may start again, for example after its history was compacted.
     if (turn?.run.isOpen()) return
-    const prompt = waiting.find(({ uuid }) => uuid === announced) ?? waiting[0]
-    const isConfirmed = prompt !== undefined && prompt.uuid === announced
-    announced = undefined
+    const prompt = waiting.find(({ uuid }) => uuid === announcedUUID) ?? waiting[0]
+    const isConfirmed = prompt !== undefined && prompt.uuid === announcedUUID
+    announcedUUID = undefined
     waiting = waiting.filter((other) => other !== prompt)
     turn = { run: prompt?.run ?? wake(wakeReason ?? 'Claude Code goes on by itself.'), prompt, isConfirmed }
   }
 
   /**
-   * Stores that the turn, or the next one if there is none, answers this prompt. If the turn runs for another prompt and this
-   * one waits, ends the turn's run and goes on in this one's.
+   * Stores that the turn, or the next one if there is none, answers this prompt. If the turn runs for another prompt
+   * and this one waits, ends the turn's run and goes on in this one's.
    */
-  function confirm(uuid: string): void {
-    if (!turn) announced = uuid
+  function confirmPrompt(uuid: string): void {
+    if (!turn) announcedUUID = uuid
     else if (turn.prompt?.uuid === uuid) turn = { ...turn, isConfirmed: true }
     const prompt = waiting.find((other) => other.uuid === uuid)
     if (!turn || !prompt) return
@@ -232,8 +233,8 @@ export function createSessionWriter(
   }
 
   /**
-   * Writes the output of the sub-agent that this call started. It isn't streamed. A call of an unknown sub-agent is written to
-   * the turn, and its texts are dropped.
+   * Writes the output of the sub-agent that this call started. It isn't streamed. A call of an unknown sub-agent is
+   * written to the turn, and its texts are dropped.
    */
   function writeToChild(
     parent: string,
@@ -248,19 +249,19 @@ export function createSessionWriter(
   }
 
   /**
-   * Shows an ask and its call in the run of its sub-agent, or else of the turn. Denies the request if that run has ended or
-   * there is none.
+   * Shows an ask and its call in the run of its sub-agent, or else of the turn. Denies the request if that run has
+   * ended or there is none.
    */
   function showAsk(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
     const child = event.agentID === undefined ? undefined : tasks.get(event.agentID)?.run
-    const asking = child ?? turn?.run
-    if (!asking?.isOpen()) return denyRequest(event.requestID)
+    const askingRun = child ?? turn?.run
+    if (!askingRun?.isOpen()) return denyRequest(event.requestID)
     const known = calls.get(event.callID)?.arguments
     // From 2.1.318 on, the request to leave plan mode repeats no input, and the plan is in the call alone.
     const input = known && Object.keys(event.input).length === 0 ? known : event.input
     // Claude Code may send a sub-agent's call after its request.
-    writeCall(asking, { ...event, input }, raw)
-    asking.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
+    writeCall(askingRun, { ...event, input }, raw)
+    askingRun.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
   }
 
   /** Shows a form in the run of the server's newest open call, or else of the turn. Cancels it if no run is open. */
@@ -268,8 +269,8 @@ export function createSessionWriter(
     // The request names the server, and neither the call nor the sub-agent.
     const prefix = `mcp__${event.server.replace(/[^\w-]/g, '_')}__`
     const [callID, call] = [...calls].findLast(([, { name, isEnded }]) => !isEnded && name.startsWith(prefix)) ?? []
-    const asking = call?.run.isOpen() ? call.run : turn?.run
-    if (asking?.isOpen()) asking.ask(formAsk(event, callID, (response) => respond(event.requestID, response)))
+    const askingRun = call?.run.isOpen() ? call.run : turn?.run
+    if (askingRun?.isOpen()) askingRun.ask(formAsk(event, callID, (response) => respond(event.requestID, response)))
     else respond(event.requestID, { action: 'cancel' }).catch(() => {})
   }
 
@@ -303,8 +304,8 @@ export function createSessionWriter(
   }
 
   /**
-   * Writes the end of a call, its files, and the change that it made to the checklist. Ends its sub-agent too, unless that was
-   * only started. Ignores the result of an unknown call.
+   * Writes the end of a call, its files, and the change that it made to the checklist. Ends its sub-agent too, unless
+   * that was only started. Ignores the result of an unknown call.
    */
   function writeResult(event: Extract<ClaudeEvent, { type: 'result' }>, raw: unknown): void {
     const { callID, isError, text: output, files, value, isLaunch } = event
@@ -331,8 +332,8 @@ export function createSessionWriter(
   }
 
   /**
-   * Stores a task. For a sub-agent it also begins a child run and links it to its call. A command, and a task of an unknown
-   * call, has no run.
+   * Stores a task. For a sub-agent it also begins a child run and links it to its call. A command, and a task of an
+   * unknown call, has no run.
    */
   function startTask(event: Extract<ClaudeEvent, { type: 'task' }>, raw: unknown): void {
     const { taskID, callID, kind, title, text } = event
@@ -357,8 +358,8 @@ export function createSessionWriter(
   }
 
   /**
-   * Forgets a task, and ends its child run. The summary of one in the background is the reason of Claude Code's next turn. It
-   * may come in a second report.
+   * Forgets a task, and ends its child run. The summary of one in the background is the reason of Claude Code's next
+   * turn. It may come in a second report.
    */
   function endTask({ taskID, outcome, summary }: Extract<ClaudeEvent, { type: 'task-ended' }>): void {
     const task = tasks.get(taskID)
@@ -373,7 +374,10 @@ export function createSessionWriter(
     task?.run?.end(outcome === 'failed' ? { type: 'failed', error } : { type: outcome })
   }
 
-  /** Writes the tokens of the current model call, with what the turn cost in US dollars. Does nothing before the first call. */
+  /**
+   * Writes the tokens of the current model call, with what the turn cost in US dollars. Does nothing before the first
+   * call.
+   */
   function writeUsage(run: LocalRun, cost: number): void {
     if (!step) return
     const { usage, output, messageID } = step
@@ -392,7 +396,10 @@ export function createSessionWriter(
   }
 }
 
-/** Returns how a run ends with its turn: aborted, failed, or completed, with the finish `length` if the answer was cut off. */
+/**
+ * Returns how a run ends with its turn: aborted, failed, or completed, with the finish `length` if the answer was cut
+ * off.
+ */
 function endingOf({
   isError,
   isAborted,

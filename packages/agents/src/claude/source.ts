@@ -92,6 +92,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   const ending = new Map<string, Promise<void>>()
   /** Sessions whose process is starting. */
   const opening = new Map<string, Promise<SessionProcess>>()
+  /** Sessions that Claude Code knows, so that they can be resumed. */
   const begun = new Set<string>()
   /** Runs that were aborted. */
   const canceled = new WeakSet<LocalRun>()
@@ -157,10 +158,10 @@ export function claude(options: ClaudeOptions = {}): Source {
     },
     kill: (run) => void processOf(run)?.program.close(),
     models: async () =>
-      (await offers()).models.map(({ value, displayName, supportedEffortLevels }) => {
+      (await readOffers()).models.map(({ value, displayName, supportedEffortLevels }) => {
         return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
       }),
-    commands: async () => (await offers()).commands,
+    commands: async () => (await readOffers()).commands,
     close: () => {
       isClosed = true
       for (const { program } of processes.values()) void program.close()
@@ -184,13 +185,15 @@ export function claude(options: ClaudeOptions = {}): Source {
   }
 
   /**
-   * Starts the session's process, after an earlier one has ended. Resumes the session if Claude Code knows it, copies one if
-   * it is a copy, and otherwise begins it. Rejects if it can't be started.
+   * Starts the session's process, after an earlier one has ended. Resumes the session if Claude Code knows it, copies
+   * one if it is a copy, and otherwise begins it. Rejects if it can't be started.
    */
   async function startSession({ sessionID, directory }: LocalRun): Promise<SessionProcess> {
     await ending.get(sessionID)
-    const copying = begun.has(sessionID) ? [] : await copyArgs(forks.get(sessionID))
-    const session = begun.has(sessionID) ? ['--resume', sessionID] : [...copying, '--session-id', sessionID]
+    const copyArguments = begun.has(sessionID) ? [] : await argumentsOfCopy(forks.get(sessionID))
+    const sessionArguments = begun.has(sessionID)
+      ? ['--resume', sessionID]
+      : [...copyArguments, '--session-id', sessionID]
     const respond = async (requestID: string, response: object): Promise<void> => {
       const answer = { subtype: 'success', request_id: requestID, response }
       await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
@@ -198,14 +201,14 @@ export function claude(options: ClaudeOptions = {}): Source {
     const wake = (reason: string): LocalRun => agent.wake({ sessionID, directory }, reason)
     const writer = createSessionWriter(checklists.of(sessionID), () => clock.now(), respond, wake)
     // Only a session that Claude Code has started can be resumed.
-    const take = (event: ClaudeEvent, value: unknown): void => {
+    const takeEvent = (event: ClaudeEvent, value: unknown): void => {
       if (event.type === 'turn') begun.add(sessionID)
       writer.write(event, value)
       if (writer.isBusy()) stopIdleTimer()
       else startIdleTimer()
     }
     let stopIdleTimer = (): void => {}
-    const program = await startClaude(session, directory, take, (message) => {
+    const program = await startClaude(sessionArguments, directory, takeEvent, (message) => {
       stopIdleTimer()
       if (processes.get(sessionID)?.writer === writer) processes.delete(sessionID)
       writer.failAll(message)
@@ -230,9 +233,9 @@ export function claude(options: ClaudeOptions = {}): Source {
   }
 
   /**
-   * Returns what a copy of the session copies, whole or up to before the prompt with this id. Undefined for an empty copy: of
-   * a session without a turn, which Claude Code doesn't know, or up to before its first prompt. Rejects with `gone` if no
-   * prompt has the id, and with `unsupported` for a part of a session without transcripts.
+   * Returns what a copy of the session copies, whole or up to before the prompt with this id. Undefined for an empty
+   * copy: of a session without a turn, which Claude Code doesn't know, or up to before its first prompt. Rejects with
+   * `gone` if no prompt has the id, and with `unsupported` for a part of a session without transcripts.
    */
   async function forkOf(sessionID: string, messageID: string | undefined): Promise<Fork | undefined> {
     const earlier = begun.has(sessionID) ? undefined : forks.get(sessionID)
@@ -253,7 +256,7 @@ export function claude(options: ClaudeOptions = {}): Source {
   }
 
   /** Returns the arguments that begin a session as this copy. Empty without one. */
-  async function copyArgs(copied: Fork | undefined): Promise<readonly string[]> {
+  async function argumentsOfCopy(copied: Fork | undefined): Promise<readonly string[]> {
     if (!copied) return []
     const { originalID, end } = copied
     const whole = ['--resume', originalID, '--fork-session']
@@ -266,7 +269,7 @@ export function claude(options: ClaudeOptions = {}): Source {
    * ended. Answers to our requests and requests of unknown kinds are handled here. Rejects if it can't be started.
    */
   async function startClaude(
-    session: readonly string[],
+    sessionArguments: readonly string[],
     directory: string | undefined,
     onEvent: (event: ClaudeEvent, value: unknown) => void,
     onEnd: (message: string) => void,
@@ -277,7 +280,7 @@ export function claude(options: ClaudeOptions = {}): Source {
       env: { ...unsetDefaults(), ...rest.env },
       command,
       cwd: directory ?? cwd,
-      args: [...protocolArgs, ...session, ...chosen, ...args],
+      args: [...protocolArgs, ...sessionArguments, ...chosen, ...args],
       onError,
       onMessage: (value) => {
         for (const event of decodeClaude(value)) {
@@ -310,7 +313,7 @@ export function claude(options: ClaudeOptions = {}): Source {
    * Returns the models and commands. Starts a separate process for that, and ends it. Rejects with `unreachable` after
    * `deadlineMs`, and with `refused` if the process ends or answers with an error.
    */
-  async function offers(): Promise<ReturnType<typeof offersIn>> {
+  async function readOffers(): Promise<ReturnType<typeof offersIn>> {
     const requestID = randomUUID()
     let program: JsonProgram | undefined
     let stop = (): void => {}

@@ -18,7 +18,10 @@ export interface CodexAsks {
   toAsk(requestID: string, asked: CodexRequest, run: LocalRun, send: Send): LocalAsk
 }
 
-/** `writer` knows the running calls, which the requests of MCP servers do not name. */
+/**
+ * Creates what turns Codex's requests into asks for people. `writer` finds the running call of a request, which the
+ * requests of MCP servers do not name.
+ */
 export function createAsks(writer: RunWriter): CodexAsks {
   return { toAsk }
 
@@ -85,8 +88,8 @@ function permissionAsk(requestID: string, asked: Asked<'permission'>, send: Send
 }
 
 /**
- * Returns the decision for an answer. `decline`, for every answer that does not allow, lets the turn continue without the call.
- * `cancel` ends the turn. Without a decision for it, "always" allows once.
+ * Returns the decision for an answer. `decline`, for every answer that does not allow, lets the turn continue without
+ * the call. `cancel` ends the turn. Without a decision for it, "always" allows once.
  */
 function decisionOf(answer: LocalAnswer, always: unknown): unknown {
   if (answer.type === 'canceled') return 'cancel'
@@ -127,8 +130,8 @@ function mcpActionOf(answer: LocalAnswer): 'accept' | 'decline' | 'cancel' {
 }
 
 /**
- * The ask for rights beyond the sandbox. "Once" grants them until the end of the turn, "always" until that of the session, and
- * other answers none of them.
+ * The ask for rights beyond the sandbox. "Once" grants them until the end of the turn, "always" until that of the
+ * session, and other answers none of them.
  */
 function rightsAsk(requestID: string, { callID, rights }: Asked<'rights'>, send: Send): PermissionAsk {
   return {
@@ -149,8 +152,9 @@ const scopeOf = (answer: LocalAnswer) => (answer.type === 'always' ? 'session' :
 const allows = (answer: LocalAnswer): boolean => answer.type === 'once' || answer.type === 'always'
 
 /**
- * Writes a running call of the permission with this input to the run. Returns the same ask, which also ends the call once it is
- * answered: with the output if that allows it, else as rejected.
+ * Shows a call for a permission if Codex shows none, because people see in the call what they allow: writes it to
+ * the run as running, with this input. Returns the same ask, which also ends the call once it is answered: with the
+ * output if that allows it, else as rejected.
  */
 function withOwnCall(
   ask: PermissionAsk,

@@ -14,15 +14,15 @@ export interface RunWriter {
    */
   write(run: LocalRun, event: CodexOutput, raw: unknown): void
   /**
-   * Completes the calls of a run's running commands, with a note that they go on in the background. Forgets its other running
-   * calls. Call it before you end a run whose turn was completed. Returns the ids of the completed calls.
+   * Completes the calls of a run's running commands, with a note that they go on in the background. Forgets its other
+   * running calls. Call it before you end a run whose turn was completed. Returns the ids of the completed calls.
    */
   leaveCommands(run: LocalRun): readonly string[]
   /** Returns the running call of an MCP server that began last. Undefined if the server has none in this run. */
   lastCallOf(run: LocalRun, server: string): CodexCall | undefined
   /**
-   * Returns the oldest running call of an MCP server's tool with these arguments. Without a tool, of any tool. Undefined if
-   * there is none, or if calls of several tools match.
+   * Returns the oldest running call of an MCP server's tool with these arguments. Without a tool, of any tool.
+   * Undefined if there is none, or if calls of several tools match.
    */
   callWith(run: LocalRun, server: string, tool: string | undefined, args: unknown): CodexCall | undefined
 }
@@ -46,7 +46,10 @@ interface Written {
  */
 const mostOutput = 4000
 
-/** Creates a writer for all runs of a source. `now` is the time in ms since the epoch. */
+/**
+ * Creates the writer of Codex's events to runs, for all runs of a source. It keeps what it wrote to each, because later
+ * events only have the changes. `now` is the time in ms since the epoch.
+ */
 export function createRunWriter(now: () => number): RunWriter {
   const runs = new WeakMap<LocalRun, Written>()
   return { write, leaveCommands, lastCallOf, callWith }

@@ -39,8 +39,9 @@ export interface CodexOptions extends Omit<ProcessOptions, 'command' | 'args' | 
   /** Arguments after `app-server`, for example `['-c', 'model_provider="mine"']`. Default: none. */
   readonly args?: readonly string[] | undefined
   /**
-   * The address of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`. Nothing is started then, and
-   * turns that other clients begin are shown too. Not together with `command`, `args`, `env` and `graceMs`. Default: none.
+   * The address of a running `codex app-server --listen`, for example `ws://127.0.0.1:4500`. Nothing is started then,
+   * and turns that other clients begin are shown too. Not together with `command`, `args`, `env` and `graceMs`.
+   * Default: none.
    */
   readonly url?: string | undefined
   /** The token of that listener, as in its `--ws-token-file`. Default: none. */
@@ -66,11 +67,11 @@ const mostRead = 4
 const sourceKinds = ['cli', 'vscode', 'exec', 'appServer']
 
 /**
- * Codex as a source: one `codex app-server` for all sessions, which are its threads, or a running one by its `url`. Approvals,
- * questions and forms of MCP servers become asks. Requests of other kinds are refused and reported. An abort interrupts the
- * turn. Sub-agents go on after the run that started them. A turn that Codex begins by itself is a run without a prompt. The id
- * of an earlier session resumes it. Starts nothing before its first connection. Throws `invalid` for options that contradict
- * each other. Tested with 0.150.0 and 0.169.0.
+ * Codex as a source: one `codex app-server` for all sessions, which are its threads, or a running one by its `url`.
+ * Approvals, questions and forms of MCP servers become asks. Requests of other kinds are refused and reported. An abort
+ * interrupts the turn. Sub-agents go on after the run that started them. A turn that Codex begins by itself is a run
+ * without a prompt. The id of an earlier session resumes it. Starts nothing before its first connection. Throws
+ * `invalid` for options that contradict each other. Tested with 0.150.0 and 0.169.0.
  */
 export function codex(options: CodexOptions = {}): Source {
   const { command = 'codex', args = [], url, token, onError = () => {}, ...rest } = options
@@ -95,7 +96,7 @@ export function codex(options: CodexOptions = {}): Source {
   let isClosed = false
   /** Identifies the process in ask ids, because each process numbers its requests from 0. */
   let processID = ''
-  const rpc = createRpc({ name, program: running, clock, redact, deadlineMs })
+  const rpc = createRpc({ name, program: requireProgram, clock, redact, deadlineMs })
   const agent = createLocalAgent({
     name,
     redact,
@@ -175,8 +176,8 @@ export function codex(options: CodexOptions = {}): Source {
   return { ...agent.source, isLocal: url === undefined }
 
   /**
-   * Interrupts the turn of the run. Does nothing if it has no turn so far, or if the turn was interrupted before, also for
-   * another run.
+   * Interrupts the turn of the run. Does nothing if it has no turn so far, or if the turn was interrupted before, also
+   * for another run.
    */
   async function interrupt(run: LocalRun): Promise<void> {
     const turnId = turns.turnOf(run)
@@ -186,8 +187,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Sends a run's prompt, and resolves with Codex's response. Rejects if Codex refuses it. If Codex does not answer, the turn
-   * could begin later unnoticed, so this also fails the run, and ends a Codex that was started here.
+   * Sends a run's prompt, and resolves with Codex's response. Rejects if Codex refuses it. If Codex does not answer,
+   * the turn could begin later unnoticed, so this also fails the run, and ends a Codex that was started here.
    */
   async function startTurn(run: LocalRun, params: object): Promise<unknown> {
     const asked = program
@@ -203,7 +204,7 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /** Returns the program or connection. Throws `unreachable` if there is none. */
-  function running(): Pick<JsonProgram, 'send'> {
+  function requireProgram(): Pick<JsonProgram, 'send'> {
     if (program) return program
     throw new ReplyError('unreachable', `${name} is not connected. The next connection starts it again.`)
   }
@@ -258,8 +259,9 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Starts Codex or connects to the listener, and greets it. For a listener, also follows its threads. Forgets what an earlier
-   * process had. Rejects if any of that fails, and closes what it opened then, as it does if the source was closed meanwhile.
+   * Starts Codex or connects to the listener, and greets it. For a listener, also follows its threads. Forgets what an
+   * earlier process had. Rejects if any of that fails, and closes what it opened then, as it does if the source was
+   * closed meanwhile.
    */
   async function start(): Promise<void> {
     threads.clear()
@@ -315,8 +317,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows the root threads that are open in the listener. Their turns that go on become the current runs. Leaves out threads
-   * that Codex can't resume, because they have no turn. Rejects for other errors.
+   * Follows the root threads that are open in the listener. Their turns that go on become the current runs. Leaves out
+   * threads that Codex can't resume, because they have no turn. Rejects for other errors.
    */
   async function followLoaded(): Promise<void> {
     for (const threadID of threadIDsIn(await rpc.request('thread/loaded/list', {}))) {
@@ -338,8 +340,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. Does nothing without a
-   * listener, for a thread that is followed already, and for a sub-agent's. Reports errors.
+   * Follows a thread of another client, whose turn has begun. Shows that turn as a run without a prompt. Does nothing
+   * without a listener, for a thread that is followed already, and for a sub-agent's. Reports errors.
    */
   async function follow(threadID: string): Promise<void> {
     if (url === undefined || threads.has(threadID) || heldMessages.has(threadID)) return
@@ -361,7 +363,7 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** Shows a call with the picture that Codex has. Holds the rest of the thread until it is read. */
+  /** Reads the picture that a call made, then shows the call with it. Holds the rest of the thread meanwhile. */
   async function writeWithPicture(event: CodexEvent, value: unknown): Promise<void> {
     heldMessages.set(event.threadID, [])
     const whole = await withPicture(event)
@@ -400,8 +402,8 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn, so this tries for two
-   * seconds.
+   * Resumes a thread whose first turn has just begun. Codex refuses that until it has stored the turn, so this tries
+   * for two seconds.
    */
   async function resumeBegun(threadId: string): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
@@ -415,8 +417,9 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Handles a message of Codex. Holds it if its thread's messages are held. Shows a request as an ask, or refuses and reports
-   * it if its kind is unknown or no run is open that could ask. A listener's request is left to its other clients then.
+   * Handles a message of Codex. Holds it if its thread's messages are held. Shows a request as an ask, or refuses and
+   * reports it if its kind is unknown or no run is open that could ask. A listener's request is left to its other
+   * clients then.
    */
   function handleMessage(value: unknown): void {
     const message = decodeRpc(value)
@@ -483,8 +486,8 @@ export function codex(options: CodexOptions = {}): Source {
 }
 
 /**
- * Throws `invalid` for a token without a `url`, for a `url` that doesn't begin with `ws:` or `wss:`, and for a `url` together
- * with options of a program that is started.
+ * Throws `invalid` for a token without a `url`, for a `url` that doesn't begin with `ws:` or `wss:`, and for a `url`
+ * together with options of a program that is started.
  */
 function checkListener({ url, token, command, args, env, graceMs }: CodexOptions): void {
   if (url === undefined) {

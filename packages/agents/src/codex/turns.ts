@@ -4,40 +4,45 @@ import type { CodexEvent } from './decode/notification.ts'
 import type { RunWriter } from './run-writer.ts'
 
 /**
- * Assigns the turns of Codex's threads to runs, by the ids of the turns. Most turns answer a prompt of this program. Codex
- * also begins turns by itself, for example towards a goal. Sub-agents are threads whose turns go on after their parent's.
+ * Assigns the turns of Codex's threads to runs, by the ids of the turns. Most turns answer a prompt of this program.
+ * Codex also begins turns by itself, for example towards a goal. Sub-agents are threads whose turns go on after their
+ * parent's.
  */
 export interface Turns {
   /**
-   * Call it before you send the prompt of a run. From then on, turns that begin in its thread are held until `promptTaken` or
-   * `promptRefused`. Turns of the thread that are held already are shown without a prompt.
+   * Call it before you send the prompt of a run. From then on, turns that begin in its thread are held until
+   * `promptTaken` or `promptRefused`. Turns of the thread that are held already are shown without a prompt.
    */
   expectTurn(run: LocalRun): void
   /**
-   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on shows its
-   * next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did, or as failed
-   * after a completed turn. Then shows the other held turns of the thread, without a prompt.
+   * Call it with the turn that takes the prompt. A new turn is shown in the run, and ends it. A turn that goes on shows
+   * its next output there once it reads the prompt. If that turn has ended without reading it, the run ends as it did,
+   * or as failed after a completed turn. Then shows the other held turns of the thread, without a prompt.
    */
   promptTaken(run: LocalRun, turnID: string): void
   /** Call it if the prompt was not taken. Shows the held turns of its thread, without a prompt. Leaves the run open. */
   promptRefused(run: LocalRun): void
   /**
-   * Shows an event in the run of its turn, and ends the run with the turn. Holds the events of a turn whose run is not clear so
-   * far. Drops those of a turn that has ended or whose beginning was missed, and of the oldest held turn beyond 50.
+   * Shows an event in the run of its turn, and ends the run with the turn. Holds the events of a turn whose run is not
+   * clear so far. Drops those of a turn that has ended or whose beginning was missed, and of the oldest held turn
+   * beyond 50.
    */
   write(event: CodexEvent, raw: unknown): void
   /** Shows the rest of a turn in this run, which ends with it. */
   continueTurn(threadID: string, turnID: string, run: LocalRun): void
   /**
-   * Returns the run that shows the turn, also if it has ended. Without a turn's id, that of the thread's newest turn that goes
-   * on. Undefined if there is none. A held turn is shown without a prompt first if its thread is a session or a sub-agent.
+   * Returns the run that shows the turn, also if it has ended. Without a turn's id, that of the thread's newest turn
+   * that goes on. Undefined if there is none. A held turn is shown without a prompt first if its thread is a session or
+   * a sub-agent.
    */
   runOf(threadID: string, turnID: string | undefined): LocalRun | undefined
   /** Closes an ask in the runs of the thread's turns. Does nothing if there is none with this id. */
   closeAsk(threadID: string, requestID: string): void
   /** Remembers the goal of a thread, which is then the reason of its own turns. */
   setGoal(threadID: string, objective: string): void
-  /** Returns the id of the turn that shows the run or has taken its prompt. Undefined if there is none, or none so far. */
+  /**
+   * Returns the id of the turn that shows the run or has taken its prompt. Undefined if there is none, or none so far.
+   */
   turnOf(run: LocalRun): string | undefined
   /** Forgets everything, without ending runs. Call it when a new process starts. */
   clear(): void
@@ -53,7 +58,7 @@ interface Turn {
   /** The runs of prompts that the turn has taken and not read so far. */
   joining: LocalRun[]
   /** The calls of commands that were left in the background. Their ends are not shown. */
-  readonly left: Set<string>
+  readonly leftCallIDs: Set<string>
 }
 
 /** A turn whose run is not clear so far. */
@@ -70,12 +75,15 @@ interface Agent {
   task: Task
 }
 
-/** How many turns of unknown threads are held. The call that names a sub-agent's thread may come after its first events. */
+/**
+ * How many turns of unknown threads are held. The call that names a sub-agent's thread may come after its first events.
+ */
 const mostHeld = 50
 
 /**
- * Creates the turns of one process. `isOpen` tells whether a thread is a session. `wake` returns the current run of a session,
- * or begins one without a prompt.
+ * Creates the turns of Codex's threads, none at first. It finds out in which run each turn is shown, writes the turn's
+ * events there, and ends the run with it. `isOpen` tells whether a thread is a session. `wake` returns the current run
+ * of a session, or begins one without a prompt.
  */
 export function createTurns(
   writer: RunWriter,
@@ -93,7 +101,7 @@ export function createTurns(
   /** Runs whose prompt is on its way. */
   const sent = new Set<LocalRun>()
   /** How the last turns ended. The response that names a turn may be handled after the turn's end. */
-  const ended = new Map<string, LocalEnding>()
+  const endings = new Map<string, LocalEnding>()
   return {
     expectTurn: (run) => {
       // Added first, so that a turn that is shown in this run does not end it.
@@ -117,14 +125,14 @@ export function createTurns(
     setGoal: (threadID, objective) => void goals.set(threadID, objective),
     turnOf: (run) => [...turns].find(([, turn]) => turn.run === run || turn.joining.includes(run))?.[0],
     clear: () => {
-      for (const map of [turns, held, agents, goals, ended]) map.clear()
+      for (const map of [turns, held, agents, goals, endings]) map.clear()
       sent.clear()
     },
   }
 
   function promptTaken(run: LocalRun, turnID: string): void {
     const turn = turns.get(turnID)
-    const ending = ended.get(turnID)
+    const ending = endings.get(turnID)
     sent.delete(run)
     // The run shows the turn already, which takes the prompt and ends the run.
     if (turn?.run === run) turn.isGuest = false
@@ -142,7 +150,7 @@ export function createTurns(
 
   /** Shows a turn in a run, and the events of it that were held. As a guest, it does not end the run. */
   function beginTurn(turnID: string, threadID: string, run: LocalRun, isGuest: boolean): void {
-    turns.set(turnID, { threadID, run, isGuest, joining: [], left: new Set() })
+    turns.set(turnID, { threadID, run, isGuest, joining: [], leftCallIDs: new Set() })
     const { events = [] } = held.get(turnID) ?? {}
     held.delete(turnID)
     for (const { event, raw } of events) write(event, raw)
@@ -165,11 +173,12 @@ export function createTurns(
   }
 
   /**
-   * Shows a held turn in its run, if that is clear: in a new child if it is a sub-agent's, otherwise in the run of `wake`. Does
-   * nothing for a thread that is neither a session nor a sub-agent. Without `isOwn`, which says that no prompt of ours began
-   * the turn, does nothing as long as a prompt of its thread is on its way, or before its second event.
+   * Shows a held turn in its run, if that is clear: in a new child if it is a sub-agent's, otherwise in the run of
+   * `wake`. Does nothing for a thread that is neither a session nor a sub-agent. Unless `isUnprompted`, a prompt of
+   * ours may have begun the turn: then it does nothing while a prompt of its thread is on its way, and before the
+   * turn's second event.
    */
-  function assignHeldTurn(turnID: string, isOwn: boolean): void {
+  function assignHeldTurn(turnID: string, isUnprompted: boolean): void {
     const found = held.get(turnID)
     if (!found) return
     const { threadID, events } = found
@@ -181,16 +190,18 @@ export function createTurns(
       return beginTurn(turnID, threadID, child, false)
     }
     if (!isOpen(threadID)) return
-    if (!isOwn && [...sent].some((run) => run.sessionID === threadID)) return
+    if (!isUnprompted && [...sent].some((run) => run.sessionID === threadID)) return
     // A turn that another program prompted tells that in its second event.
-    if (!isOwn && events.length < 2) return
+    if (!isUnprompted && events.length < 2) return
     const run = wake(threadID, reasonOf(found))
     // A session has one run at a time, which may be that of another turn, or of a prompt that is on its way.
     const isGuest = sent.has(run) || [...turns.values()].some((turn) => turn.run === run)
     beginTurn(turnID, threadID, run, isGuest)
   }
 
-  /** Returns why a turn began without a prompt of ours: another client's prompt, else the thread's goal, else no reason. */
+  /**
+   * Returns why a turn began without a prompt of ours: another client's prompt, else the thread's goal, else no reason.
+   */
   function reasonOf({ threadID, events }: HeldTurn): string {
     const prompt = events.map(({ event }) => event).find((event) => event.type === 'prompt')
     if (prompt?.type === 'prompt') return `Prompted elsewhere: ${prompt.text}`
@@ -208,8 +219,8 @@ export function createTurns(
       case 'end':
         return endTurn(turn, event)
       case 'call': {
-        if (turn.left.has(event.callID)) return
-        if (event.task) noteAgents(turn.run, event.task)
+        if (turn.leftCallIDs.has(event.callID)) return
+        if (event.task) storeAgents(turn.run, event.task)
         return writer.write(turn.run, event, raw)
       }
       default:
@@ -218,14 +229,14 @@ export function createTurns(
   }
 
   /**
-   * Goes on in the run of another prompt that the turn reads now. Completes the run so far, unless that belongs to another
-   * turn. Does nothing for the prompt of the run itself, and for one of another client.
+   * Goes on in the run of another prompt that the turn reads now. Completes the run so far, unless that belongs to
+   * another turn. Does nothing for the prompt of the run itself, and for one of another client.
    */
   function takePrompt(turn: Turn, clientID: string | undefined): void {
     const next = [...turn.joining, ...sent].find(({ promptID }) => promptID === clientID)
     if (!next || next === turn.run) return
     turn.joining = turn.joining.filter((run) => run !== next)
-    for (const callID of writer.leaveCommands(turn.run)) turn.left.add(callID)
+    for (const callID of writer.leaveCommands(turn.run)) turn.leftCallIDs.add(callID)
     if (!turn.isGuest) turn.run.end({ type: 'completed', finish: 'tool-calls' })
     turn.run = next
     turn.isGuest = false
@@ -234,16 +245,16 @@ export function createTurns(
   /** Ends the turn's run, unless that belongs to another turn, and the runs of the prompts that it did not read. */
   function endTurn(turn: Turn, { turnID, ending }: Extract<CodexEvent, { readonly type: 'end' }>): void {
     turns.delete(turnID)
-    ended.set(turnID, ending)
-    const [oldest] = ended.keys()
-    if (ended.size > mostEnded && oldest !== undefined) ended.delete(oldest)
+    endings.set(turnID, ending)
+    const [oldest] = endings.keys()
+    if (endings.size > mostEnded && oldest !== undefined) endings.delete(oldest)
     if (ending.type === 'completed') writer.leaveCommands(turn.run)
     if (!turn.isGuest) turn.run.end(ending)
     for (const run of turn.joining) run.end(unreadEnding(ending))
   }
 
   /** Remembers which run gave sub-agents their task, and shows their held turns. */
-  function noteAgents(run: LocalRun, task: Task): void {
+  function storeAgents(run: LocalRun, task: Task): void {
     for (const id of task.agentIDs) {
       const agent = agents.get(id)
       if (agent) {
@@ -258,7 +269,9 @@ export function createTurns(
 /** How many turns are remembered after their end. */
 const mostEnded = 50
 
-/** How the run of a prompt ends that a turn took and did not read: as the turn, or as failed if the turn was completed. */
+/**
+ * How the run of a prompt ends that a turn took and did not read: as the turn, or as failed if the turn was completed.
+ */
 function unreadEnding(ending: LocalEnding): LocalEnding {
   if (ending.type !== 'completed') return ending
   const message = 'Codex ended its turn before it read this prompt. Send it again.'

@@ -286,42 +286,46 @@ function streamEvents(event: z.infer<typeof streamed>): readonly ClaudeEvent[] {
 type Blocks = readonly z.infer<typeof block>[]
 
 /**
- * Returns the texts, thoughts and calls of a whole message, in order. `of` is the call that started the sub-agent that wrote
- * it. Leaves out other blocks.
+ * Returns the texts, thoughts and calls of a whole message, in order. `parentCallID` is the call that started the
+ * sub-agent that wrote it. Leaves out other blocks.
  */
 function assistantEvents(
   { model, content }: { readonly model: string; readonly content: Blocks },
-  of: string | undefined,
+  parentCallID: string | undefined,
 ) {
   // Messages of Claude Code itself, for example errors, have this model and are not streamed.
   const isOwn = model === '<synthetic>'
   return content.flatMap((one): readonly ClaudeEvent[] => {
-    if (one?.type === 'text') return [{ type: 'text', kind: 'text', text: one.text, isOwn, ...child(of) }]
-    if (one?.type === 'thinking') return [{ type: 'text', kind: 'reasoning', text: one.thinking, isOwn, ...child(of) }]
+    if (one?.type === 'text')
+      return [{ type: 'text', kind: 'text', text: one.text, isOwn, ...parentField(parentCallID) }]
+    if (one?.type === 'thinking')
+      return [{ type: 'text', kind: 'reasoning', text: one.thinking, isOwn, ...parentField(parentCallID) }]
     if (one?.type !== 'tool_use') return []
-    return [{ type: 'call', callID: one.id, tool: one.name, input: one.input, ...child(of) }]
+    return [{ type: 'call', callID: one.id, tool: one.name, input: one.input, ...parentField(parentCallID) }]
   })
 }
 
 /**
- * Returns the results of tools. `of` is the call that started the sub-agent that made the call, and `value` the tool's own
- * result, which is that of the only result because each has its own line.
+ * Returns the results of tools. `parentCallID` is the call that started the sub-agent that made the call, and `value`
+ * the tool's own result, which is that of the only result because each has its own line.
  */
-function resultEvents(content: Blocks, of: string | undefined, value: unknown): readonly ClaudeEvent[] {
+function resultEvents(content: Blocks, parentCallID: string | undefined, value: unknown): readonly ClaudeEvent[] {
   return content.flatMap((one): readonly ClaudeEvent[] => {
     if (one?.type !== 'tool_result') return []
     const text = textIn(one.content)
     const isError = one.is_error === true
     const isLaunch = launch.safeParse(value).success
     const files = filesIn(one.content)
-    return [{ type: 'result', callID: one.tool_use_id, isError, text, files, value, isLaunch, ...child(of) }]
+    return [
+      { type: 'result', callID: one.tool_use_id, isError, text, files, value, isLaunch, ...parentField(parentCallID) },
+    ]
   })
 }
 
 const launch = z.object({ isAsync: z.literal(true), status: z.literal('async_launched') })
 
-/** Returns the field of a sub-agent's event. Empty for the session's own. */
-const child = (parentID: string | undefined) => (parentID === undefined ? {} : { parent: parentID })
+/** Returns the field that makes an event a sub-agent's. Empty for the session's own events. */
+const parentField = (parentCallID: string | undefined) => (parentCallID === undefined ? {} : { parent: parentCallID })
 
 /** Returns the ask of a permission request. Of its suggestions, only rules that allow something count for "always". */
 function requestEvents(requestID: string, asked: z.infer<typeof request>): readonly ClaudeEvent[] {
@@ -344,8 +348,8 @@ function elicitationEvents(requestID: string, asked: z.infer<typeof elicitation>
 }
 
 /**
- * Returns the end of a turn. Its text is the answer, else the errors, else the kind of the end. The context limit is that of
- * the first model that names one.
+ * Returns the end of a turn. Its text is the answer, else the errors, else the kind of the end. The context limit is
+ * that of the first model that names one.
  */
 function endEvents(found: z.infer<typeof result>): readonly ClaudeEvent[] {
   const { is_error: isError, terminal_reason, api_error_status, stop_reason, modelUsage } = found

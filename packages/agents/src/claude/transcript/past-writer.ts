@@ -14,7 +14,10 @@ export interface PastSubAgent {
 
 /** Writes the lines of a session's transcript to its history. */
 export interface PastWriter {
-  /** Begins a run if the line is a prompt, and otherwise writes it to the current run. Ignores what comes before a prompt. */
+  /**
+   * Begins a run if the line is a prompt, and otherwise writes it to the current run. Ignores what comes before a
+   * prompt.
+   */
   write(line: TranscriptLine): void
   /** Ends the last run. Without a final answer it counts as aborted, because its process has ended. */
   end(): void
@@ -24,8 +27,8 @@ type Call = Extract<ClaudeEvent, { readonly type: 'call' }>
 type Result = Extract<ClaudeEvent, { readonly type: 'result' }>
 
 /**
- * Creates a writer that has begun no run. `subAgents` are the session's sub-agents, by the call that started each. Tasks are
- * added to the checklist.
+ * Creates the writer of an earlier session's runs, from the lines of its transcript. `subAgents` are the session's
+ * sub-agents, by the call that started each. Tasks are added to the checklist.
  */
 export function createPastWriter(
   history: LocalHistory,
@@ -34,7 +37,7 @@ export function createPastWriter(
 ): PastWriter {
   let run: LocalRun | undefined
   /** The newest line of the run that is from the model. */
-  let last: TranscriptLine | undefined
+  let lastAnswer: TranscriptLine | undefined
   let isInterrupted = false
   const calls = new Map<string, Call>()
   /** The runs of the sub-agents, by the call that started each. */
@@ -51,15 +54,15 @@ export function createPastWriter(
     if (line.isInterruption) isInterrupted = true
     if (!run) return
     // A result after the last answer of the model means that the run was cut off before the next answer.
-    if (line.message || line.events.some(({ type }) => type === 'result')) last = line
+    if (line.message || line.events.some(({ type }) => type === 'result')) lastAnswer = line
     writeLine(run, line)
   }
 
   /** Ends the current run as its last line from the model says, or as aborted if a person stopped it. */
   function end(): void {
-    if (run) endRun(run, isInterrupted ? undefined : last)
+    if (run) endRun(run, isInterrupted ? undefined : lastAnswer)
     run = undefined
-    last = undefined
+    lastAnswer = undefined
     isInterrupted = false
   }
 

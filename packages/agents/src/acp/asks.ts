@@ -62,8 +62,8 @@ export function createAsks(
   }
 
   /**
-   * Opens an ask in the run and resolves with what `make` passes to `reply`. Rejects with the signal's reason if the agent
-   * withdraws its request, and closes the ask.
+   * Opens an ask in the run and resolves with what `make` passes to `reply`. If the agent withdraws its request, closes the
+   * ask and rejects with the signal's reason. If it already has, only rejects.
    */
   function ask<Response>(
     run: LocalRun,

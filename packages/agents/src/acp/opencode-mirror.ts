@@ -77,8 +77,8 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
     }
 
     /**
-     * Links the call that started a sub-agent of the run, once ACP has reported the call, because the server may report it
-     * before. Does nothing for sub-agents of sub-agents, whose calls come from the server only.
+     * Links the call that started a sub-agent of the run, once, as soon as ACP has reported the call too. Does nothing for
+     * sub-agents of sub-agents, whose calls come from the server only, and for those without a call.
      */
     function linkCall(parent: LocalRun, { callID, reply }: Child): void {
       if (parent !== run || callID === undefined || linked.has(callID)) return

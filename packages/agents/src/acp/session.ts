@@ -6,12 +6,12 @@ export function emptySession(sessionID: string): AcpSession {
   return { sessionID, commands: [], modes: [], config: [] }
 }
 
-/** The commands of all these sessions, without duplicates. */
+/** Returns the commands of all these sessions, without duplicates. */
 export function commandsIn(sessions: readonly AcpSession[]): readonly CommandInfo[] {
   return uniqueBy(sessions.flatMap(({ commands }) => commands))
 }
 
-/** The modes of all these sessions, without duplicates. A prompt selects one by its `agent`. */
+/** Returns the modes of all these sessions, without duplicates, each as primary. A prompt selects one by its `agent`. */
 export function agentsIn(sessions: readonly AcpSession[]): readonly AgentInfo[] {
   return uniqueBy(sessions.flatMap(modesOf)).map((mode) => ({ ...mode, isPrimary: true }))
 }

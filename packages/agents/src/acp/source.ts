@@ -403,8 +403,8 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     }
 
     /**
-     * Sets the setting of a category to the first of these values that it offers. Does nothing if it is set. Throws
-     * `unsupported` if it offers none, or if there is no such setting.
+     * Sets the setting of a category to the first of these values that it offers, with the agent and in the session. Does
+     * nothing if it is set. Throws `unsupported` if it offers none, or if there is no such setting.
      */
     async function setOption(category: string, values: readonly string[]): Promise<void> {
       const config = sessions.details(sessionID)?.config ?? []

@@ -5,8 +5,9 @@ import type { SessionStore } from './session-store.ts'
 /** The sub-agents of an agent. Each has a session and a run of its own, and may go on after the run that started it. */
 export interface Subagents {
   /**
-   * Announces, begins, changes or ends a sub-agent of the session. One that has ended is announced again if it is said to be
-   * running. Ignores the end of one that is unknown, and a session that reports itself.
+   * Announces, begins, changes or ends a sub-agent of the session. A known one takes the title, begins with any state, and
+   * ends with an ending. One that has ended is announced again if it is said to be running. Ignores the end of one that is
+   * unknown, and a session that reports itself.
    */
   report(parentID: string, subagent: DecodedSubagent): void
   /** Takes the prompt of a sub-agent that was announced, and begins its run. Ignores messages to others. */

@@ -29,7 +29,8 @@ export interface Turns {
   resume(run: LocalRun): void
   /**
    * Holds the update, and returns true, if the session has an update that waits, or if this is a message of the user that may
-   * be a prompt without a response. `messageID` is undefined for all other updates.
+   * be a prompt without a response. What is held is applied after `longestHoldMs` at the latest. `messageID` is undefined for
+   * all other updates.
    */
   hold(sessionID: string, params: unknown, messageID: string | undefined): boolean
   /** The session whose updates are held. Undefined if there is none. */

@@ -48,7 +48,7 @@ function printedIn({ _meta }: ToolUpdate): string | undefined {
   return typeof delta === 'string' ? delta : undefined
 }
 
-/** The ids of the terminals in the call's content. */
+/** Returns the ids of the terminals in the call's content. Empty if it shows none. */
 export function terminalsOf({ content }: Call): readonly string[] {
   return itemsOf(content).flatMap((item) => (item.type === 'terminal' ? [item.terminalId] : []))
 }
@@ -104,8 +104,9 @@ export function isEmpty(value: unknown): boolean {
 }
 
 /**
- * OpenCode sends the tool's name as the first title, with arguments. A title without arguments may be a command.
- * Claude's agent sends the tool's name in `_meta` and, since 0.101, in `name`, both capitalized.
+ * Returns the name of a call's tool: that of Claude's agent in `_meta`, in small letters, else its own name, else its title
+ * if that is one word with arguments, as OpenCode sends it, else the name for its kind, else its kind or `other`. A title
+ * without arguments may be a command.
  */
 export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): string {
   const claude = isFields(_meta?.claudeCode) ? _meta.claudeCode.toolName : undefined
@@ -115,7 +116,10 @@ export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): stri
   return toolByKind[kind ?? ''] ?? kind ?? 'other'
 }
 
-/** The call as a tool part. `waits` is true while it waits for a permission: some agents call that status pending. */
+/**
+ * Returns the call as a tool part. One that started a sub-agent is the tool `task`. Output and error are only there at its
+ * end. `waits` is true while it waits for a permission: some agents call that status pending, and it is running then.
+ */
 export function outputOf(call: Call, waits = false): ToolOutput {
   const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
   const { title, kind, locations, content, childID, isBackground } = call
@@ -210,7 +214,10 @@ function itemsOf(content: Call['content']) {
   return (content ?? []).flatMap((item) => toolContent.safeParse(item).data ?? [])
 }
 
-/** The texts of a call's content. A picture or sound becomes its type and size, for example `[image/png, 12 kB]`. */
+/**
+ * Returns the texts of a call's content, one below the other. A picture or sound becomes its type and size, for example
+ * `[image/png, 12 kB]`, and another file its address. Diffs and terminals are left out.
+ */
 function textsOf(content: Call['content']): string {
   return itemsOf(content)
     .flatMap((item) => (item.type === 'content' ? (textIn(item.content) ?? labelOf(item.content) ?? []) : []))
@@ -253,7 +260,10 @@ export function textIn(content: { readonly type: string }): string | undefined {
   return content.type === 'text' ? block.text.safeParse(content).data?.text : undefined
 }
 
-/** The file that a content block shows or links to. Undefined for text and for types that a reply can't show. */
+/**
+ * Returns the file that a content block shows or links to. A picture or sound has its data as its address. Undefined for
+ * text, for types that a reply can't show, and for malformed blocks.
+ */
 export function fileOf(content: {
   readonly type: string
 }): { readonly mime: string; readonly url: string; readonly filename?: string | undefined } | undefined {

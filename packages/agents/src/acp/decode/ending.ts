@@ -2,7 +2,10 @@ import type { ReplyFailure } from '@reply/core'
 import type { LocalEnding, LocalOutput } from '@reply/core/source'
 import type { TokenCounts } from './schema.ts'
 
-/** Converts a stop reason. One that the protocol doesn't have completes the run, and is kept as the finish reason. */
+/**
+ * Converts a stop reason. `refusal` fails the run, `cancelled` aborts it, and any other completes it: `max_tokens` with the
+ * finish `length`, `max_turn_requests` with `tool-calls`, and one that the protocol doesn't have with itself.
+ */
 export function endingOf(stopReason: string): LocalEnding {
   switch (stopReason) {
     case 'end_turn':
@@ -70,7 +73,10 @@ function messageIn(data: unknown): string | undefined {
   return undefined
 }
 
-/** The usage of a turn, with its cost in US dollars. Empty if nothing was counted. */
+/**
+ * Returns the usage of a turn, with its cost in US dollars. Empty without counts, and if no token was counted, whatever the
+ * cost.
+ */
 export function usageOf(counts: TokenCounts | null | undefined, cost: number): readonly LocalOutput[] {
   if (!counts || counts.inputTokens + counts.outputTokens === 0) return []
   const tokens = {

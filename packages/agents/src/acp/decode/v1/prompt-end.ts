@@ -2,7 +2,10 @@ import type { LocalOutput } from '@reply/core/source'
 import { usageOf } from '../ending.ts'
 import { promptResponse } from './schema.ts'
 
-/** Reads the response that ends a prompt. `cost` is the run's, in US dollars. Undefined if it is malformed. */
+/**
+ * Reads the response that ends a prompt. Its usage is the agent's, else the quota of Gemini CLI, and empty without both.
+ * `cost` is the run's, in US dollars. Undefined if it is malformed.
+ */
 export function readPromptEnd(
   response: unknown,
   cost: number,

@@ -41,7 +41,7 @@ function isToolCall(subject: Subject): subject is Extract<Subject, { readonly ty
   return subject.type === 'tool_call'
 }
 
-/** Whether the request is about a command that is whole. */
+/** Whether the request is about a command, with its folder. */
 function isCommand(subject: Subject): subject is Extract<Subject, { readonly type: 'command' }> {
   return subject.type === 'command' && 'cwd' in subject
 }

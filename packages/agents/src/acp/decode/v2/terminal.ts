@@ -30,7 +30,10 @@ export function grownTerminal(known: AgentTerminal, data: string): AgentTerminal
   return { ...known, text: known.text + bytes.toString('utf8', 0, end), rest: bytes.subarray(end) }
 }
 
-/** The number of bytes at the end that begin a UTF-8 character without completing it. */
+/**
+ * Returns the number of bytes at the end that begin a UTF-8 character without completing it. 0 if the last character is
+ * complete or malformed.
+ */
 function partialLength(bytes: Uint8Array): number {
   for (let length = 1; length <= Math.min(3, bytes.length); length++) {
     const byte = bytes[bytes.length - length] ?? 0

@@ -1,7 +1,7 @@
 import { answerOf, textOf } from '@reply/core'
 import { describe, expect, test } from 'vitest'
 import { replyOfPrompt } from '../src/drive/connection/newest-run.ts'
-import { runStart } from '../src/track/run-boundaries.ts'
+import { lastRunStart } from '../src/track/run-boundaries.ts'
 import { busy, ended, idle, message, root, run, session, snapshot, task, text, user } from './make.ts'
 
 /** The server's clock stood at 9,000 and was set back to 400. */
@@ -114,6 +114,6 @@ describe('when the clock of the server is set back', () => {
       user('u2', { createdAt: 400 }),
       message('m2', { createdAt: 410 }),
     ].map((event) => ({ head: event.message, parts: [] }))
-    expect(runStart(heads)).toBe(2)
+    expect(lastRunStart(heads)).toBe(2)
   })
 })

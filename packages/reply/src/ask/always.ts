@@ -86,8 +86,8 @@ function unlimitedProgramIn(command: string): string | undefined {
     .trim()
     .replace(/["'\\]/g, '')
     .split(/\s+/)
-  const named = parts.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
-  const word = parts[named]
+  const programIndex = parts.findIndex((word) => word !== '' && !/^\w+\+?=/.test(word))
+  const word = parts[programIndex]
   if (word === undefined) return undefined
   const [folder, name] = splitPath(word)
   const program = name.toLowerCase().replace(/\.(?:exe|cmd|bat)$/, '')
@@ -95,7 +95,7 @@ function unlimitedProgramIn(command: string): string | undefined {
   if (!/^[\w.+-]+$|^\[{1,2}$/.test(name)) return word
   // The agent may have written this file.
   if (folder !== '' && !/^\/(?:usr\/(?:local\/)?|opt\/homebrew\/)?s?bin\/$/.test(folder)) return word
-  if (program === 'git') return isNarrowGitCommand(parts[named + 1]) ? undefined : program
+  if (program === 'git') return isNarrowGitCommand(parts[programIndex + 1]) ? undefined : program
   return programsThatRunAnything.has(program) || versionedProgram.test(program) ? program : undefined
 }
 

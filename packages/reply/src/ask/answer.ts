@@ -39,10 +39,10 @@ const reject = ['3', 'reject', 'r', 'no', 'n', 'deny']
  */
 export function readPermissionAnswer(typed: string, { canAlways, labels }: AcceptedAnswers): ReadPermissionAnswer {
   const text = normalized(typed)
-  const is = (accepted: readonly string[], label: string | undefined): boolean =>
+  const isAccepted = (accepted: readonly string[], label: string | undefined): boolean =>
     accepted.includes(bareNumber(text)) || (label !== undefined && text !== '' && text === normalized(label))
-  if (is(once, labels?.once)) return { type: 'answer', answer: 'once' }
-  if (is(always, labels?.always)) {
+  if (isAccepted(once, labels?.once)) return { type: 'answer', answer: 'once' }
+  if (isAccepted(always, labels?.always)) {
     return canAlways ? { type: 'answer', answer: 'always' } : { type: 'error', reason: 'always-not-offered' }
   }
   const rejections = [...reject, ...(labels ? [normalized(labels.reject)] : [])].filter((word) => word !== '')

@@ -35,9 +35,9 @@ export function callPathOf(tool: string, input: Fields, directory: string | unde
   const isSame = (other: string): boolean =>
     other === written || (path !== undefined && absolutePath(other, folder) === path)
   // With a symbolic link, "link/.." may be any folder.
-  const isOwn = path !== undefined && path === folder && !written.includes('..')
-  const own = isFolder ? '' : '.'
-  return { field, written, shown: isOwn ? own : shortenedPath(written, path, folder), isFolder, isSame }
+  const isProject = path !== undefined && path === folder && !written.includes('..')
+  const shownProject = isFolder ? '' : '.'
+  return { field, written, shown: isProject ? shownProject : shortenedPath(written, path, folder), isFolder, isSame }
 }
 
 /**

@@ -72,7 +72,11 @@ function describeAsk(ask: PermissionAsk): AskDescription {
   return description
 }
 
-/** The title and the details of an ask whose call is known. See `askDetails`. */
+/**
+ * The title and the details of an ask whose call is known. The title has the action and, if it fits, the file, folder
+ * or server's title. The details have everything else that would run or that the server says about it. See
+ * `askDetails`.
+ */
 function describeKnownCall(ask: PermissionAsk, call: AskCall): AskDescription {
   const { metadata, patterns } = ask
   const { tool, input } = call

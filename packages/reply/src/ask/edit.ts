@@ -72,11 +72,11 @@ function editsIn(input: Fields, path: string): InputEdits {
 function editTitle(
   { filePath, replaceAll }: Fields,
   path: string,
-  at: number,
+  index: number,
 ): Pick<InputEdit, 'title' | 'needsTitle'> {
   const other = typeof filePath === 'string' && filePath !== path ? ` of ${filePath.replaceAll('\n', '\\n')}` : ''
   const more = `${other}${replaceAll === true ? ', every occurrence' : ''}`
-  return { title: `edit ${at + 1}${more}`, needsTitle: more !== '' }
+  return { title: `edit ${index + 1}${more}`, needsTitle: more !== '' }
 }
 
 /**

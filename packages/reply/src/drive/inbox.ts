@@ -16,7 +16,7 @@ export interface Inbox {
    * doesn't have it, undefined if it is a message of the session or can't be found out. Reports errors instead of
    * rejecting.
    */
-  find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
+  whereIs(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined>
   /**
    * Withdraws a prompt if it is waiting, and notifies the listeners. Resolves with whether it will never run. False if
    * it isn't waiting, or if that fails. Reports errors instead of rejecting.
@@ -37,7 +37,7 @@ export interface Inbox {
 export function createInbox({ source, info, onError }: Drive): Inbox {
   const listeners = new Set<(left: LeftPrompt) => void>()
   return {
-    find,
+    whereIs,
     withdraw,
     withdrawAll,
     reportParked: (messageIDs) => {
@@ -54,7 +54,7 @@ export function createInbox({ source, info, onError }: Drive): Inbox {
    * server doesn't have it. Undefined if it is a message of the session, the server has no queue, or the call fails.
    * Reports errors instead of rejecting.
    */
-  async function find(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
+  async function whereIs(place: SessionRef, messageID: string): Promise<'waiting' | 'parked' | 'gone' | undefined> {
     if (!source.waiting || !info.current().queuesPrompts) return undefined
     try {
       // Listed first, because a prompt that begins after this makes its session busy.

@@ -4,7 +4,7 @@ import { findReply, sessionOf } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import type { Reach, Reading, SessionInfo } from '../source/port.ts'
-import { runStart, runStarts } from '../track/run-boundaries.ts'
+import { lastRunStart, runStarts } from '../track/run-boundaries.ts'
 import { maxSessionDepth } from '../track/state.ts'
 import type { Drive } from './drive.ts'
 
@@ -62,12 +62,15 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
   const { directory = request.directory } = info
   const statuses = await reading.working(directory)
   const at = clock.now()
-  const read = runsSince(messages, visit.from)
-  const isPartial = !isWhole || read.length < messages.length
-  const run = depth === 1 ? messagesFromRunOf(read, request.backTo) : read.slice(Math.max(0, runStart(read)))
-  const runStartedAt = run[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
+  const recentMessages = runsSince(messages, visit.from)
+  const isPartial = !isWhole || recentMessages.length < messages.length
+  const runMessages =
+    depth === 1
+      ? messagesFromRunOf(recentMessages, request.backTo)
+      : recentMessages.slice(Math.max(0, lastRunStart(recentMessages)))
+  const runStartedAt = runMessages[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
-    ...run.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
+    ...runMessages.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
     // A call doesn't name its session yet while it is being made, or if it was aborted.
     ...children.flatMap(({ sessionID: id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
   ])
@@ -87,7 +90,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
     const place = { sessionID: id, directory: childDirectory }
     if (isWanted(id) || (hasUnplacedWork && (await hasWorkBelow(place)))) {
       const below = { ...place, reply, gap, complete }
-      const from = isPartial ? read[0]?.head.createdAt : undefined
+      const from = isPartial ? recentMessages[0]?.head.createdAt : undefined
       const child = await readTree(drive, below, { reading, seen, from, depth: depth + 1 }).catch(undefinedIfGone)
       if (child) snapshots.push(child)
     }
@@ -97,7 +100,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
     at,
     sessionID,
     session: sessionFields(info),
-    messages: read,
+    messages: recentMessages,
     ...(isPartial && { partial: true as const }),
     status: working?.status ?? 'idle',
     ...(working?.retry && { retry: working.retry }),
@@ -152,7 +155,7 @@ function messagesFromRunOf(
   messageID: string | undefined,
 ): SnapshotEvent['messages'] {
   const at = messages.findIndex(({ head }) => head.id === messageID)
-  const start = at === -1 ? runStart(messages) : runStarts(messages).findLast((each) => each <= at)
+  const start = at === -1 ? lastRunStart(messages) : runStarts(messages).findLast((each) => each <= at)
   return messages.slice(Math.max(0, start ?? 0))
 }
 
@@ -170,10 +173,10 @@ function reachBelow({ sessionID, reply }: ReadRequest, { from = 0 }: Visit): Rea
  * The messages from that time on, but at least the last run. All without a time. A message without a time counts as new
  * enough.
  */
-function runsSince(messages: SnapshotEvent['messages'], from: number | undefined): SnapshotEvent['messages'] {
-  if (from === undefined) return messages
-  const first = messages.findIndex(({ head }) => (head.createdAt ?? from) >= from)
-  return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, runStart(messages))))
+function runsSince(messages: SnapshotEvent['messages'], since: number | undefined): SnapshotEvent['messages'] {
+  if (since === undefined) return messages
+  const first = messages.findIndex(({ head }) => (head.createdAt ?? since) >= since)
+  return messages.slice(Math.max(0, Math.min(first === -1 ? messages.length : first, lastRunStart(messages))))
 }
 
 /** Whether the reply includes the session's reply, not settled. False without a reply. */

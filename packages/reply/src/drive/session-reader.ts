@@ -21,7 +21,7 @@ export interface SessionReader {
 
 export type ReadEvent = SnapshotEvent | Extract<ReplyEvent, { readonly type: 'session-removed' }>
 
-/** Creates a reader that uses the drive's source and state. */
+/** Creates the reader of sessions over REST, which every read of the drive goes through. */
 export function createSessionReader(drive: Omit<Drive, 'reader'>): SessionReader {
   const listeners: ((snapshot: SnapshotEvent) => void)[] = []
   return { read, readEvents, onRead: (listener) => listeners.push(listener) }

@@ -92,7 +92,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
       const redacted = isOpen ? redactGrowingText(content, part, text) : redactFinalText(part, text)
       const delta =
         typeof content.delta === 'string'
-          ? { delta: redacted.text.slice(redacted.before ?? -content.delta.length) }
+          ? { delta: redacted.text.slice(redacted.writtenBefore ?? -content.delta.length) }
           : {}
       return { ...clean, part: { ...fieldsOf(clean.part), text: redacted.text }, ...delta }
     }
@@ -115,14 +115,14 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
     const sessionID = part.sessionID ?? content.sessionID
     if (isNewer)
       texts.set(key, { sessionID, redactor, received: text.length, written: ready.length, frame: before?.frame })
-    return { text: ready, before: before?.written }
+    return { text: ready, writtenBefore: before?.written }
   }
 
   /** Redacts the complete text, and forgets the part: nothing is held back any more. */
   function redactFinalText(part: Fields, text: string): RedactedText {
     const before = texts.get(textKey(part.id, 'text'))?.written
     for (const field of ['text', 'reasoning']) texts.delete(textKey(part.id, field))
-    return { text: redactText(text), before }
+    return { text: redactText(text), writtenBefore: before }
   }
 
   /** Writes the ends of all texts that were held back, and forgets the texts. */
@@ -153,7 +153,7 @@ export function createFrameRedactor(write: (data: string, at: number) => void): 
 interface RedactedText {
   readonly text: string
   /** How many units were written before. */
-  readonly before: number | undefined
+  readonly writtenBefore: number | undefined
 }
 
 /**

@@ -31,6 +31,7 @@ export interface ReadPosition {
 /** A run of characters of one class, of `min` to `max` UTF-16 units. */
 export interface CharacterRun {
   readonly pattern: RegExp
+  /** Matches the characters after the pattern that continue the run, without a limit. */
   readonly rest: RegExp
   readonly min: number
   readonly max: number
@@ -79,8 +80,8 @@ export function matchLength(pattern: RegExp, text: string, at: number): number {
 }
 
 /**
- * Returns a function that consumes the characters that continue a run. It is over before the text's end, or at the last
- * piece.
+ * Returns a function that consumes the rest of a secret whose beginning was replaced: the characters that continue its
+ * last run, piece by piece. It is over where another character follows, or at the last piece.
  */
 function swallowRun(rest: RegExp): Swallow {
   return (text, at, isEnd) => {

@@ -164,7 +164,7 @@ const shapes: readonly Shape[] = [
     read: replaceWithOpener(discordToken),
   },
   // core.telegram.org/bots/api, "Authorizing your bot": also within its URLs, where the colon may be escaped
-  { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegram },
+  { opener: '(?<!\\d)(?=\\d{6,12}[:%]|\\d{1,12}$)', read: readTelegramToken },
   // SendGrid: docs.sendgrid.com, "API Keys": 22 and 43 characters
   { opener: String.raw`SG\.`, isWord: true, read: replaceWithOpener(sendGridKey) },
   // Webhooks of Slack and Discord, and answers to their interactions: anyone who has the URL can post.
@@ -195,11 +195,11 @@ const shapes: readonly Shape[] = [
   // curl's user and password, also behind letters that take no value, as in `-sSu`.
   {
     opener: String.raw`(?:(?<=\s)-[fgGiIjJklLnNOqRsSv]{0,12}[uU]|--user|--proxy-user)(?:=|\s{1,4})?["']?(?=[\w.@-]|$)`,
-    read: readUser,
+    read: readCurlUser,
   },
   { opener: `${anyCase('authorization')}${assignment}`, read: readAuthorization },
-  { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHome },
-  { opener: '/root', read: readRoot },
+  { opener: String.raw`/home/|/Users/|[A-Z]:\\{1,2}Users\\{1,2}`, read: readHomeName },
+  { opener: '/root', read: readRootHome },
 ]
 
 /** The longest opener, in UTF-16 units. */
@@ -247,7 +247,7 @@ function readToken(text: string, place: OpenerPlace): SecretReading {
 }
 
 /** Reads a bot's token. In a URL its colon may be written as `%3A`. */
-function readTelegram(text: string, place: OpenerPlace): SecretReading {
+function readTelegramToken(text: string, place: OpenerPlace): SecretReading {
   const plain = replaceWithOpener(telegramToken)(text, place)
   return plain.type === 'no' ? replaceWithOpener(escapedTelegramToken)(text, place) : plain
 }
@@ -282,7 +282,7 @@ function readUserInfo(text: string, { end: at, isEnd }: OpenerPlace): SecretRead
  * with a port, and variables. Those are no secret, nor is a password below three characters or one that equals the
  * user.
  */
-function readUser(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
+function readCurlUser(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   const ahead = text.slice(at, at + longestUser)
   const pattern = { '"': inDoubleQuotes, "'": inSingleQuotes }[text.charAt(at - 1)] ?? outsideQuotes
   const [, user = '', password = ''] = pattern.exec(ahead) ?? []
@@ -299,7 +299,7 @@ const inDoubleQuotes = /^([\w.@-]{1,128})(:[^"\r\n]*)?/
 const inSingleQuotes = /^([\w.@-]{1,128})(:[^'\r\n]*)?/
 const outsideQuotes = /^([\w.@-]{1,128})(:[^\s"']*)?/
 
-/** Replaces a scheme such as "Bearer …" with its credentials. */
+/** Reads the value of an authorization header. A scheme such as "Bearer" is replaced together with its credentials. */
 function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): SecretReading {
   schemeSoFar.lastIndex = at
   if (!isEnd && schemeSoFar.test(text)) return { type: 'growing', from: at }
@@ -308,14 +308,14 @@ function readAuthorization(text: string, { end: at, isEnd }: OpenerPlace): Secre
   return readRuns(text, { from: at, at: at + matchLength(scheme, text, at), isEnd }, secretValue)
 }
 
-/** Reads a user's name in a path. The path becomes `/home/user`. */
-function readHome(text: string, place: OpenerPlace): SecretReading {
+/** Reads the user's name in the path of a home directory, which becomes `/home/user`. */
+function readHomeName(text: string, place: OpenerPlace): SecretReading {
   const verdict = replaceWithOpener(homeName)(text, place)
   return verdict.type === 'secret' ? { ...verdict, mark: '/home/user' } : verdict
 }
 
 /** Reads `/root` as the home directory, which becomes `/home/user`. Not if the name continues, as in `/roots`. */
-function readRoot(text: string, { start, end, isEnd }: OpenerPlace): SecretReading {
+function readRootHome(text: string, { start, end, isEnd }: OpenerPlace): SecretReading {
   if (end === text.length && !isEnd) return { type: 'growing', from: start }
   const isWhole = end === text.length || /[/"'\s:]/.test(text.charAt(end))
   return isWhole ? { type: 'secret', from: start, end, mark: '/home/user' } : noSecret
@@ -348,8 +348,8 @@ const header = /^[^A-Za-z\n]*[A-Za-z][A-Za-z-]{0,30}: /
 const keyStart = /^[\s\\nr"'`|:>+\d]*(?:M[A-Z]|b3B)/
 
 /**
- * Matches a private key of any length, from its first line to its last. Without a last line, matches up to where the
- * text no longer looks like a key. A lone first line, as in a text about keys, is not a secret.
+ * Reads a private key of any length, from its first line to its last. Without a last line, matches up to where the text
+ * no longer looks like a key. A lone first line, as in a text about keys, is not a secret.
  */
 function readPrivateKey(text: string, { from, at, isEnd }: ReadPosition): SecretReading {
   const afterLabel = at + matchLength(label, text, at)
@@ -367,7 +367,10 @@ function readPrivateKey(text: string, { from, at, isEnd }: ReadPosition): Secret
     : { type: 'no' }
 }
 
-/** Consumes a private key: up to its last line, or to where the text no longer looks like a key. */
+/**
+ * Returns a function that consumes the rest of a private key, piece by piece: up to its last line, or to where the text
+ * no longer looks like a key.
+ */
 function swallowKey(): Swallow {
   /** Whether the preceding text is a run of base64 that may continue. */
   let isInRun = false

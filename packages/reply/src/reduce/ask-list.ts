@@ -6,8 +6,8 @@ import { replaceAt, withFields } from './shape.ts'
 const positions = createPositions<Ask>(({ requestID }) => requestID)
 
 /** The index of the ask with this id. -1 if it isn't in the list. */
-export function askAt(asks: readonly Ask[], requestID: string): number {
-  return positions.at(asks, requestID)
+export function askIndexOf(asks: readonly Ask[], requestID: string): number {
+  return positions.indexOf(asks, requestID)
 }
 
 /** Replaces the ask at this index, or appends it for -1. Reports no change. */

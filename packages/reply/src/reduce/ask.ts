@@ -3,7 +3,7 @@ import type { Ask } from '../ask.ts'
 import type { Change } from '../change.ts'
 import type { AskClosedEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
-import { askAt, isAnyPending, withAsk } from './ask-list.ts'
+import { askIndexOf, isAnyPending, withAsk } from './ask-list.ts'
 import { applyCall, withCall } from './call.ts'
 import { withFields } from './shape.ts'
 
@@ -13,7 +13,7 @@ import { withFields } from './shape.ts'
  * about something else. One that was withdrawn is asked again, and one that was answered or rejected is ignored.
  */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
-  const at = askAt(reply.asks, reported.requestID)
+  const at = askIndexOf(reply.asks, reported.requestID)
   const known = reply.asks[at]
   const ask = withCall(reply, withDirectory(reply, reported), known)
   if (known?.status === 'pending') {
@@ -41,7 +41,7 @@ function withDirectory({ directory }: Reply, ask: Ask): Ask {
  * missed, only its end is reported, or nothing if that doesn't show its type.
  */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
-  const at = askAt(reply.asks, event.requestID)
+  const at = askIndexOf(reply.asks, event.requestID)
   const known = reply.asks[at]
   if (known && known.status !== 'pending') return reply
   const ask = known ?? unseenAsk(event, reply.directory)

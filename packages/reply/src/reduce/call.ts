@@ -4,7 +4,7 @@ import type { Change } from '../change.ts'
 import type { ToolPart } from '../part.ts'
 import type { Reply } from '../reply.ts'
 import { indexesByCall, isAnyPending, withAsk } from './ask-list.ts'
-import { messageAt } from './part.ts'
+import { messageIndexOf } from './part.ts'
 import { partsOfCall } from './part-list.ts'
 
 /**
@@ -45,7 +45,7 @@ function withKnownCall(ask: PermissionAsk, known: Ask | undefined): Ask {
  * message. If the ask names no message, it may be about any call with this id. Empty if its message is unknown.
  */
 function unfinishedCalls({ messages }: Reply, { messageID }: PermissionAsk, callID: string): readonly ToolPart[] {
-  const named = messageID === undefined ? undefined : messages[messageAt(messages, messageID)]
+  const named = messageID === undefined ? undefined : messages[messageIndexOf(messages, messageID)]
   const searched = messageID === undefined ? messages : named ? [named] : []
   return searched.flatMap((message) => partsOfCall(message, callID).filter(isUnfinished))
 }

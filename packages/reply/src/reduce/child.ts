@@ -5,15 +5,15 @@ import { same } from '../fields.ts'
 import type { Part, ToolPart } from '../part.ts'
 import type { Child, Reply } from '../reply.ts'
 import { changeOfAsk } from './ask.ts'
-import { askAt, withAsk } from './ask-list.ts'
-import { messageAt } from './part.ts'
+import { askIndexOf, withAsk } from './ask-list.ts'
+import { messageIndexOf } from './part.ts'
 import { emptyReply, replaceAt, withChildren, withFields } from './shape.ts'
 
 /**
  * Index of the child that is this session or contains it: the run with the message if there is one, else the newest
  * run. -1 if there is none.
  */
-export function childAt(reply: Reply, sessionID: string, messageID?: string): number {
+export function childIndexOf(reply: Reply, sessionID: string, messageID?: string): number {
   const holder =
     messageID === undefined ? -1 : reply.children.findLastIndex((child) => findReply(child.reply, sessionID, messageID))
   return holder === -1 ? reply.children.findLastIndex((child) => findReply(child.reply, sessionID)) : holder
@@ -35,7 +35,7 @@ export function findReply(reply: Reply, sessionID: string, messageID?: string): 
 }
 
 function hasMessageOrPrompt(reply: Reply, messageID: string): boolean {
-  return messageAt(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
+  return messageIndexOf(reply.messages, messageID) !== -1 || reply.promptIDs.includes(messageID)
 }
 
 /** The ids of the reply's session and of all sessions below it. A session with several runs is listed several times. */
@@ -115,10 +115,10 @@ function startedReply(sessionID: string, title: string | undefined, at: number):
 }
 
 /**
- * Updates a changed child in the reply, copies its asks into the reply's own, and reports its changes. Takes over its
- * agent if that was unknown. Returns the same reply if the child is the same.
+ * Puts the next state of a child into the reply, copies its asks into the reply's own, and reports its changes. Takes
+ * over its agent if that was unknown. Returns the same reply if the child is the same.
  */
-export function adoptChild(
+export function applyChildStep(
   reply: Reply,
   childIndex: number,
   step: { readonly reply: Reply; readonly changes: readonly Change[] },
@@ -158,7 +158,7 @@ function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask
   for (const [index, ask] of after.entries()) {
     if (before[index] === ask || (before[index]?.requestID !== ask.requestID && before.includes(ask))) continue
     const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
-    const place = askAt(next.asks, ask.requestID)
+    const place = askIndexOf(next.asks, ask.requestID)
     const isKnown = next.asks[place]?.status === 'pending' && own.status === 'pending'
     changes.push(isKnown ? { type: 'askChanged', ask: own } : changeOfAsk(own))
     next = withAsk(next, place, own)

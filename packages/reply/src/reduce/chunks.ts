@@ -18,8 +18,8 @@ export function toChunks<T>(items: readonly T[]): Chunks<T> {
 }
 
 /** The item at this index. Undefined past the end and for -1. */
-export function itemAt<T>({ chunks }: Chunks<T>, place: number): T | undefined {
-  return place < 0 ? undefined : chunks[Math.floor(place / chunkLength)]?.[place % chunkLength]
+export function itemAt<T>({ chunks }: Chunks<T>, index: number): T | undefined {
+  return index < 0 ? undefined : chunks[Math.floor(index / chunkLength)]?.[index % chunkLength]
 }
 
 /** Returns a list whose item at `index` is replaced, or appended if `index` is the length. */

@@ -4,7 +4,7 @@ import { same, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Message, Prompt, PromptPart, Reply } from '../reply.ts'
 import { applySummary, summaryStepOf } from './compaction.ts'
-import { carryMessagePositions, indexInReply, messageAt } from './part.ts'
+import { carryMessagePositions, indexInReply, messageIndexOf } from './part.ts'
 import { withPartsOf } from './part-list.ts'
 import { reportError } from './run.ts'
 import { replaceAt, withFields } from './shape.ts'
@@ -22,7 +22,7 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
     const step = summaryStepOf(head)
     return step ? applySummary(named, step, changes) : named
   }
-  const at = messageAt(named.messages, head.id)
+  const at = messageIndexOf(named.messages, head.id)
   const before = at === -1 ? undefined : named.messages[at]
   if (before && isOutdated(head, before)) return named
   const message = withPartsOf(head, before)
@@ -84,7 +84,7 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
   }
-  const at = messageAt(reply.messages, messageID)
+  const at = messageIndexOf(reply.messages, messageID)
   const message = reply.messages[at]
   if (!message) return reply
   const first = indexInReply(reply.messages, at, 0)

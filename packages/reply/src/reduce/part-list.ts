@@ -26,7 +26,7 @@ export function partCount(message: Message): number {
 }
 
 /** The part at this index. Undefined past the end and for -1. */
-export function partIn(message: Message, partIndex: number): Part | undefined {
+export function partAt(message: Message, partIndex: number): Part | undefined {
   const long = longPartsOf(message)
   if (long) return itemAt(long.parts, partIndex)
   // Reading index -1 of an array is slow, and makes V8 slow down every other read at this call site.
@@ -36,16 +36,16 @@ export function partIn(message: Message, partIndex: number): Part | undefined {
 /**
  * All parts in chunks, or in one list for a short message. A chunk stays the same array while nothing in it changes.
  */
-export function partLists(message: Message): readonly (readonly Part[])[] {
+export function partChunks(message: Message): readonly (readonly Part[])[] {
   return longPartsOf(message)?.parts.chunks ?? [message.parts]
 }
 
 const positions = createPositions<Part>(({ id }) => id)
 
 /** The index of the part with this id. -1 if it isn't in the message. */
-export function partAt(message: Message, id: string): number {
+export function partIndexOf(message: Message, id: string): number {
   const long = longPartsOf(message)
-  return long ? indexOfPart(long, id) : positions.at(message.parts, id)
+  return long ? indexOfPart(long, id) : positions.indexOf(message.parts, id)
 }
 
 /**

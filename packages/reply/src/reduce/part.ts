@@ -3,7 +3,7 @@ import type { DeltaEvent } from '../event.ts'
 import { same, sameButRaw } from '../fields.ts'
 import type { Part, ReasoningPart, StepFinishPart, TextPart, ToolPart, ToolStatus } from '../part.ts'
 import type { Message, Reply, Usage } from '../reply.ts'
-import { partAt, partCount, partIn, withInsertedPart, withoutPart, withPart } from './part-list.ts'
+import { partAt, partCount, partIndexOf, withInsertedPart, withoutPart, withPart } from './part-list.ts'
 import { createPositions } from './positions.ts'
 import { replaceAt, withFields, withMessages, withText } from './shape.ts'
 import { plusStep, usageOf } from './usage.ts'
@@ -16,11 +16,11 @@ export function growPart(
   reply: Reply,
   event: DeltaEvent,
 ): { readonly reply: Reply; readonly change: Change } | undefined {
-  const messageIndex = messageAt(reply.messages, event.messageID)
+  const messageIndex = messageIndexOf(reply.messages, event.messageID)
   const message = reply.messages[messageIndex]
   if (!message) return undefined
-  const partIndex = partAt(message, event.partID)
-  const part = partIn(message, partIndex)
+  const partIndex = partIndexOf(message, event.partID)
+  const part = partAt(message, partIndex)
   if (!part || part.status === 'sealed' || event.delta === '' || event.field !== 'text' || !('text' in part))
     return undefined
   // A retried step abandoned this part, and the delta is late. Only a seal would restore the part.
@@ -36,7 +36,7 @@ export function growPart(
 /** Whether a step starts behind this index. */
 function hasStepStartAfter(message: Message, partIndex: number): boolean {
   for (let at = partCount(message) - 1; at > partIndex; at--)
-    if (partIn(message, at)?.type === 'step-start') return true
+    if (partAt(message, at)?.type === 'step-start') return true
   return false
 }
 
@@ -51,11 +51,11 @@ export function applyPart(
   order: readonly string[] | undefined,
   changes: Change[],
 ): Reply {
-  const messageIndex = messageAt(reply.messages, incoming.messageID)
+  const messageIndex = messageIndexOf(reply.messages, incoming.messageID)
   const message = reply.messages[messageIndex]
   if (!message) return reply
-  const partIndex = partAt(message, incoming.id)
-  const before = partIn(message, partIndex)
+  const partIndex = partIndexOf(message, incoming.id)
+  const before = partAt(message, partIndex)
   if (!before) return addPart(reply, messageIndex, { message, part: incoming, order }, changes)
   const part = mergePart(before, incoming)
   if (part === before) return reply
@@ -99,7 +99,7 @@ function insertionIndex(message: Message, id: string, order: readonly string[]):
   const own = ranks.get(id) ?? -1
   let index = partCount(message)
   for (let at = index - 1; at >= 0; at--) {
-    const rank = ranks.get(partIn(message, at)?.id ?? '')
+    const rank = ranks.get(partAt(message, at)?.id ?? '')
     if (rank === undefined) continue
     if (rank < own) break
     index = at
@@ -162,10 +162,10 @@ export function removePart(
   removed: { readonly messageID: string; readonly partID: string },
   changes: Change[],
 ): Reply {
-  const messageIndex = messageAt(reply.messages, removed.messageID)
+  const messageIndex = messageIndexOf(reply.messages, removed.messageID)
   const message = reply.messages[messageIndex]
-  const partIndex = message ? partAt(message, removed.partID) : -1
-  const part = message && partIn(message, partIndex)
+  const partIndex = message ? partIndexOf(message, removed.partID) : -1
+  const part = message && partAt(message, partIndex)
   if (!message || !part) return reply
   changes.push({
     type: 'partRemoved',
@@ -191,8 +191,8 @@ function extendsText(text: string, beginning: string): boolean {
 const messagePlaces = createPositions<Message>(({ id }) => id)
 
 /** The index of the message with this id. -1 if it isn't in the list. */
-export function messageAt(list: readonly Message[], id: string): number {
-  return messagePlaces.at(list, id)
+export function messageIndexOf(list: readonly Message[], id: string): number {
+  return messagePlaces.indexOf(list, id)
 }
 
 /** Replaces the reply's message at this index. */

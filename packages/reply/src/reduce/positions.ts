@@ -4,7 +4,7 @@
  */
 export interface Positions<T> {
   /** The index of the item with this id. -1 if it isn't in the list. */
-  at(list: readonly T[], id: string): number
+  indexOf(list: readonly T[], id: string): number
   /**
    * Gives the index of `list` to `next`, which is `list` with one item replaced, added or removed. Items from index
    * `from` on may have moved. Default: only an item appended at the end is new.
@@ -18,13 +18,13 @@ const nearEnd = 32
 /** Creates the lookup for one kind of list. `idOf` returns the id of an item. */
 export function createPositions<T>(idOf: (item: T) => string): Positions<T> {
   const indexes = new WeakMap<readonly T[], Map<string, number>>()
-  return { at, carryIndex }
+  return { indexOf, carryIndex }
 
   /**
    * The index of the item with this id. -1 if it isn't in the list. Searches the last items first, and builds an index
    * only if the item isn't among them.
    */
-  function at(list: readonly T[], id: string): number {
+  function indexOf(list: readonly T[], id: string): number {
     const nearStart = Math.max(0, list.length - nearEnd)
     const near = scanFromEnd(list, id, nearStart)
     if (near !== -1 || nearStart === 0) return near

@@ -4,13 +4,13 @@ import { same } from '../fields.ts'
 import type { Part } from '../part.ts'
 import type { Phase, Reply } from '../reply.ts'
 import { applyAskClosed, applyAsked } from './ask.ts'
-import { askAt } from './ask-list.ts'
+import { askIndexOf } from './ask-list.ts'
 import { applyCall } from './call.ts'
-import { adoptChild, childAt, linkChild, startChild } from './child.ts'
+import { applyChildStep, childIndexOf, linkChild, startChild } from './child.ts'
 import { applyCompacted, applySummary, endsCompaction, withoutCompaction } from './compaction.ts'
 import { applyMessage, applyPromptPart, hasMessageEnded, messageIDOf, removeMessage } from './message.ts'
-import { applyPart, growPart, indexInReply, messageAt, removePart, withMessageAt } from './part.ts'
-import { partAt, withOpenPartsChanged } from './part-list.ts'
+import { applyPart, growPart, indexInReply, messageIndexOf, removePart, withMessageAt } from './part.ts'
+import { partIndexOf, withOpenPartsChanged } from './part-list.ts'
 import { applyBusy, applyRetry, isAnyChildRunning, isOnlyOfBackgroundChildren, phaseOf, reportError } from './run.ts'
 import { isFinished, sealParts, settle } from './settle.ts'
 import { withFields } from './shape.ts'
@@ -86,7 +86,7 @@ function amendSettled(reply: Reply, event: SessionScopedEvent): Reduction {
       break
     case 'ask-closed':
       // The ask belongs to another reply, or its asking was missed: a settled reply is unaffected.
-      if (askAt(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
+      if (askIndexOf(reply.asks, event.requestID) === -1) return { reply, changes: [], raw: event.raw }
   }
   // Late parts are sealed at once: no event will end them any more.
   const applied = sealParts(applyEvent(reply, event, []), [])
@@ -172,10 +172,10 @@ function applyEvent(reply: Reply, event: SessionScopedEvent, changes: Change[]):
  * when the last of them ends.
  */
 function applyToChild(reply: Reply, event: SessionScopedEvent, changes: Change[]): Reply {
-  const childIndex = childAt(reply, event.sessionID, messageIDOf(event))
+  const childIndex = childIndexOf(reply, event.sessionID, messageIDOf(event))
   const child = reply.children[childIndex]
   if (!child) return reply
-  const next = adoptChild(reply, childIndex, reduceChild(child.reply, event), changes)
+  const next = applyChildStep(reply, childIndex, reduceChild(child.reply, event), changes)
   return endsWithChildren(next) ? settle(next, { by: 'idle', at: event.at }, reduce, changes) : next
 }
 
@@ -196,7 +196,7 @@ function reduceChild(child: Reply, event: SessionScopedEvent): Reduction {
  */
 function applyOwnPart(reply: Reply, { part, at, order }: PartEvent, changes: Change[]): Reply {
   if (reply.promptIDs.includes(part.messageID)) return applyPromptPart(reply, part, at, changes)
-  if (messageAt(reply.messages, part.messageID) === -1) return reply
+  if (messageIndexOf(reply.messages, part.messageID) === -1) return reply
   const next = applyPart(abandonOpenTexts(reply, part, changes), part, order, changes)
   return part.type === 'tool' ? applyCall(linkChild(next, part, at, changes), part.callID, changes) : next
 }
@@ -271,9 +271,9 @@ function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[])
  */
 function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Reply {
   if (incoming.type !== 'step-start') return reply
-  const at = messageAt(reply.messages, incoming.messageID)
+  const at = messageIndexOf(reply.messages, incoming.messageID)
   const message = reply.messages[at]
-  if (!message || partAt(message, incoming.id) !== -1) return reply
+  if (!message || partIndexOf(message, incoming.id) !== -1) return reply
   const changed = withOpenPartsChanged(message, (part, place): Part => {
     if (part.type !== 'text' && part.type !== 'reasoning') return part
     const abandoned: Part = { ...part, status: 'abandoned' }
@@ -312,12 +312,12 @@ function snapshotEvents(reply: Reply, snapshot: SnapshotEvent): SessionScopedEve
   for (const { head, parts } of messages) {
     events.push({ type: 'message', at, raw, sessionID, message: head })
     const order = parts.map(({ id }) => id)
-    const known = reply.messages[messageAt(reply.messages, head.id)]
+    const known = reply.messages[messageIndexOf(reply.messages, head.id)]
     // The server already knows this message's end, so we may have missed events before it as well.
     const isBehind = known !== undefined && !hasMessageEnded(known) && hasMessageEnded(head)
     for (const part of parts) {
       // A part received from its beginning on this connection has no hole.
-      const wasStreamed = !snapshot.complete && !isBehind && known !== undefined && partAt(known, part.id) !== -1
+      const wasStreamed = !snapshot.complete && !isBehind && known !== undefined && partIndexOf(known, part.id) !== -1
       events.push({
         type: 'part',
         at,

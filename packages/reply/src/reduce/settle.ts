@@ -3,7 +3,7 @@ import type { SettleEvent } from '../event.ts'
 import type { LostReason, Message, Outcome, Reply } from '../reply.ts'
 import { lossTexts } from '../show/ending.ts'
 import { withdrawAsks } from './ask.ts'
-import { adoptChild, sessionsIn } from './child.ts'
+import { applyChildStep, sessionsIn } from './child.ts'
 import { hasMessageEnded } from './message.ts'
 import { indexInReply, withMessageAt } from './part.ts'
 import { withOpenPartsChanged } from './part-list.ts'
@@ -98,7 +98,7 @@ export function settle(
       idle,
     } as const
     const marked = reply.aborting ? withFields(child.reply, { aborting: reply.aborting }) : child.reply
-    next = adoptChild(next, childIndex, reduce(marked, event), changes)
+    next = applyChildStep(next, childIndex, reduce(marked, event), changes)
   }
   const background = new Set(
     next.children.filter((child) => child.background).flatMap((child) => sessionsIn(child.reply)),

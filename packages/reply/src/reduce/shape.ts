@@ -56,6 +56,7 @@ export function withFields(reply: Reply, fields: Partial<Reply>): Reply {
   return Object.assign(copyReply(reply, reply.messages, reply.children), fields)
 }
 
+/** Copies a reply with other messages and children. */
 function copyReply(reply: Reply, messages: readonly Message[], children: readonly Child[]): Reply {
   return {
     sessionID: reply.sessionID,

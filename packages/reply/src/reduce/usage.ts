@@ -1,6 +1,6 @@
 import type { Part, StepFinishPart } from '../part.ts'
 import type { Message, Reply, SummaryStep, Usage } from '../reply.ts'
-import { partLists } from './part-list.ts'
+import { partChunks } from './part-list.ts'
 
 /** The sum over the reply's summaries and finished steps. A step reported twice is one part, so it counts once. */
 export function usageOf(reply: Reply): Usage {
@@ -59,9 +59,9 @@ const noUsage: Usage = { input: 0, output: 0, reasoning: 0, cacheRead: 0, cacheW
  * The sum with the reply's context limit. Without context tokens if the last step, in the message at `last`, is from
  * before a compaction, because the context has changed since.
  */
-function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply, sum: Usage, last: number): Usage {
+function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply, sum: Usage, lastIndex: number): Usage {
   const isBefore =
-    compaction?.state === 'done' && last <= messages.findIndex(({ id }) => id === compaction.afterMessageID)
+    compaction?.state === 'done' && lastIndex <= messages.findIndex(({ id }) => id === compaction.afterMessageID)
   return { ...sum, contextTokens: isBefore ? undefined : sum.contextTokens, contextLimit }
 }
 
@@ -69,7 +69,7 @@ function withContextOf({ usage: { contextLimit }, messages, compaction }: Reply,
 function lastWithSteps(messages: readonly Message[], end: number): number {
   for (let at = end - 1; at >= 0; at--) {
     const message = messages[at]
-    if (message && partLists(message).some((list) => cachedSteps(list).steps.length > 0)) return at
+    if (message && partChunks(message).some((list) => cachedSteps(list).steps.length > 0)) return at
   }
   return -1
 }
@@ -80,7 +80,7 @@ function lastWithSteps(messages: readonly Message[], end: number): number {
  */
 function sumOf({ messages, summaries = [] }: Reply, end: number): Usage {
   let sum = summaries.length === 0 ? noUsage : plusSummaries(summaries)
-  for (const message of messages.slice(0, end)) for (const list of partLists(message)) sum = plusList(sum, list)
+  for (const message of messages.slice(0, end)) for (const list of partChunks(message)) sum = plusList(sum, list)
   return sum
 }
 
@@ -124,7 +124,7 @@ function plusList(sum: Usage, list: readonly Part[]): Usage {
 
 /** The finished steps of these messages, in order. */
 function stepsOf(messages: readonly Message[]): readonly StepFinishPart[] {
-  return messages.flatMap(partLists).flatMap((list) => cachedSteps(list).steps)
+  return messages.flatMap(partChunks).flatMap((list) => cachedSteps(list).steps)
 }
 
 /**

@@ -5,7 +5,7 @@ import { isFinished } from '../reduce/settle.ts'
 import type { Reply } from '../reply.ts'
 import { isOpen } from './open-run.ts'
 import { beginsWithAnswer, goneRun, type MessageRoles, roleIn } from './roles.ts'
-import { type ReadMessage, runStart, runStarts } from './run-boundaries.ts'
+import { lastRunStart, type ReadMessage, runStarts } from './run-boundaries.ts'
 import type { Cell } from './state.ts'
 
 /** The known state of a session when a read of it is placed. */
@@ -105,7 +105,7 @@ export function currentRunStart(
   const lastOfOthers = read.messages.findLastIndex(
     ({ head }) => (roleIn(cell.roles, head.id)?.run ?? cell.run) !== cell.run,
   )
-  return Math.max(missedRunStart(cell, read) ?? runStart(read.messages), lastOfOthers + 1)
+  return Math.max(missedRunStart(cell, read) ?? lastRunStart(read.messages), lastOfOthers + 1)
 }
 
 /**

@@ -3,10 +3,10 @@ import type { Change } from '../change.ts'
 import { same, sameButRaw, sameHead } from '../fields.ts'
 import type { Part } from '../part.ts'
 import { changeOfAsk } from '../reduce/ask.ts'
-import { askAt } from '../reduce/ask-list.ts'
+import { askIndexOf } from '../reduce/ask-list.ts'
 import { reportChild } from '../reduce/child.ts'
-import { indexInReply, messageAt, reportChangedPart, reportNewPart } from '../reduce/part.ts'
-import { partAt, partIn } from '../reduce/part-list.ts'
+import { indexInReply, messageIndexOf, reportChangedPart, reportNewPart } from '../reduce/part.ts'
+import { partAt, partIndexOf } from '../reduce/part-list.ts'
 import { emptyReply } from '../reduce/shape.ts'
 import type { Message, Reply } from '../reply.ts'
 
@@ -21,13 +21,13 @@ export function diff(before: Reply, after: Reply): readonly Change[] {
   const changes: Change[] = []
   if (before.startedAt === undefined && after.startedAt !== undefined) changes.push({ type: 'replyStarted' })
   for (const message of before.messages)
-    if (messageAt(after.messages, message.id) === -1) reportRemovedMessage(before, message, changes)
+    if (messageIndexOf(after.messages, message.id) === -1) reportRemovedMessage(before, message, changes)
   for (const [messageIndex, message] of after.messages.entries())
     reportMessageDiff(before, after, { message, messageIndex }, changes)
   reportOwnFields(before, after, changes)
   reportChildrenDiff(before, after, changes)
   for (const ask of after.asks) {
-    const known = before.asks[askAt(before.asks, ask.requestID)]
+    const known = before.asks[askIndexOf(before.asks, ask.requestID)]
     if (!known || known.status !== ask.status) changes.push(changeOfAsk(ask))
     else if (ask.status === 'pending' && !hasSameContent(known, ask)) changes.push({ type: 'askChanged', ask })
   }
@@ -48,19 +48,19 @@ function reportMessageDiff(
   { message, messageIndex }: { message: Message; messageIndex: number },
   changes: Change[],
 ): void {
-  const known = before.messages[messageAt(before.messages, message.id)]
+  const known = before.messages[messageIndexOf(before.messages, message.id)]
   if (!known || !sameHead(known, message)) changes.push({ type: 'messageUpdated', message })
-  const gone = known?.parts.filter((part) => partAt(message, part.id) === -1) ?? []
+  const gone = known?.parts.filter((part) => partIndexOf(message, part.id) === -1) ?? []
   for (const part of gone.toReversed()) {
     const index = indexInReply(
       before.messages,
-      messageAt(before.messages, message.id),
-      known ? partAt(known, part.id) : 0,
+      messageIndexOf(before.messages, message.id),
+      known ? partIndexOf(known, part.id) : 0,
     )
     changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
   }
   for (const [place, part] of message.parts.entries()) {
-    const old = known && partIn(known, partAt(known, part.id))
+    const old = known && partAt(known, partIndexOf(known, part.id))
     reportPartDiff(old, part, indexInReply(after.messages, messageIndex, place), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
@@ -84,7 +84,7 @@ function reportPartDiff(known: Part | undefined, part: Part, index: number, chan
 
 /** Reports each part as reverted, the last one first, and then the message as removed. */
 function reportRemovedMessage(before: Reply, message: Message, changes: Change[]): void {
-  const at = messageAt(before.messages, message.id)
+  const at = messageIndexOf(before.messages, message.id)
   for (const [place, part] of [...message.parts.entries()].toReversed()) {
     changes.push({ type: 'partRemoved', part, index: indexInReply(before.messages, at, place), reason: 'reverted' })
   }

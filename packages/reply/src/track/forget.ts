@@ -11,10 +11,10 @@ export interface SettledReply {
 }
 
 /**
- * Adds a root's reply that has settled to the list of those that are kept. Drops the oldest settled replies beyond the
- * limit.
+ * Adds a root's reply that has just settled to the list of those that are kept for late events. Drops the oldest ones
+ * beyond the limit.
  */
-export function retireReply(draft: Draft, rootID: string): void {
+export function keepSettledReply(draft: Draft, rootID: string): void {
   const { run, past } = getCell(draft, rootID)
   // A session keeps only some of its earlier replies, so the others must not count.
   const kept = draft.state.settled.filter((one) => one.rootID !== rootID || past.some((reply) => reply.run === one.run))

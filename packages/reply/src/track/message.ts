@@ -1,8 +1,8 @@
 import type { DeltaEvent, MessageEvent, PartEvent, SessionScopedEvent } from '../event.ts'
 import { findReply, sessionOf } from '../reduce/child.ts'
 import { hasMessageEnded, messageIDOf } from '../reduce/message.ts'
-import { messageAt } from '../reduce/part.ts'
-import { partAt } from '../reduce/part-list.ts'
+import { messageIndexOf } from '../reduce/part.ts'
+import { partIndexOf } from '../reduce/part-list.ts'
 import { reduce } from '../reduce/reduce.ts'
 import { isEmptyRun, isFinished } from '../reduce/settle.ts'
 import { cellOf, withCell } from './cells.ts'
@@ -104,7 +104,7 @@ export function placeRemoval(draft: Draft, rootID: string, event: RemovalEvent):
 
 type RemovalEvent = Extract<SessionScopedEvent, { type: 'message-removed' | 'part-removed' }>
 
-/** Records the role and the run of a message. */
+/** Records the role and the run of a message, so that later events about it are assigned to that run. */
 function rememberRole(draft: Draft, { sessionID, message }: MessageEvent, run: number): void {
   const cell = getCell(draft, sessionID)
   changeCell(draft, cell, { roles: withRole(cell.roles, { messageID: message.id, role: roleOfHead(message), run }) })
@@ -191,8 +191,8 @@ export function placeDelta(draft: Draft, rootID: string, event: DeltaEvent): voi
 /** Whether the delta's message is known but the part is not. False if the message isn't in the reply. */
 function isPartUnknown(root: NonNullable<Cell['reply']>, event: DeltaEvent): boolean {
   const reply = findReply(root, event.sessionID)
-  const message = reply?.messages[messageAt(reply.messages, event.messageID)]
-  return message !== undefined && partAt(message, event.partID) === -1
+  const message = reply?.messages[messageIndexOf(reply.messages, event.messageID)]
+  return message !== undefined && partIndexOf(message, event.partID) === -1
 }
 
 /**

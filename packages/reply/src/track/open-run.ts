@@ -6,7 +6,7 @@ import { reduce } from '../reduce/reduce.ts'
 import { emptyReply, withFields } from '../reduce/shape.ts'
 import type { Reply } from '../reply.ts'
 import { diff } from './diff.ts'
-import { retireReply } from './forget.ts'
+import { keepSettledReply } from './forget.ts'
 import { type Cell, changeCell, type Draft, getCell, putCell, withReply } from './state.ts'
 
 /**
@@ -22,7 +22,7 @@ export function reduceReply(draft: Draft, rootID: string, event: SessionScopedEv
   putCell(draft, withReply(cell, reply))
   draft.steps.push({ reply, changes: withTakenOver(cell.reply, changes), raw, run: cell.run })
   for (const change of changes) countChildRun(draft, change.type === 'childChanged' ? change.change : change, event.at)
-  if (reply.phase === 'settled' && cell.reply.phase !== 'settled') retireReply(draft, rootID)
+  if (reply.phase === 'settled' && cell.reply.phase !== 'settled') keepSettledReply(draft, rootID)
 }
 
 /**

@@ -6,10 +6,10 @@ import { hasMessageEnded } from '../reduce/message.ts'
 export type ReadMessage = SnapshotEvent['messages'][number]
 
 /**
- * Index of the first message of the session's last run. Messages that the server itself inserted, such as after a
- * compaction, or that arrived during a step continue the run. -1 without a user message.
+ * The index where the session's last run starts. Messages that the server itself inserted, such as after a compaction,
+ * or that arrived during a step continue the run. -1 without a user message.
  */
-export function runStart(messages: readonly ReadMessage[]): number {
+export function lastRunStart(messages: readonly ReadMessage[]): number {
   for (let at = messages.length - 1; at > 0; at--) if (isRunStart(messages, at)) return at
   return messages.findIndex((message) => message.head.role === 'user')
 }

@@ -2,7 +2,7 @@ import type { Ask } from '../ask.ts'
 import { type OnError, ReplyError } from '../error.ts'
 import type { ReplyEvent, SessionScopedEvent, SettleEvent } from '../event.ts'
 import type { Part } from '../part.ts'
-import { askAt } from '../reduce/ask-list.ts'
+import { askIndexOf } from '../reduce/ask-list.ts'
 import { messageIDOf } from '../reduce/message.ts'
 import type { Reply } from '../reply.ts'
 import { cellOf, cellValues } from './cells.ts'
@@ -210,7 +210,7 @@ function isAskOfPastRun({ reply, past }: Cell, requestID: string): boolean {
 
 /** The reply's ask with this id. Undefined if there is none. */
 function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
-  return reply?.asks[askAt(reply.asks, requestID)]
+  return reply?.asks[askIndexOf(reply.asks, requestID)]
 }
 
 /** Whether the session's last known status is idle, and its source. Undefined if it is busy or unknown. */

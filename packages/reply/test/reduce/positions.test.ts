@@ -20,14 +20,14 @@ function counted() {
 
 describe('positions in a list', () => {
   test.each([0, 1, 32, 33, 500])('of %d items are those of a search', (length) => {
-    const { at } = counted()
+    const { indexOf: at } = counted()
     const list = items(length)
     expect(list.map(({ id }) => at(list, id))).toEqual(list.map((_, place) => place))
     expect(at(list, 'other')).toBe(-1)
   })
 
   test('are known in a list that grew at its end', () => {
-    const { at, carryIndex } = counted()
+    const { indexOf: at, carryIndex } = counted()
     const list = items(100)
     expect(at(list, 'i3')).toBe(3)
     const grown = [...list, { id: 'new' }]
@@ -37,7 +37,7 @@ describe('positions in a list', () => {
   })
 
   test('are known in two lists that grew differently from one', () => {
-    const { at, carryIndex } = counted()
+    const { indexOf: at, carryIndex } = counted()
     const list = items(100)
     at(list, 'i3')
     const grown = ['left', 'right'].map((id) => [...list, { id }, ...items(0)])
@@ -60,7 +60,7 @@ describe('positions in a list', () => {
   })
 
   test('are looked up, not searched for, after an item was replaced', () => {
-    const { at, carryIndex, count } = counted()
+    const { indexOf: at, carryIndex, count } = counted()
     const list = items(5000)
     at(list, 'i3')
     const next = replaceAt(list, 3, { id: 'i3' })
@@ -71,7 +71,7 @@ describe('positions in a list', () => {
   })
 
   test('are looked up, not searched for, after an item was inserted or removed near the end', () => {
-    const { at, carryIndex, count } = counted()
+    const { indexOf: at, carryIndex, count } = counted()
     const list = items(5000)
     at(list, 'i3')
     count.reads = 0

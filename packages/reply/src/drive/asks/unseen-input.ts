@@ -2,7 +2,7 @@ import type { PermissionAsk } from '../../ask.ts'
 import type { Clock } from '../../clock.ts'
 import { ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import { askAt } from '../../reduce/ask-list.ts'
+import { askIndexOf } from '../../reduce/ask-list.ts'
 import type { Source } from '../../source/port.ts'
 import type { Drive } from '../drive.ts'
 
@@ -92,7 +92,7 @@ export function readUnseenInputs(
    */
   function isStillUnseen({ requestID, path }: PermissionAsk): boolean {
     const asks = engine.openReply(path[0] ?? '')?.asks ?? []
-    const ask = asks[askAt(asks, requestID)]
+    const ask = asks[askIndexOf(asks, requestID)]
     return ask?.type === 'permission' && isUnseen(ask)
   }
 }

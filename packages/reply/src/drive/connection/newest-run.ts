@@ -2,7 +2,7 @@ import type { ReplyEvent, SnapshotEvent } from '../../event.ts'
 import { findReply } from '../../reduce/child.ts'
 import type { Reply } from '../../reply.ts'
 import { isRunActive } from '../../track/current-run.ts'
-import { runStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
+import { lastRunStart, runStarts, withoutUndecided } from '../../track/run-boundaries.ts'
 import { emptyTrack } from '../../track/state.ts'
 import { retainedReplies, track } from '../../track/track.ts'
 
@@ -53,18 +53,18 @@ function runOfPrompt(read: SnapshotEvent, messageID: string) {
 }
 
 /**
- * The sub-agents' sessions as of that time, at all levels: those created before it, idle, without asks and without
- * later messages. What has no time counts as earlier.
+ * The reads of sub-agents' sessions as of a time, at which the next run began, at all levels: those created before it,
+ * idle, without asks and without later messages. What has no time counts as earlier.
  */
-function childrenAsOf(children: readonly SnapshotEvent[], at: number): readonly SnapshotEvent[] {
+function childrenAsOf(children: readonly SnapshotEvent[], time: number): readonly SnapshotEvent[] {
   return children
-    .filter(({ session }) => (session.createdAt ?? 0) < at)
+    .filter(({ session }) => (session.createdAt ?? 0) < time)
     .map((child) => ({
       ...child,
-      messages: child.messages.filter(({ head }) => (head.createdAt ?? 0) < at),
+      messages: child.messages.filter(({ head }) => (head.createdAt ?? 0) < time),
       status: 'idle',
       asks: [],
-      children: childrenAsOf(child.children, at),
+      children: childrenAsOf(child.children, time),
     }))
 }
 
@@ -107,7 +107,7 @@ function messagesOfNewestRun(read: SnapshotEvent): SnapshotEvent['messages'] {
   const kept = unrevertedMessages(read)
   const answered = kept.findLastIndex(isAssistantMessage) + 1
   const run = read.status === 'idle' ? kept.slice(0, answered) : kept
-  return run.slice(Math.max(0, runStart(run)))
+  return run.slice(Math.max(0, lastRunStart(run)))
 }
 
 /**
@@ -134,11 +134,12 @@ function isTreeAtWorkIn(reads: readonly SnapshotEvent[], sessionID: string): boo
 }
 
 /**
- * The sessions of sub-agents that are open in `reply`, but idle in the reads with everything below them. Deepest first.
+ * The ids of the sub-agents that are open in `reply` but idle, with everything below them, in the reads of its
+ * children: their end was missed. Deepest first.
  */
-export function idleBelow(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
+export function idleChildIDs(reply: Reply, reads: readonly SnapshotEvent[]): readonly string[] {
   return reads.flatMap((read) => {
-    const below = idleBelow(reply, read.children)
+    const below = idleChildIDs(reply, read.children)
     const known = findReply(reply, read.sessionID)
     return known && known.phase !== 'settled' && !isTreeAtWork(read) ? [...below, read.sessionID] : below
   })

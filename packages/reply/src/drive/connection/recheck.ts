@@ -7,10 +7,10 @@ import type { Watching } from './watch.ts'
 export interface Recheck {
   /**
    * Begins to read once more, after `checkMs`, the sessions of these failed requests, all with an open reply, and those
-   * that change until then. Drops earlier reads that are still to be made. Runs newer than `since` are reported as new.
-   * Called when a connection is up.
+   * that change until then. Drops earlier reads that are still to be made. Runs newer than `newSince` are reported as
+   * new. Called when a connection is up.
    */
-  start(requests: readonly ReadRequest[], since: number | undefined): void
+  start(requests: readonly ReadRequest[], newSince: number | undefined): void
   /**
    * Adds these sessions to the next check, in place of earlier requests for them. Schedules a check after `checkMs`,
    * unless one is scheduled.
@@ -76,10 +76,10 @@ export function createRecheck(
    * Begins the check of a new connection in place of an earlier one: adds these requests and all open replies, and for
    * `checkMs` each session that changes.
    */
-  function start(requests: readonly ReadRequest[], since: number | undefined): void {
+  function start(requests: readonly ReadRequest[], newSince: number | undefined): void {
     dropPendingReads()
     isUp = true
-    newsSince = since
+    newsSince = newSince
     for (const { sessionID, since } of requests) due.set(sessionID, { since, tries: 0 })
     listenUntil = clock.monotonic() + checkMs
     recheckOpenReplies()

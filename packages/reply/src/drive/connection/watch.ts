@@ -69,10 +69,12 @@ interface Watch {
   readonly target: WatchTarget
   /** In the server's spelling, or as given until that is known. */
   directory: string | undefined
+  /** Whether `directory` is in the server's spelling. True without one. */
   isSpelled: boolean
   readonly observeIfTarget: (live: LiveReply, reply: Reply) => void
   /** Replies from a different spelling, until the server's is known. */
   undecided: LiveReply[]
+  /** Whether it was reported that the session belongs to a sub-agent. */
   isReported: boolean
   /** Whether the sessions that were already running have been read. */
   isRead: boolean
@@ -90,7 +92,7 @@ export function createWatching(
   isLive: () => boolean,
 ): Watching {
   const { engine, source, info, reader, onError } = drive
-  const baseline = createBaseline(drive)
+  const readBaselineOf = createBaseline(drive)
   const watches = new Set<Watch>()
   let ownDirectory = home
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, isLive)
@@ -103,7 +105,7 @@ export function createWatching(
    */
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
-    await Promise.all([...new Set([...openDirectories(), ...targets])].map(baseline))
+    await Promise.all([...new Set([...openDirectories(), ...targets])].map(readBaselineOf))
   }
 
   /**
@@ -198,7 +200,7 @@ export function createWatching(
     watched.isRead = true
     try {
       await spellDirectoryOf(watched)
-      if (watched.directory !== undefined) await baseline(watched.directory)
+      if (watched.directory !== undefined) await readBaselineOf(watched.directory)
       for (const request of (await listReadsOf(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
@@ -316,9 +318,9 @@ export function createOpenDirectories(
 type Baseline = (directory: string | undefined) => Promise<void>
 
 /**
- * Returns a `Baseline` that applies the directory's newest time as `listening`, if it has one. Does nothing for a
- * directory that was read. Reports a `ReplyError` other than `unreachable`, and reads again at the next call after any
- * failure.
+ * Returns a function that reads the newest time of a directory's sessions and applies it as `listening`, so that what
+ * exists isn't reported as new. Does nothing for a directory that was read, or has no such time. Reports a `ReplyError`
+ * other than `unreachable`, and reads again at the next call after any failure.
  */
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
   const readDirectories = new Set<string | undefined>()

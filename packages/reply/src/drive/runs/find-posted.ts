@@ -127,7 +127,7 @@ function mayBeDropped({ partial, messages }: SnapshotEvent, { at }: PostedPrompt
 async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<FoundPrompt | undefined> {
   const { sessionID, directory, messageID } = posted
   if (messageID === undefined || !server.info.current().queuesPrompts) return undefined
-  const where = await server.inbox.find({ sessionID, directory }, messageID)
+  const where = await server.inbox.whereIs({ sessionID, directory }, messageID)
   if (where === 'gone') return undefined
   if (where !== undefined) return { sessionID, messageID }
   const read = await readBackTo(server, posted, messageID)

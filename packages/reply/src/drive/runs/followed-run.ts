@@ -17,9 +17,9 @@ import { isBegunByOther, whenFirstPromptShown } from './whose-run.ts'
  */
 export interface FollowedRun {
   readonly stream: ReplyStream
-  /** Aborts when the run must end before its reply was found. */
-  readonly unwanted: AbortSignal
-  /** Aborts when the prompt is no longer wanted. A run that it joined goes on. */
+  /** Aborts when the run must end although its reply wasn't found yet. A waiting prompt is withdrawn instead. */
+  readonly mustEnd: AbortSignal
+  /** Aborts when only the prompt must be withdrawn if it still waits. A run that it joined goes on. */
   readonly dropped: AbortSignal
   /** Aborts when the stream has its result, so the search can stop. */
   readonly over: AbortSignal
@@ -72,7 +72,7 @@ export function createFollowedRun(
   /** The caller's request: end the run, or leave it if others began it. */
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
   let hasEnded = false
-  const unwanted = new AbortController()
+  const mustEnd = new AbortController()
   const dropped = new AbortController()
   const over = new AbortController()
   const stopClosed = server.onClosed(() => {
@@ -88,7 +88,7 @@ export function createFollowedRun(
   })
   return {
     stream: source.stream,
-    unwanted: unwanted.signal,
+    mustEnd: mustEnd.signal,
     dropped: dropped.signal,
     over: over.signal,
     isStopped: () => stopRequest !== undefined,
@@ -124,7 +124,7 @@ export function createFollowedRun(
   /**
    * Ends the run on the server, even a joined one. Before the post, ends the stream as aborted instead. Does nothing to
    * a note that was posted, because it has no run. If the reply isn't found yet, waits for the post and aborts
-   * `unwanted` if it still isn't.
+   * `mustEnd` if it still isn't.
    */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
@@ -132,10 +132,10 @@ export function createFollowedRun(
     if (kind === 'note') return
     // Waits for the post, because an abort that overtakes it would leave the run going. Doesn't wait for a command,
     // whose post lasts until its run ends.
-    const after = kind === 'command' ? undefined : post?.answered
-    if (!live) await after?.catch(() => {})
-    if (live) await abortIfRunning(live, { after })
-    else unwanted.abort()
+    const posting = kind === 'command' ? undefined : post?.answered
+    if (!live) await posting?.catch(() => {})
+    if (live) await abortIfRunning(live, { posting })
+    else mustEnd.abort()
   }
 
   /**

@@ -2,7 +2,7 @@ import type { SnapshotEvent } from '../../event.ts'
 import { isEmptyRun, isFinished } from '../../reduce/settle.ts'
 import type { Reply } from '../../reply.ts'
 import { sessionRefOf } from '../../session-ref.ts'
-import { idleBelow, isTreeAtWork } from '../connection/newest-run.ts'
+import { idleChildIDs, isTreeAtWork } from '../connection/newest-run.ts'
 import type { Drive } from '../drive.ts'
 import type { Settings } from '../options.ts'
 import { type ReadEvent, toReplyError } from '../session-reader.ts'
@@ -222,8 +222,8 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
     if (!isFinished(reply) && open.reads < 2) return scheduleRead(sessionID, open)
     const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
-    const ended = idleBelow(reply, snapshot.children)
-    engine.apply(ended.map((id) => ({ type: 'settle', sessionID: id, at, by })))
+    const idleIDs = idleChildIDs(reply, snapshot.children)
+    engine.apply(idleIDs.map((id) => ({ type: 'settle', sessionID: id, at, by })))
     const after = engine.openReply(sessionID)
     if (!after || snapshot.children.some(isTreeAtWork)) return stopCheck(sessionID)
     engine.apply([{ type: 'settle', sessionID, at, by }])

@@ -17,10 +17,10 @@ export interface PromptToJoin {
   readonly text: string | undefined
   readonly post: () => Promise<void>
   /** Aborts when the run must end, even if its reply was not found yet. A waiting prompt is withdrawn instead. */
-  readonly unwanted: AbortSignal
-  /** Aborts when the prompt is no longer wanted. A run that it joined goes on. */
+  readonly mustEnd: AbortSignal
+  /** Aborts when only the prompt must be withdrawn if it still waits. A run that it joined goes on. */
   readonly dropped: AbortSignal
-  /** Aborts when the search can stop. */
+  /** Aborts when the stream has ended, so the search can stop. */
   readonly over: AbortSignal
   /** Called once with the reply that includes the prompt, within the step that shows it. */
   readonly found: (live: LiveReply, start: FoundReply) => void
@@ -41,7 +41,7 @@ const maxLooks = 5
  * time.
  */
 export async function postAndFindReply(options: PromptToJoin): Promise<LeftPrompt['how'] | undefined> {
-  const { server, place, messageID, unwanted, dropped, over } = options
+  const { server, place, messageID, mustEnd, dropped, over } = options
   const { inbox } = server
   const current = server.engine.replies.newest(place.sessionID)
   let outcome: 'found' | LeftPrompt['how'] | undefined
@@ -56,19 +56,19 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   over.addEventListener('abort', endSearch, { once: true })
   try {
     await post()
-    if (unwanted.aborted) void withdrawOrAttach()
-    else unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
+    if (mustEnd.aborted) void withdrawOrAttach()
+    else mustEnd.addEventListener('abort', withdrawOrAttach, { once: true })
     if (dropped.aborted) void withdraw()
     else dropped.addEventListener('abort', withdraw, { once: true })
     await refreshUntilEnded()
   } finally {
     over.removeEventListener('abort', endSearch)
-    unwanted.removeEventListener('abort', withdrawOrAttach)
+    mustEnd.removeEventListener('abort', withdrawOrAttach)
     dropped.removeEventListener('abort', withdraw)
     stopInbox()
     recognizer.stop()
   }
-  if (outcome === undefined && !unwanted.aborted)
+  if (outcome === undefined && !mustEnd.aborted)
     throw new ReplyError('refused', 'The server accepted the prompt, but no run started for it.')
   return outcome === 'found' ? undefined : outcome
 
@@ -92,10 +92,10 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     for (let look = 0; look < maxLooks && !hasEnded(); ) {
       await pause(server.clock, lookMs * 2 ** look, done.signal)
       if (hasEnded()) return
-      const where = messageID === undefined ? undefined : await inbox.find(place, messageID)
+      const where = messageID === undefined ? undefined : await inbox.whereIs(place, messageID)
       if (!hasEnded()) await server.sessions.refresh(place)
       await recognizer.whenCompared()
-      if (hasEnded() || unwanted.aborted) return
+      if (hasEnded() || mustEnd.aborted) return
       if (where === 'gone' && isPosted) return endWithoutReply('withdrawn')
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutReply('parked')

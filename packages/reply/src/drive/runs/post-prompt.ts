@@ -38,15 +38,15 @@ export async function postPrompt(options: PromptPost): Promise<void> {
   const { clock, idleCheck } = server
   const startedAt = clock.now()
   for (let pauseMs = 250; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
-    let isSafe = false
+    let isPosting = false
     try {
       await guardAgain(options)
-      isSafe = true
+      isPosting = true
       return await request.post(place, messageID, stored)
     } catch (error) {
       const isLate = clock.now() - startedAt >= againMs
       if (isLate || isPointless()) throw error
-      if (wasNeverSent(error) || (!isSafe && wasCutOff(error))) await pause(clock, pauseMs, over)
+      if (wasNeverSent(error) || (!isPosting && wasCutOff(error))) await pause(clock, pauseMs, over)
       else if (!wasCutOff(error) || (await mayBeStored(options))) throw error
       if (isPointless()) throw error
       idleCheck.restartWait(place.sessionID)

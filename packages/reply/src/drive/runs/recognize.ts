@@ -16,6 +16,7 @@ export interface FoundReply {
 export interface PromptSearch {
   readonly server: RunServer
   readonly place: SessionRef
+  /** Aborts when the stream has ended. */
   readonly over: AbortSignal
   /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
   readonly found: (live: LiveReply, start: FoundReply) => void

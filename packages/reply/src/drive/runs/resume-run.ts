@@ -104,7 +104,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) endWithoutRun(left.how)
   })
-  run.unwanted.addEventListener('abort', withdrawOrAttach, { once: true })
+  run.mustEnd.addEventListener('abort', withdrawOrAttach, { once: true })
   run.dropped.addEventListener('abort', withdraw, { once: true })
   if (found.read && decideFate(found.read)) return stopSearch()
   void readUntilDecided().finally(stopSearch)
@@ -113,7 +113,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   function stopSearch(): void {
     recognizer.stop()
     stopInbox()
-    run.unwanted.removeEventListener('abort', withdrawOrAttach)
+    run.mustEnd.removeEventListener('abort', withdrawOrAttach)
     run.dropped.removeEventListener('abort', withdraw)
   }
 
@@ -128,7 +128,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
     for (let look = 0; !isOver(); look++) {
       await pause(clock, Math.min(maxLookMs, lookMs * 2 ** look), run.over)
       if (isOver()) return
-      const where = await inbox.find(place, messageID)
+      const where = await inbox.whereIs(place, messageID)
       if (where === 'gone') return endWithoutRun('withdrawn')
       // Checks twice, because a run may be about to begin.
       if (where === 'parked' && wasParked) return endWithoutRun('parked')

@@ -16,7 +16,7 @@ export interface RunServer extends Drive {
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'readWrittenText'>
   readonly stopping: Pick<Stopping, 'reopen'>
   readonly aborting: Aborting
-  readonly inbox: Pick<Inbox, 'find' | 'withdraw' | 'onLeft'>
+  readonly inbox: Pick<Inbox, 'whereIs' | 'withdraw' | 'onLeft'>
   readonly idleCheck: Pick<IdleCheck, 'expectRun' | 'restartWait'>
   /** Replies that a guarded prompt of this process began. */
   readonly guardedRuns: WeakSet<LiveReply>

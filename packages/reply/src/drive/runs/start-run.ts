@@ -224,14 +224,14 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     place: PreparedPlace,
     found: (live: LiveReply, start: FoundReply) => void,
   ): ReturnType<typeof postAndFindReply> {
-    const { unwanted, dropped, over } = run
+    const { mustEnd, dropped, over } = run
     return await postAndFindReply({
       server,
       place,
       messageID,
       text,
       post: () => postAndMark(place),
-      unwanted,
+      mustEnd,
       dropped,
       over,
       found,

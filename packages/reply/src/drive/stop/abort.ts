@@ -15,8 +15,8 @@ import type { Stopping } from './stopping.ts'
 
 export interface AbortRequest {
   readonly reason?: 'requested' | 'timed-out' | undefined
-  /** The post of a prompt. The abort waits for it, because an abort that overtakes it would leave its run going. */
-  readonly after?: Promise<unknown> | undefined
+  /** The prompt's post. The abort waits for it, because an abort that overtakes it would leave its run going. */
+  readonly posting?: Promise<unknown> | undefined
 }
 
 /** The outcome of an abort. `error` tells why the server could not be stopped. */
@@ -63,6 +63,7 @@ export function createAborting(
   const { engine, source, info, clock, onError } = drive
   const { graceMs, stopping, parentOf, find, inbox } = options
   const runningAborts = new Map<string, Promise<Aborted>>()
+  /** Ends the waits of `pauseUntil` whose condition holds. The value is the session whose changes are awaited. */
   const wakes = new Map<() => void, string>()
   engine.onSessionChanged((sessionID) => {
     for (const [wake, id] of wakes) if (id === sessionID) wake()
@@ -86,7 +87,7 @@ export function createAborting(
    * its reply. Gives up after `wholeMs`. Answers stay blocked if the stop could not be confirmed. If the server itself
    * ends asks with an abort, they aren't rejected.
    */
-  async function runAbort(sessionID: string, { reason = 'requested', after }: AbortRequest): Promise<Aborted> {
+  async function runAbort(sessionID: string, { reason = 'requested', posting }: AbortRequest): Promise<Aborted> {
     const stop = stopping.begin([sessionID, ...sessionIDsOf(openReply())])
     let tree: Tree | undefined
     let isOver = false
@@ -104,14 +105,15 @@ export function createAborting(
     return aborted
 
     /**
-     * Waits for `after`. Then withdraws queued prompts, rejects asks and aborts running sessions, up to `maxTries`
-     * times until the tree is idle. Resolves with `gone` if the server doesn't know the session, and with `not-stopped`
-     * if it stays busy, the client is closed or the abort is over. Reports errors, and doesn't settle the reply.
+     * Waits for the prompt's post. Then withdraws queued prompts, rejects asks and aborts running sessions, up to
+     * `maxTries` times until the tree is idle. Resolves with `gone` if the server doesn't know the session, and with
+     * `not-stopped` if it stays busy, the client is closed or the abort is over. Reports errors, and doesn't settle the
+     * reply.
      */
     async function stopOnServer(): Promise<Aborted> {
       let busy: readonly string[] = []
       await within(clock, listMs, Promise.all(rejections))
-      await after?.catch(() => {})
+      await posting?.catch(() => {})
       for (let attempt = 1; attempt <= maxTries && !isOver; attempt++) {
         markAborting()
         try {

@@ -66,7 +66,7 @@ const maxHeaders = 100
 export async function serveBridge(options: ServeOptions): Promise<ServedBridge> {
   const { bridge, metrics, host = '127.0.0.1', port, serves = 'all' } = options
   const { headMs, requestMs, idleMs, maxConnections } = { ...defaultLimits, ...options.limits }
-  const allowed = new Set(['localhost', host, ...(options.allowedHosts ?? [])].map(plainName))
+  const allowedNames = new Set(['localhost', host, ...(options.allowedHosts ?? [])].map(plainName))
   const server = createServer(
     {
       headersTimeout: headMs,
@@ -109,7 +109,7 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
     if (channel !== undefined && serves !== 'health') return bridge.listener(channel)(request, response)
     if (serves === 'webhooks' || !/^\/(?:healthz|readyz|readyz\/[\w-]+|metrics)$/.test(path))
       return respond(response, 404, 'not found')
-    if (!isAllowed(request.headers.host)) return respond(response, 421, wrongHost)
+    if (!isHostAllowed(request.headers.host)) return respond(response, 421, wrongHost)
     if (request.method !== 'GET' && request.method !== 'HEAD') return respond(response, 405, 'Use GET.')
     const status = bridge.status()
     const { state, problems } = status
@@ -124,10 +124,10 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
    * Whether a `Host` is allowed: an IP address, one of the allowed names, or none. Only browsers need the check, and they
    * always send a Host. The health checks of some load balancers send none.
    */
-  function isAllowed(hostHeader: string | undefined): boolean {
+  function isHostAllowed(hostHeader: string | undefined): boolean {
     if (hostHeader === undefined) return true
     const [, name = ''] = /^(\[[\da-f:.]+\]|[^:/?#@[\]\s]+)(?::\d+)?$/i.exec(hostHeader) ?? []
-    return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || allowed.has(plainName(name))
+    return isIP(name.replace(/^\[|\]$/g, '')) !== 0 || allowedNames.has(plainName(name))
   }
 }
 

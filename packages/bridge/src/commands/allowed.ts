@@ -20,7 +20,10 @@ export interface AllowedCommand extends Command {
   revokeByID(server: string, id: string): Promise<CommandReply>
 }
 
-/** The numbers of the list are those of `grantsReply`. */
+/**
+ * Lists what was always allowed on the server of the chat, or revokes an entry by its number in that list. Without a number,
+ * says how to revoke.
+ */
 export function allowedCommand({ config }: CommandServices, grants: SavedGrants): AllowedCommand {
   return {
     name: 'allowed',

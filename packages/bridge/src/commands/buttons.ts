@@ -87,18 +87,18 @@ export function createPressHandler(services: CommandServices, backlog: Backlog, 
      * Queues a prompt that may have run already, or discards it, and replaces the message that asks. Only the first press
      * counts. Later ones, and those of other people unless they are admins, are only answered.
      */
-    async function runOrDiscard(id: string, isAgain: boolean): Promise<void> {
+    async function runOrDiscard(id: string, mustRun: boolean): Promise<void> {
       const key = unknownRunKey(place, id)
       const stored = await state.read(key)
       if (stored === undefined) return await answer(texts.buttonGone)
       const prompt = toQueuedPrompt(stored)
       if (!isOwn(prompt)) return await answer(texts.othersRun(prompt.actor.name))
       const once = { type: 'compare-and-set', key, expected: stored, value: undefined } as const
-      if (!(await state.commit([once, ...(isAgain ? [runner.enqueue(prompt)] : [])])))
+      if (!(await state.commit([once, ...(mustRun ? [runner.enqueue(prompt)] : [])])))
         return await answer(texts.buttonGone)
       void failed.emitCounts().catch(onError)
-      if (isAgain) runner.startQueue(place)
-      await replaceWith({ text: isAgain ? texts.runsAgain : texts.left })
+      if (mustRun) runner.startQueue(place)
+      await replaceWith({ text: mustRun ? texts.runsAgain : texts.left })
     }
   }
 }

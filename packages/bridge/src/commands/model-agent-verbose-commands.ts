@@ -60,7 +60,7 @@ export function agentCommand({ state, routes }: CommandServices): Command {
   }
 }
 
-/** Without an argument, it toggles. Every argument except `on` means off. */
+/** Sets whether the chat shows the tools' output. Without an argument, it toggles. Every argument except `on` means off. */
 export function verboseCommand({ state, routes }: CommandServices): Command {
   return {
     name: 'verbose',

@@ -5,7 +5,9 @@ import type { ChatPlace } from '../place.ts'
 import { plain, texts } from '../texts.ts'
 import { type Command, CommandRefusal, type CommandReply, type CommandServices, type Target } from './command.ts'
 
-/** Only the route changes. The next prompt starts the session, with the title if one is given. */
+/**
+ * Makes the next prompt of the chat start a new session, with the title if one is given. Only stores that in the chat's route.
+ */
 export function newCommand({ state, routes }: CommandServices): Command {
   return {
     name: 'new',
@@ -93,23 +95,23 @@ export async function sessionPage(
   const all = await sessionChoices(services, request)
   if (all.length === 0) return { text: texts.noSessions }
   const pages = Math.ceil(all.length / perPage)
-  const number = Math.min(Math.max(1, wantedPage), pages)
-  const first = (number - 1) * perPage
-  const shown = all.slice(first, first + perPage)
+  const page = Math.min(Math.max(1, wantedPage), pages)
+  const firstIndex = (page - 1) * perPage
+  const shown = all.slice(firstIndex, firstIndex + perPage)
   const name = ({ title }: SessionChoice): string => oneLine(title, labelLength)
   const lines = shown.map((choice, index) => {
     const mark = choice.sessionID === request.route.sessionID ? ' ✓' : ''
-    return `${first + index + 1}. ${plain(name(choice))}${mark}`
+    return `${firstIndex + index + 1}. ${plain(name(choice))}${mark}`
   })
   const pageButtons = [
-    ...(number > 1 ? [{ label: texts.newer, data: `b/page/${number - 1}` }] : []),
-    ...(number < pages ? [{ label: texts.older, data: `b/page/${number + 1}` }] : []),
+    ...(page > 1 ? [{ label: texts.newer, data: `b/page/${page - 1}` }] : []),
+    ...(page < pages ? [{ label: texts.older, data: `b/page/${page + 1}` }] : []),
   ]
   return {
-    text: [texts.sessions(number, pages), '', ...lines].join('\n'),
+    text: [texts.sessions(page, pages), '', ...lines].join('\n'),
     buttons: [
       ...inRows(
-        shown.map(({ sessionID }, index) => ({ label: String(first + index + 1), data: `b/switch/${sessionID}` })),
+        shown.map(({ sessionID }, index) => ({ label: String(firstIndex + index + 1), data: `b/switch/${sessionID}` })),
       ),
       ...(pageButtons.length > 0 ? [pageButtons] : []),
     ],

@@ -98,10 +98,10 @@ export function steerCommand({ state, runner, runs, people }: CommandServices): 
       await state.commit([runner.enqueue(prompt)])
       runner.startQueue(place)
       const id = runner.queueIDOf(prompt)
-      const number = isBusy
+      const position = isBusy
         ? (await runner.queuedPrompts(place)).findIndex((one) => runner.queueIDOf(one) === id) + 1
         : 0
-      return number > 0 ? { text: texts.queued(number) } : undefined
+      return position > 0 ? { text: texts.queued(position) } : undefined
     },
   }
 }

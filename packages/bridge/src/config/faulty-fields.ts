@@ -30,8 +30,8 @@ const schemaShape = z.object({
 type Shape = z.infer<typeof schemaShape>
 
 /**
- * Returns the missing and invalid fields of an entry, in the order of the schema's errors, each once with its last error. Empty
- * if the entry is valid.
+ * Returns the missing and invalid fields of a channel's entry, for which `init` asks the person: in the order of the schema's
+ * errors, each once with its last error. Empty if the entry is valid.
  */
 export function faultyFields(schema: z.ZodType, entry: Readonly<Record<string, unknown>>): readonly Field[] {
   const { error } = schema.safeParse(entry)

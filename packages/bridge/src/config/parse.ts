@@ -65,7 +65,7 @@ function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
 function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
-  const ids = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
+  const allIDs = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
   const [firstServer = ''] = Object.keys(servers)
   const owners = new Map<string, string>()
   const mirrored = new Set<string>()
@@ -78,7 +78,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
         `servers.${name}.password: ${hostname} is another computer, so the server needs a password. Set one here and on the server.`,
       ]
     }),
-    ...ids.flatMap(({ name, id, index }) => {
+    ...allIDs.flatMap(({ name, id, index }) => {
       const path = `people.${name}.ids.${index}`
       const owner = owners.get(id)
       owners.set(id, name)
@@ -98,11 +98,11 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
     ...mirrors.flatMap((group, index) => {
       const path = `mirrors.${index}`
       const repeated = group.filter((name) => mirrored.size === mirrored.add(name).size)
-      const servers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
+      const groupServers = new Set(group.map((name) => entryFor(routes, placeNamed(name))))
       return [
         ...group.flatMap((name) => unknownChannelFaults(path, name)),
         ...repeated.map((name) => `${path}: "${name}" is listed twice. List each chat once.`),
-        ...(servers.size > 1
+        ...(groupServers.size > 1
           ? [`${path}: its chats use different servers in \`routes\`. Use one server for all of them.`]
           : []),
       ]

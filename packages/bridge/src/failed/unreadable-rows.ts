@@ -25,7 +25,7 @@ export const rowDecoders: Readonly<Record<string, (value: string, key: string) =
   'unknown/': toQueuedPrompt,
   'ask/': toTime,
   'seen/': toTime,
-  'ledger/': toLedgerText,
+  'ledger/': requireLedger,
 }
 
 /** Decoders of queue entries, by the prefix of the queue's name. */
@@ -138,7 +138,7 @@ function toTime(value: string): number {
  * Throws if a row under the key of a ledger is not one. Other rows of a channel's store, such as the ids of received messages,
  * must be JSON.
  */
-function toLedgerText(value: string, key: string): void {
+function requireLedger(value: string, key: string): void {
   const [, ledgerKey = ''] = /^ledger\/[^/]*\/(.*)$/.exec(key) ?? []
   if (ledgerKeyOf(ledgerKey)) messageRefsOf(value)
   else JSON.parse(value)

@@ -59,8 +59,8 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
    * otherwise everyone with `approve`. Empty if there are none.
    */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
-    const isTheirs = type === 'question' || allMay(prompt, 'approve')
-    const own = isTheirs ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
+    const mayAuthorsAnswer = type === 'question' || allMay(prompt, 'approve')
+    const own = mayAuthorsAnswer ? authorsOf(prompt).flatMap((author) => actorsFor(channel, author)) : []
     return own.length > 0 ? own : actorsWhere(channel, ({ may }) => may.has('approve'))
   }
 

@@ -121,12 +121,12 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     ]
     if (!(await state.commit(writes)))
       throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
-    const runs = hasChosen || chosen.length > 0
+    const hasEarlierRuns = hasChosen || chosen.length > 0
     if ((await entriesOf(place)).some((entry) => entry.left === undefined))
-      return await applyPolicy(place, onDecided, runs)
+      return await applyPolicy(place, onDecided, hasEarlierRuns)
     onDecided()
     runner.startQueue(place)
-    await postList(place, runs)
+    await postList(place, hasEarlierRuns)
   }
 
   /**

@@ -6,7 +6,7 @@ import type { Execution } from '../state/execution.ts'
 import { plain, texts } from '../texts.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, notFollowed, passOn, shownInMirrors, sinksFor } from './show-run.ts'
+import { isCutShort, notFollowed, passOn, sinksFor, waitForMirrors } from './show-run.ts'
 
 /** A run whose messages were closed. */
 export interface ClosedRun {
@@ -30,7 +30,7 @@ export async function closeShown(
   const [reply] = replies
   if (!reply) return undefined
   const delivery = await sinks[0].sink.settled()
-  await shownInMirrors(sinks, clock)
+  await waitForMirrors(sinks, clock)
   return { reply, delivery }
 
   /**

@@ -28,7 +28,7 @@ import type { RunObservers } from './ended-runs.ts'
 import { closeShown } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, shownInMirrors } from './show-run.ts'
+import { isCutShort, observersOf, waitForMirrors } from './show-run.ts'
 
 /** A run that is planned, or that an earlier process started. */
 export interface PlannedRun {
@@ -333,7 +333,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (isStopping() || isCutShort(delivery)) return
     events.onDelivered(execution, delivery)
     delivered.resolve()
-    const shown = [{ place: sinks[0], delivery }, ...(await shownInMirrors(sinks, clock))]
+    const shown = [{ place: sinks[0], delivery }, ...(await waitForMirrors(sinks, clock))]
     if (!isStopping()) await storeDelivered(failed.findMissing(execution, stream?.reply ?? reply, shown))
   }
 

@@ -155,7 +155,7 @@ const mirrorMs = 60_000
  * Waits until the mirrors show the reply, at most `mirrorMs`. Resolves with the results of those that did, in the order of
  * their ends. Empty without mirrors.
  */
-export async function shownInMirrors([, ...mirrors]: ActiveRun['sinks'], clock: Clock): Promise<readonly Delivered[]> {
+export async function waitForMirrors([, ...mirrors]: ActiveRun['sinks'], clock: Clock): Promise<readonly Delivered[]> {
   const delivered: Delivered[] = []
   const all = mirrors.map(async ({ channel, chat, sink }) => {
     delivered.push({ place: { channel, chat }, delivery: await sink.settled() })

@@ -11,7 +11,7 @@ import type { EndedRuns, RunObservers } from './ended-runs.ts'
 import { endUnfollowed } from './lost-runs.ts'
 import { createRunEvents } from './run-events.ts'
 import type { BridgeServices } from './services.ts'
-import { isCutShort, observersOf, passOn, shownInMirrors, sinksFor } from './show-run.ts'
+import { isCutShort, observersOf, passOn, sinksFor, waitForMirrors } from './show-run.ts'
 
 /**
  * Shows unprompted runs in the chat of the session's last run. For example, a background sub-agent asks something, or the
@@ -360,7 +360,7 @@ export async function beginUnpromptedRun(
     if (isStopping() || isCutShort(delivery)) return
     events.onDelivered(execution, delivery)
     delivered.resolve()
-    const shown = [{ place: sinks[0], delivery }, ...(await shownInMirrors(sinks, clock))]
+    const shown = [{ place: sinks[0], delivery }, ...(await waitForMirrors(sinks, clock))]
     if (isStopping()) return
     const missing = failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))

@@ -70,13 +70,13 @@ export async function openDatabase(file: string, busyTimeoutMs: number): Promise
  */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  requireUnread(file)
+  requirePrivate(file)
   try {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
     if (!existsSync(file)) throw error
   }
-  guardFolder(dirname(file))
+  restrictFolder(dirname(file))
   const stats = statSync(file)
   if (!stats.isFile())
     throw new StoreError('failed', `The state ${file} is not a file. Name another folder for the state.`)
@@ -86,7 +86,7 @@ function prepareFile(file: string): void {
 }
 
 /** Throws a `StoreError` if others can read the state, because they may have copied it. Accepts a missing file. */
-export function requireUnread(file: string): void {
+export function requirePrivate(file: string): void {
   const readers = existsSync(file) ? openTo(file, 'read') : undefined
   if (readers === undefined) return
   const who = readers === 'others' ? 'Every user of this computer' : 'Its group'
@@ -96,16 +96,16 @@ export function requireUnread(file: string): void {
   )
 }
 
-/** Sets mode 700 on a folder that others can read. Throws like `isOpenToOthers`. */
-function guardFolder(folder: string): void {
-  if (isOpenToOthers(folder)) chmodSync(folder, 0o700)
+/** Sets mode 700 on a folder on which others have any right. Throws like `needsRestriction`. */
+function restrictFolder(folder: string): void {
+  if (needsRestriction(folder)) chmodSync(folder, 0o700)
 }
 
 /**
- * Whether others have any right on a folder. Throws a `StoreError` if they have and the folder has files besides the state,
- * because that may be intended.
+ * Whether the folder of a state must still be restricted to its owner, because others have any right on it. Throws a
+ * `StoreError` if the folder then has files besides the state, because others may be meant to use those.
  */
-export function isOpenToOthers(folder: string): boolean {
+export function needsRestriction(folder: string): boolean {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o077) === 0) return false
   const others = readdirSync(folder).filter((name) => !name.startsWith('bridge.db'))

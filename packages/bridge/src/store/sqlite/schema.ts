@@ -90,8 +90,8 @@ function keyText(bytes: unknown): string {
 }
 
 /**
- * Returns the smallest key after all keys that begin with a prefix. Undefined if there is none: for an empty prefix, and one
- * that consists of U+FFFF.
+ * Returns the smallest key after all keys that begin with a prefix, as the end of a query for those. Undefined if there is none:
+ * for an empty prefix, and one that consists of U+FFFF.
  */
 function afterPrefix(prefix: string): Buffer | undefined {
   const bytes = keyBytes(prefix)

@@ -12,7 +12,7 @@ import {
   type StoreLease,
   type Write,
 } from '../store.ts'
-import { type Database, isOpenToOthers, openDatabase, requireUnread } from './database.ts'
+import { type Database, needsRestriction, openDatabase, requirePrivate } from './database.ts'
 import { damagedError } from './errors.ts'
 import { checkVersion, migrate, type Tables, tablesOf } from './schema.ts'
 import { createWalMerger } from './wal.ts'
@@ -55,8 +55,9 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
  */
 export async function hasState(folder: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
-  isOpenToOthers(folder)
-  requireUnread(file)
+  // Only for its error: a state could not be created there.
+  needsRestriction(folder)
+  requirePrivate(file)
   if (!existsSync(file)) return false
   const database = await openDatabase(file, 2000)
   try {
@@ -75,7 +76,7 @@ export async function hasState(folder: string): Promise<boolean> {
 export async function readState(folder: string, prefix: string): Promise<readonly StoredValue[]> {
   const file = join(folder, 'bridge.db')
   if (!existsSync(file)) return []
-  requireUnread(file)
+  requirePrivate(file)
   const database = await openDatabase(file, 2000)
   try {
     // A bridge is about to create the tables.
@@ -94,7 +95,7 @@ export async function readState(folder: string, prefix: string): Promise<readonl
 export async function removeFromState(folder: string, key: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
   if (!existsSync(file)) return false
-  requireUnread(file)
+  requirePrivate(file)
   const database = await openDatabase(file, 2000)
   try {
     if (checkVersion(database, file) === 0) return false

@@ -127,7 +127,10 @@ export function createAskTimeouts(options: {
     return chat.kind === 'private' && !people.personOf(channel, actor)?.may.has('approve')
   }
 
-  /** Returns when the ask was first seen, possibly by an earlier process. Stores the current time if it is new. */
+  /**
+   * Returns when the ask was first seen, possibly by an earlier process, so that a restart does not prolong its time. Stores
+   * the current time if it is new.
+   */
   async function firstSeen(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
     const now = clock.now()

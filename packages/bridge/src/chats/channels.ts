@@ -136,8 +136,8 @@ export function createChannels(options: {
   }
 
   /**
-   * Whether the message has a button with that data. If it is not found, waits for an unconfirmed post in the chat, at most
-   * `confirmMs`, and looks again.
+   * Whether the message has a button with that data, because a press counts only then. If it is not found, waits for an
+   * unconfirmed post in the chat, at most `confirmMs`, and looks again.
    */
   async function hasButton(...[place, message, data]: Parameters<Channels['hasButton']>): Promise<boolean> {
     if (await ownButtons.has(place, message, data)) return true

@@ -160,7 +160,7 @@ export function createRoutes(options: {
     ]
   }
 
-  /** Returns the sessions that were used in a place, the one that was used last first. */
+  /** Returns the sessions that a place used, for `/sessions` and `/switch`, the one that was used last first. */
   async function usedSessions(place: ChatPlace): Promise<readonly UsedSession[]> {
     const stored = await state.list(`session/${mirrors.keyOf(place)}/`)
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
@@ -194,12 +194,12 @@ export function createRoutes(options: {
     waitingMessages.set(key, all)
   }
 
-  /** Returns the write that stores the author of a prompt for `rememberedMs`. */
+  /** Returns the write that stores the author of a prompt for `rememberedMs`. `/undo` and `/compact` check it. */
   function writeAuthor(promptID: string, author: Author): Write {
     return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
   }
 
-  /** Returns who sent a prompt. Undefined if that is not stored. */
+  /** Returns who sent a prompt, which `/undo` and `/compact` check. Undefined if that is not stored. */
   async function authorOf(promptID: string): Promise<Author | undefined> {
     const key = await state.read(`author/${promptID}`)
     const end = key?.indexOf(':') ?? -1
@@ -208,7 +208,7 @@ export function createRoutes(options: {
       : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
   }
 
-  /** Reads the places that the bot works in from the store into memory. */
+  /** Reads the places that the bot works in from the store into memory, for `isOurThread`. */
   async function loadThreads(): Promise<void> {
     for (const prefix of ['route/', 'ours/'])
       for (const { key } of await state.list(prefix)) ourPlaces.add(key.slice(prefix.length))

@@ -57,8 +57,8 @@ export function statusCommand({ registry, clock }: CommandServices): Command {
 }
 
 /**
- * Returns the newest recent execution of a place if the id is empty, otherwise the recent one whose id begins with it.
- * Undefined if there is none, or if several begin with it.
+ * Returns the execution that `/status` or `/logs` is about: the newest recent one of a place if the id is empty, otherwise the
+ * recent one whose id begins with it. Undefined if there is none, or if several begin with it.
  */
 export async function newestOrNamed(registry: Registry, place: ChatPlace, id: string): Promise<Execution | undefined> {
   return id === '' ? (await registry.listRecent(place))[0] : await registry.findRecent(place, id)

@@ -61,8 +61,9 @@ export function switchCommand(services: CommandServices): Command {
 }
 
 /**
- * Returns the sessions used in the place, or all of the project for an admin in a private chat without mirrors. Only those of
- * the place if the config has no directory for the server. Leaves out sessions that the server does not list.
+ * Returns the sessions that a person can choose in the place, in the order of their numbers: those used there, or all of the
+ * project for an admin in a private chat without mirrors. Only those used there if the config has no directory for the server.
+ * Leaves out sessions that the server does not list.
  */
 async function sessionChoices(
   { config, routes, mirrors }: CommandServices,

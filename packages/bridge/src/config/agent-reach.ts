@@ -13,8 +13,9 @@ export function reachOf(directory: string): readonly string[] {
 }
 
 /**
- * Returns the first of the paths that an agent in a directory can access. Undefined if it can access none. Paths need not
- * exist. A link on the way to a path counts like the path itself, because the agent could replace the link.
+ * Returns the first of the paths, such as those of the bridge's own files, that an agent in a directory can access. Undefined
+ * if it can access none. Paths need not exist. A link on the way to a path counts like the path itself, because the agent could
+ * replace the link.
  */
 export function reachedFrom(directory: string, paths: readonly string[]): string | undefined {
   const reach = reachOf(directory)

@@ -84,7 +84,8 @@ function requireUnwritable(path: string): void {
 }
 
 /**
- * Returns the files that an entry or a config names for secrets, in any field `file`. Empty for a value that is not an object.
+ * Returns the files that an entry or a config names for secrets, in any field `file`, because no agent may access them. Empty
+ * for a value that is not an object.
  */
 export function secretFilesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return []

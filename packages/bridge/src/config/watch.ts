@@ -163,8 +163,8 @@ function peopleOn(channels: readonly string[], people: PeopleConfig): PeopleConf
 }
 
 /**
- * Returns the people of `before` with only the ids that `after` also has, and only the rights that it grants to all of these
- * ids. Leaves out people without such an id.
+ * Returns the people and rights that remain while a changed config is invalid: those of `before` with only the ids that `after`
+ * also has, and only the rights that it grants to all of these ids. Leaves out people without such an id.
  */
 export function commonRights(before: PeopleConfig, after: PeopleConfig): PeopleConfig {
   const mayNow = new Map(Object.values(after).flatMap(({ ids, may }) => ids.map((id) => [id, may] as const)))

@@ -280,7 +280,8 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Emits the numbers of failures by type, unless they are those of the last event. Texts that are being posted don't count.
+   * Emits the numbers of failures by type, for logs and metrics, unless they are those of the last event. Texts that are being
+   * posted don't count.
    */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))

@@ -224,6 +224,7 @@ export function createIntake(options: {
     const person = people.personOf(entry.channel, entry.actor)
     const removal = [inbox.dequeue(entry)]
     const remove = async (): Promise<void> => void (await state.withRetries(() => state.commit(removal)))
+    /** Removes the entry, and answers its author. */
     const refuse = async (answerText: string): Promise<void> => {
       // The platform's own way to respond has expired, so the refusal is posted as a message.
       if (entry.isTried || entry.isOld) return await runner.refusePrompt(entry, removal, answerText)

@@ -138,10 +138,10 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
   }
 
   /**
-   * Whether a reply belongs to the run of a prompt: it shares a message with an active or ended one, or the start time with an
-   * active one of its session. Undefined while the reply of such a run is not known, because this may be it. Ignores
-   * unprompted runs, whose end may arrive after the start of the next reply. The messages of ended runs count, because their
-   * last events may arrive late, and then without the prompt.
+   * Whether a reply belongs to the run of a prompt, and so is not shown as an unprompted one: it shares a message with an
+   * active or ended run, or the start time with an active one of its session. Undefined while the reply of such a run is not
+   * known, because this may be it. Ignores unprompted runs, whose end may arrive after the start of the next reply. The
+   * messages of ended runs count, because their last events may arrive late, and then without the prompt.
    */
   function isOfPromptedRun({
     sessionID,

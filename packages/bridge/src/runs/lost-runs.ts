@@ -49,8 +49,9 @@ export async function closeShown(
 }
 
 /**
- * Finds the id of the prompt under which a place shows the run: the first in the ledgers that can be its own. Undefined if the
- * place shows no message of it, for a run that steers another, and before the prompt was posted.
+ * Finds the id of the prompt under which a place shows the run, so that its messages can be closed: the first in the ledgers
+ * that can be its own. Undefined if the place shows no message of it, for a run that steers another, and before the prompt was
+ * posted.
  */
 async function promptShownIn(
   state: BridgeServices['state'],

@@ -155,6 +155,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     if (command && commandInfo) {
       if (prompt.files.length > 0) await tryPostToChat({ text: texts.commandHasNoFiles })
       const run = runOptions(isGuardRequired)
+      /** Checks the command once more, right before it is posted. */
       const onPosting = async (posted: PostedPrompt): Promise<void> => {
         // The server may have restarted since then, with another template.
         if (mayActUnasked(command, await findAgentCommand(client, command.name)))

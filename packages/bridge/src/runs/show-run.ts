@@ -77,8 +77,9 @@ export type MirrorPosts = ReadonlyMap<string, Promise<void>>
 const promptPostMs = 5000
 
 /**
- * Posts a prompt with its author and the names of its files in the mirrors of its place whose channel exists. Returns for each
- * a promise that resolves when it is posted, or after `promptPostMs`. Failures go to the bridge's `onError`.
+ * Posts a prompt in the mirrors of its place whose channel exists, so that people there see what the reply answers: its author,
+ * its text and the names of its files. Returns for each a promise that resolves when it is posted, or after `promptPostMs`.
+ * Failures go to the bridge's `onError`.
  */
 export function postToMirrors(
   { mirrors, channels, clock }: Pick<BridgeServices, 'mirrors' | 'channels' | 'clock'>,

@@ -89,6 +89,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     let newestReply: Reply
     let isDecided = false
     let begun: Promise<ReplyObserver> | undefined
+    /** Begins the run if the reply is unprompted. Keeps itself for `decideAgain` while that is not known. */
     const decide = (): void => {
       const isOurs = mustBeShown(newestReply)
       isDecided = isOurs !== undefined

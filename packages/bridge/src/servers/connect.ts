@@ -92,8 +92,8 @@ async function loadAgentSource(): Promise<AgentSource> {
 }
 
 /**
- * Returns the environment variables that a config names for secrets, in any field `env`. Empty for a value that is not an
- * object.
+ * Returns the environment variables that a config names for secrets, in any field `env`, because agents must not inherit them.
+ * Empty for a value that is not an object.
  */
 export function secretNamesIn(config: unknown): readonly string[] {
   if (typeof config !== 'object' || config === null) return []

@@ -233,7 +233,10 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
-  /** Rejects the calls that wait, and from now on those that would have to. The lease is kept. */
+  /**
+   * Stops calls from waiting for the lease, because the bridge is stopping: rejects those that wait, and from now on those that
+   * would have to. Keeps the lease, so that calls that need not wait still run.
+   */
   function quit(): void {
     isQuitting = true
     wakeWaitingCalls()

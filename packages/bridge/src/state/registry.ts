@@ -108,8 +108,8 @@ export function createRegistry(options: {
   }
 
   /**
-   * Returns the executions of a place that run, ended within `listedMs`, or have an undelivered answer, newest first. Leaves
-   * out those that steered another one.
+   * Returns the executions that the commands of a place list and find, newest first: those that run, ended within `listedMs`,
+   * or have an undelivered answer. Leaves out those that steered another one.
    */
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)

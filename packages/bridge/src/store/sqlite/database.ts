@@ -156,7 +156,10 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
     return prepare(`PRAGMA ${name}`).first()?.[0]
   }
 
-  /** Sets whether each commit is synced to the disk. Does nothing if it is set already. */
+  /**
+   * Sets whether each commit is synced to the disk, so that it survives a crash of the machine. Does nothing if it is set
+   * already.
+   */
   function setSynced(isSyncWanted: boolean): void {
     if (isSyncWanted !== isSynced) exec(`PRAGMA synchronous = ${isSyncWanted ? 'FULL' : 'NORMAL'}`)
     isSynced = isSyncWanted

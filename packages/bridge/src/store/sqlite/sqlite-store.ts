@@ -70,8 +70,8 @@ export async function hasState(folder: string): Promise<boolean> {
 }
 
 /**
- * Reads the values whose keys begin with a prefix, ordered by key, even while another process uses the state. Empty if
- * there is no state. Writes nothing. Rejects with a `StoreError` if this version can't read the state.
+ * Reads the values whose keys begin with a prefix, ordered by key, for commands that run beside a bridge. Empty if there is no
+ * state. Writes nothing. Rejects with a `StoreError` if this version can't read the state.
  */
 export async function readState(folder: string, prefix: string): Promise<readonly StoredValue[]> {
   const file = join(folder, 'bridge.db')
@@ -88,10 +88,7 @@ export async function readState(folder: string, prefix: string): Promise<readonl
   }
 }
 
-/**
- * Removes a value, even while another process uses the state. Resolves with false if there is none. Rejects like
- * `readState`.
- */
+/** Removes a value, for commands that run beside a bridge. Resolves with false if there is none. Rejects like `readState`. */
 export async function removeFromState(folder: string, key: string): Promise<boolean> {
   const file = join(folder, 'bridge.db')
   if (!existsSync(file)) return false
@@ -183,7 +180,7 @@ interface Commit {
   readonly survives: 'machine' | 'process'
 }
 
-/** Estimates how many bytes a group writes, as the length of its values. */
+/** Estimates how many bytes a group adds to the WAL, as the length of its values. */
 function sizeOf(group: readonly Commit[]): number {
   const writes = group.flatMap((commit) => commit.writes)
   return writes.reduce((sum, write) => sum + ('value' in write ? (write.value?.length ?? 0) : 0), 0)

@@ -130,6 +130,7 @@ export const commitClauses = [
     run: async (stage) => {
       const one = await stage.open()
       const other = await stage.open()
+      /** Increases the counter by one. Tries again if the other store was faster. */
       const increase = async (store: Store): Promise<void> => {
         const expected = await store.read('count')
         const value = `${Number(expected ?? 0) + 1}`

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createRoutes } from '../src/chats/routes.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { placeKey } from '../src/place.ts'
-import { moveToMirrors } from '../src/runs/runner.ts'
+import { moveToCurrentKeys } from '../src/runs/runner.ts'
 import type { Execution } from '../src/state/execution.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
 import { createRegistry } from '../src/state/registry.ts'
@@ -71,7 +71,7 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const registry = createRegistry({ state, mirrors, clock: systemClock })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
-  expect(await moveToMirrors(state, registry, enqueue)).toEqual([prompt])
+  expect(await moveToCurrentKeys(state, registry, enqueue)).toEqual([prompt])
   expect((await registry.listRecent(telegram)).map(({ id }) => id)).toEqual(['abc123'])
   expect(await registry.logOf(execution)).toEqual(log)
   for (const kind of ['execution', 'log']) expect(await store.list(`${kind}/${placeKey(slack)}/`)).toEqual([])

@@ -148,18 +148,18 @@ export function createAskTimeouts(options: {
    * Posts the notice, and then rejects the ask with the message for the agent if it is still pending. Waits for the post at
    * most `noticeMs`, so that it precedes what the agent writes next.
    */
-  async function postAndReject(run: WatchedRun, ask: Ask, notice: string, message: string): Promise<void> {
+  async function postAndReject(run: WatchedRun, ask: Ask, notice: string, messageForAgent: string): Promise<void> {
     await waitAtMost(channels.tryPost(run.place, { text: notice }, rootSessionOf(run, ask)), noticeMs, clock)
-    if (waiting.has(ask.requestID)) await sendRejection(run, ask, message)
+    if (waiting.has(ask.requestID)) await sendRejection(run, ask, messageForAgent)
   }
 
   /**
    * Rejects the ask on its server, a permission with the message for the agent. After a failure, reports it and tries again
    * after `retryMs`, until the ask is no longer pending. Never rejects.
    */
-  async function sendRejection(run: WatchedRun, ask: Ask, message: string): Promise<void> {
+  async function sendRejection(run: WatchedRun, ask: Ask, messageForAgent: string): Promise<void> {
     try {
-      await run.client.reject(ask, ask.type === 'permission' ? message : undefined)
+      await run.client.reject(ask, ask.type === 'permission' ? messageForAgent : undefined)
     } catch (error) {
       // It was answered just before.
       const isLate = errorTypeOf(error) === 'already-resolved'
@@ -167,7 +167,7 @@ export function createAskTimeouts(options: {
       onError(toError(error))
       waiting.set(
         ask.requestID,
-        clock.after(retryMs, () => void sendRejection(run, ask, message)),
+        clock.after(retryMs, () => void sendRejection(run, ask, messageForAgent)),
       )
     }
   }

@@ -55,8 +55,8 @@ export function createPeople(people: Readonly<Record<string, PersonConfig>>): Pe
   return { personOf, expectedAnswerers, allMay, isAuthor, isSamePerson, replaceAll }
 
   /**
-   * Returns the ids on a channel of the people whom the message of an ask mentions: the authors of the prompt if they may
-   * answer it and have ids there, otherwise everyone with `approve`. Empty if there are none.
+   * Returns the ids on a channel that the message of an ask mentions: those of the prompt's authors if they may answer it and
+   * have ids there, otherwise those of everyone with `approve`. Empty if there are none.
    */
   function expectedAnswerers(type: Ask['type'], channel: string, prompt: Authored): readonly Actor[] {
     const mayAuthorsAnswer = type === 'question' || allMay(prompt, 'approve')

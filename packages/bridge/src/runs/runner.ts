@@ -262,7 +262,7 @@ export function createRunner(services: BridgeServices): Runner {
    * are found or ended, at most `restoreMs`.
    */
   async function restoreRuns(): Promise<void> {
-    const waiting = await moveToMirrors(state, registry, enqueue)
+    const waiting = await moveToCurrentKeys(state, registry, enqueue)
     const all = await registry.all()
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter((one) => !isOver(one) && one.startedBy === undefined)
@@ -314,7 +314,7 @@ export function createRunner(services: BridgeServices): Runner {
  * Moves executions with their logs, and queued prompts, to the keys that this config's mirrors give them, because an earlier
  * config may have had other mirrors. Resolves with the place of each queued prompt, whose queues the caller then starts.
  */
-export async function moveToMirrors(
+export async function moveToCurrentKeys(
   state: State,
   registry: Pick<Registry, 'writeExecution' | 'writeLog'>,
   enqueue: Runner['enqueue'],

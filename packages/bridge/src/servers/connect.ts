@@ -65,15 +65,15 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return await promise
   signal.throwIfAborted()
-  let leave = (): void => {}
+  let rejectAborted = (): void => {}
   const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave)
+    rejectAborted = () => reject(signal.reason)
+    signal.addEventListener('abort', rejectAborted)
   })
   try {
     return await Promise.race([promise, aborted])
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', rejectAborted)
   }
 }
 

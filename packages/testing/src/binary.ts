@@ -98,9 +98,9 @@ const runNpm = (args: readonly string[], folder?: string): Promise<string> =>
   })
 
 /** Installs a package into a folder, without running its scripts. Rejects as `runNpm` does. */
-export const npmInstall = async (folder: string, what: string): Promise<void> => {
+export const npmInstall = async (folder: string, packageSpec: string): Promise<void> => {
   const flags = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--force']
-  await runNpm(['install', '--prefix', folder, ...flags, what], folder)
+  await runNpm(['install', '--prefix', folder, ...flags, packageSpec], folder)
 }
 
 /** Resolves with the newest version of a package on npm. Rejects with type `install` if npm names none. */

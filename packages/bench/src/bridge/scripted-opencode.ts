@@ -144,15 +144,15 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
     publish('message.updated', { sessionID, info })
     publish('message.part.updated', { sessionID, part, time: created })
     const whole = options.answer(prompt)
-    const step = Math.ceil(whole.length / options.pieces)
-    let sent = 0
+    const pieceUnits = Math.ceil(whole.length / options.pieces)
+    let sentUnits = 0
     const timer = setInterval(() => {
-      const delta = whole.slice(sent, sent + step)
-      if (sent === 0) options.onFirst(prompt)
-      sent += step
+      const delta = whole.slice(sentUnits, sentUnits + pieceUnits)
+      if (sentUnits === 0) options.onFirst(prompt)
+      sentUnits += pieceUnits
       part.text += delta
       if (delta !== '') publish('message.part.delta', { sessionID, messageID, partID: part.id, field: 'text', delta })
-      if (sent < whole.length) return
+      if (sentUnits < whole.length) return
       clearInterval(timer)
       const completed = Date.now()
       reply.parts[0] = { ...part, time: { start: created, end: completed } }

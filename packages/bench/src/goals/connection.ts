@@ -186,8 +186,9 @@ function unpaged({ messages }: History): Answer {
   return (query) => jsonList(query.has('limit') ? messages.slice(-Number(query.get('limit'))) : messages)
 }
 
-function jsonList(some: readonly string[], headers: Record<string, string> = {}): Response {
-  return new Response(`[${some.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
+/** Returns a response with these JSON texts as a list. */
+function jsonList(jsonTexts: readonly string[], headers: Record<string, string> = {}): Response {
+  return new Response(`[${jsonTexts.join(',')}]`, { headers: { 'content-type': 'application/json', ...headers } })
 }
 
 /**

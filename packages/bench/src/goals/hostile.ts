@@ -19,10 +19,10 @@ export const hostileGoals: readonly Goal[] = paths.flatMap((path): readonly Goal
 ])
 
 /** The goal for the worst pattern of this length, against the plain text of the path or of its floor. */
-function ratioGoal(path: Path, units: number, size: string): Goal {
+function ratioGoal(path: Path, units: number, sizeLabel: string): Goal {
   return {
-    id: `hostile.${path.id}.${size}`,
-    what: `splitting and rendering ${size.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,
+    id: `hostile.${path.id}.${sizeLabel}`,
+    what: `splitting and rendering ${sizeLabel.toUpperCase()} of the worst pattern, ${path.id}, against plain text${path.floor ? `, ${path.floor.id}` : ''}`,
     unit: '× as long',
     // With a floor, the path's own plain text costs next to nothing, and reply writes and checks the markup of the rest.
     bound: { atMost: path.floor ? 8 : 5 },

@@ -118,8 +118,8 @@ function textOfLines(units: number, line: (at: number) => string): string {
 }
 
 /** A sentence that names its place and its round, three times. */
-function sentence(at: number, round: number): string {
-  return `Sentence ${at} of round ${round} says what was found, and where it was found, in words that mean nothing at all. `.repeat(
+function sentence(index: number, round: number): string {
+  return `Sentence ${index} of round ${round} says what was found, and where it was found, in words that mean nothing at all. `.repeat(
     3,
   )
 }

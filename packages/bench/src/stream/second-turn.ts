@@ -29,30 +29,30 @@ export function generateSecondTurn(deltas: number): readonly string[] {
   addStored('session.execution.succeeded', {}, 'everywhere')
   return frames
 
-  /** Adds a step: a text of `size` deltas, and a tool call unless it is the last step. */
-  function addStep(size: number, isLast: boolean): void {
+  /** Adds a step: a text of `deltaCount` deltas, and a tool call unless it is the last step. */
+  function addStep(deltaCount: number, isLast: boolean): void {
     const step = { assistantMessageID: newID('msg') }
-    const tokens = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }
+    const tokens = { input: 120, output: deltaCount, reasoning: 0, cache: { read: 0, write: 0 } }
     addStored('session.step.started', { ...step, agent: 'build', model, snapshot: newID('tree') })
-    addText(step, size)
+    addText(step, deltaCount)
     if (!isLast) addTool(step)
     const finish = isLast ? 'stop' : 'tool-calls'
     addStored('session.step.ended', { ...step, finish, cost: 0, tokens, snapshot: newID('tree'), files: [] })
     addFrame('session.usage.updated', { data: { sessionID, cost: 0, tokens } })
   }
 
-  /** Adds the start, `size` deltas and the end of a text. */
-  function addText(step: object, size: number): void {
-    const part = { ...step, ordinal: 0 }
-    const pieces = Array.from({ length: size }, (_, index) => pieceOf(index))
+  /** Adds the start, `deltaCount` deltas and the end of a text. */
+  function addText(stepFields: object, deltaCount: number): void {
+    const part = { ...stepFields, ordinal: 0 }
+    const pieces = Array.from({ length: deltaCount }, (_, index) => pieceOf(index))
     addStored('session.text.started', part)
     for (const delta of pieces) addUnstored('session.text.delta', { ...part, delta })
     addStored('session.text.ended', { ...part, text: pieces.join('') })
   }
 
   /** Adds a tool call from its input to its success. */
-  function addTool(step: object): void {
-    const call = { ...step, callID: newID('call') }
+  function addTool(stepFields: object): void {
+    const call = { ...stepFields, callID: newID('call') }
     const input = { command: 'npm test', description: 'Runs the tests' }
     const text = JSON.stringify(input)
     addStored('session.tool.input.started', { ...call, name: 'shell' })
@@ -77,9 +77,9 @@ export function generateSecondTurn(deltas: number): readonly string[] {
   }
 
   /** Adds a frame, a millisecond after the one before. */
-  function addFrame(type: string, more: object): void {
+  function addFrame(type: string, fields: object): void {
     created += 1
-    frames.push(JSON.stringify({ id: newID('evt'), created, type, ...more }))
+    frames.push(JSON.stringify({ id: newID('evt'), created, type, ...fields }))
   }
 
   /** Returns a new id, greater than all before. */

@@ -79,11 +79,11 @@ export function generateTurn(options: TurnShape): Turn {
   addEvent('session.idle', {})
   return { sessionID, events, texts }
 
-  /** Adds a step: a text of `size` deltas, and a tool call unless it is the last step. */
-  function addStep(size: number, isLast: boolean): void {
+  /** Adds a step: a text of `deltaCount` deltas, and a tool call unless it is the last step. */
+  function addStep(deltaCount: number, isLast: boolean): void {
     const id = newID('msg')
     const reason = isLast ? 'stop' : 'tool-calls'
-    const spent = { input: 120, output: size, reasoning: 0, cache: { read: 0, write: 0 } }
+    const spent = { input: 120, output: deltaCount, reasoning: 0, cache: { read: 0, write: 0 } }
     const head = {
       id,
       parentID: promptID,
@@ -99,7 +99,7 @@ export function generateTurn(options: TurnShape): Turn {
     const created = at
     addEvent('message.updated', { info: { ...head, time: { created } } })
     addPart(id, { id: newID('prt'), type: 'step-start', snapshot: newID('tree') })
-    texts.push(addText(id, size))
+    texts.push(addText(id, deltaCount))
     if (!isLast) addTool(id)
     addPart(id, { id: newID('prt'), type: 'step-finish', reason, tokens: spent, cost: 0 })
     addEvent('message.updated', { info: { ...head, finish: reason, time: { created } } })
@@ -107,11 +107,11 @@ export function generateTurn(options: TurnShape): Turn {
   }
 
   /** Adds a text part, and returns its deltas. */
-  function addText(messageID: string, size: number): string[] {
+  function addText(messageID: string, deltaCount: number): string[] {
     const part = { id: newID('prt'), type: 'text' }
     const time = { start: at }
     addPart(messageID, { ...part, text: '', time })
-    const pieces = Array.from({ length: size }, (_, index) => pieceOf(index))
+    const pieces = Array.from({ length: deltaCount }, (_, index) => pieceOf(index))
     for (const delta of pieces) addEvent('message.part.delta', { messageID, partID: part.id, field: 'text', delta })
     addPart(messageID, { ...part, text: pieces.join(''), time: { ...time, end: at } })
     return pieces

@@ -57,14 +57,14 @@ export function markdown(source: string, width: number): readonly Line[] {
 }
 
 /**
- * Returns where the token that begins at `start` ends in the source. If the lexer changed its `raw`, that is after as many
+ * Returns where the token that begins at `startIndex` ends in the source. If the lexer changed its `raw`, that is after as many
  * non-white-space characters as it has, and the white space after them.
  */
-function endOfToken(source: string, start: number, raw: string): number {
-  if (source.startsWith(raw, start)) return start + raw.length
+function endOfToken(source: string, startIndex: number, raw: string): number {
+  if (source.startsWith(raw, startIndex)) return startIndex + raw.length
   let left = 0
   for (let at = 0; at < raw.length; at++) if (!isSpaceAt(raw, at)) left++
-  let end = start
+  let end = startIndex
   for (; end < source.length; end++) {
     if (isSpaceAt(source, end)) continue
     if (left === 0) break
@@ -74,9 +74,9 @@ function endOfToken(source: string, start: number, raw: string): number {
 }
 
 /** Whether the UTF-16 unit there is white space. */
-function isSpaceAt(text: string, at: number): boolean {
-  const code = text.charCodeAt(at)
-  return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(at))
+function isSpaceAt(text: string, index: number): boolean {
+  const code = text.charCodeAt(index)
+  return code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : /\s/.test(text.charAt(index))
 }
 
 /** Returns the rows of blocks, with a blank row where the source has blank lines. */

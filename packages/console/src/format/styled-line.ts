@@ -189,20 +189,20 @@ function splitAtLineFeeds(cells: readonly Cell[]): Cell[][] {
   return lines
 }
 
-/** Returns the index of the first cell behind the row that begins at `start`, for `wrap`. At least one further. */
-function endOfRow(cells: readonly Cell[], start: number, width: number): number {
+/** Returns the index of the first cell behind the row that begins at `startIndex`, for `wrap`. At least one further. */
+function endOfRow(cells: readonly Cell[], startIndex: number, width: number): number {
   let used = 0
-  let lastBreak = start
+  let lastBreak = startIndex
   let inked = false
-  for (let index = start; index < cells.length; index++) {
+  for (let index = startIndex; index < cells.length; index++) {
     const cell = cells[index]
-    const before = index > start ? cells[index - 1] : undefined
+    const before = index > startIndex ? cells[index - 1] : undefined
     if (inked && (cell?.width === 2 || before?.width === 2 || before?.text === ' ')) lastBreak = index
     inked ||= cell?.text !== ' '
     used += cell?.width ?? 0
     if (used <= width) continue
-    if (cell?.text === ' ' && inked) return Math.max(start + 1, index)
-    return Math.max(start + 1, lastBreak === start ? index : lastBreak)
+    if (cell?.text === ' ' && inked) return Math.max(startIndex + 1, index)
+    return Math.max(startIndex + 1, lastBreak === startIndex ? index : lastBreak)
   }
   return cells.length
 }

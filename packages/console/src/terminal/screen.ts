@@ -71,12 +71,12 @@ export function createScreen({ stdout, cursorRest }: { stdout: Output; cursorRes
   }
 
   /** Starts or stops to redraw when the terminal changes. While on, also restores the terminal when the process exits. */
-  function setListening(on: boolean): void {
-    const change = on ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
+  function setListening(isOn: boolean): void {
+    const change = isOn ? stdout.on.bind(stdout) : stdout.off.bind(stdout)
     change('resize', redrawAll)
     change('drain', redrawAll)
     if (stdout !== process.stdout) return
-    if (on) process.on('exit', leaveAsFound)
+    if (isOn) process.on('exit', leaveAsFound)
     else process.off('exit', leaveAsFound)
   }
 

@@ -111,9 +111,10 @@ export function linksInDiscord(content: string): readonly DiscordLink[] {
 function displayedText(source: string, inside: Inside): string {
   let text = ''
   for (let at = 0; at < source.length; ) {
-    const rest = source.slice(at)
-    const isStart = inside.isBlock && (at === 0 || source.charAt(at - 1) === '\n')
-    const [length, shown] = firstMatch(rest, isStart, inside) ?? longestEmphasis(rest, inside) ?? [1, rest.charAt(0)]
+    const remaining = source.slice(at)
+    const isLineStart = inside.isBlock && (at === 0 || source.charAt(at - 1) === '\n')
+    const [length, shown] = firstMatch(remaining, isLineStart, inside) ??
+      longestEmphasis(remaining, inside) ?? [1, remaining.charAt(0)]
     text += shown
     at += length
   }
@@ -124,9 +125,9 @@ function displayedText(source: string, inside: Inside): string {
  * Returns how much of the source the first rule that applies here reads, and the displayed text. Undefined if none
  * applies.
  */
-function firstMatch(rest: string, isStart: boolean, inside: Inside): readonly [number, string] | undefined {
+function firstMatch(remaining: string, isLineStart: boolean, inside: Inside): readonly [number, string] | undefined {
   for (const { pattern, atStart, read } of rules) {
-    const found = atStart && !isStart ? null : pattern.exec(rest)
+    const found = atStart && !isLineStart ? null : pattern.exec(remaining)
     const shown = found ? read(found, inside) : undefined
     if (found && shown !== undefined) return [found[0].length, shown]
   }
@@ -137,8 +138,8 @@ function firstMatch(rest: string, isStart: boolean, inside: Inside): readonly [n
  * Returns how much of the source the longest emphasis that begins here covers, and the displayed text. Undefined if
  * none begins.
  */
-function longestEmphasis(rest: string, inside: Inside): readonly [number, string] | undefined {
-  const found = emphases.map((pattern) => pattern.exec(rest)).filter((each) => each !== null)
+function longestEmphasis(remaining: string, inside: Inside): readonly [number, string] | undefined {
+  const found = emphases.map((pattern) => pattern.exec(remaining)).filter((each) => each !== null)
   const [longest] = found.toSorted((a, b) => b[0].length - a[0].length)
   return longest && [longest[0].length, displayedText(longest[1] ?? longest[2] ?? '', insideLine(inside))]
 }

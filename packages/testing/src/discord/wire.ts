@@ -58,10 +58,10 @@ export function interactionContext({ kind }: Channel): number {
  * author's membership, which a webhook lacks. `channel_type` is in discord-api-types' GatewayMessageEventExtraFields,
  * the others in https://docs.discord.com/developers/events/gateway-events#message-create
  */
-export function gatewayFieldsOf(channel: Channel, from: DiscordUser): Fields {
+export function gatewayFieldsOf(channel: Channel, author: DiscordUser): Fields {
   const channel_type = kinds[channel.kind]
   if (isOutsideServer(channel)) return { channel_type }
-  return { channel_type, guild_id: guildId, ...(!from.isWebhook && { member: { nick: null, roles: [] } }) }
+  return { channel_type, guild_id: guildId, ...(!author.isWebhook && { member: { nick: null, roles: [] } }) }
 }
 
 /**

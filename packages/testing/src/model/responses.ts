@@ -25,9 +25,9 @@ const isCall = ({ type }: Fields): boolean => typeof type === 'string' && /_call
  * Returns an item's turn. Each call is an item of its own: those of one answer follow each other and count as one
  * round, so only the first has a turn. None for an unknown item.
  */
-const turnsOf = (item: Fields, at: number, items: readonly Fields[]): readonly Turn[] => {
+const turnsOf = (item: Fields, index: number, items: readonly Fields[]): readonly Turn[] => {
   if (isCall(item)) {
-    const before = items[at - 1]
+    const before = items[index - 1]
     return before !== undefined && isCall(before) ? [] : [{ role: 'assistant', text: '', calls: true }]
   }
   if (typeof item.type === 'string' && /_call_output$/.test(item.type))

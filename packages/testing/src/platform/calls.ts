@@ -101,8 +101,8 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
      * Does the call unless the fault comes before it. Then breaks the connection, sends nothing, or answers after the
      * delay.
      */
-    async function breakConnection(broken: ConnectionFault): Promise<void> {
-      switch (broken.type) {
+    async function breakConnection(connectionFault: ConnectionFault): Promise<void> {
+      switch (connectionFault.type) {
         case 'refuse':
           response.socket?.destroy()
           return
@@ -116,10 +116,10 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
           await runAndLog()
           return
         case 'delay':
-          await timers.wait(broken.delayMs)
+          await timers.wait(connectionFault.delayMs)
           return sendAnswer(response, await runAndLog())
         default:
-          return broken satisfies never
+          return connectionFault satisfies never
       }
     }
   }

@@ -157,10 +157,10 @@ export function createSecondFold(): SecondFold {
   }
 
   /** Removes the messages from this id on, and the staged revert. Ignores unknown sessions. */
-  function commitRevert(sessionID: string, to: string): void {
+  function commitRevert(sessionID: string, firstRemovedID: string): void {
     changeSession(sessionID, { revert: undefined })
     const session = sessions.get(sessionID)
-    if (session) session.messages = session.messages.filter(({ id }) => String(id) < to)
+    if (session) session.messages = session.messages.filter(({ id }) => String(id) < firstRemovedID)
   }
 
   /** Replaces fields of a session's info. Ignores unknown sessions. */
@@ -170,9 +170,9 @@ export function createSecondFold(): SecondFold {
   }
 
   /** Sets when a session was updated. Ignores unknown sessions. */
-  function touchSession(sessionID: string, created: number | undefined): void {
+  function touchSession(sessionID: string, updated: number | undefined): void {
     const { info } = sessions.get(sessionID) ?? {}
-    if (info) changeSession(sessionID, { time: { ...fieldsOf(info.time), updated: created } })
+    if (info) changeSession(sessionID, { time: { ...fieldsOf(info.time), updated } })
   }
 }
 

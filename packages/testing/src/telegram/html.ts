@@ -54,39 +54,39 @@ export function parseHtml(source: string): Formatted {
   /**
    * Adds the character of a reference, or its source if it names no character. Returns where the next element begins.
    */
-  function readReference(start: number): number {
-    reference.lastIndex = start
+  function readReference(startIndex: number): number {
+    reference.lastIndex = startIndex
     const found = reference.exec(source)
     const [all = '&', hex, decimal, name = ''] = found ?? []
     const point = hex ? Number.parseInt(hex, 16) : Number(decimal ?? 0)
     if (point > 0x10ffff) text += all
     else text += point > 0 ? String.fromCodePoint(point) : (named[name.toLowerCase()] ?? all)
-    return start + all.length
+    return startIndex + all.length
   }
 
   /**
    * Opens or closes an entity. Returns where the next element begins. Throws a `Refusal` for an unknown or unclosed
    * tag, for an end that closes another tag or none, and for a `span` that isn't a spoiler.
    */
-  function readTag(start: number): number {
-    tag.lastIndex = start
+  function readTag(startIndex: number): number {
+    tag.lastIndex = startIndex
     const [all = '<', slash, raw = '', rest = '', end] = tag.exec(source) ?? []
     const name = raw.toLowerCase()
-    const place = `at byte offset ${byteOffset(source, start)}`
+    const atOffset = `at byte offset ${byteOffset(source, startIndex)}`
     if (slash === '/') {
-      if (end !== '>') throw unparsable(`Unclosed end tag ${place}`)
-      closeTag(name, place)
-      return start + all.length
+      if (end !== '>') throw unparsable(`Unclosed end tag ${atOffset}`)
+      closeTag(name, atOffset)
+      return startIndex + all.length
     }
     // Telegram checks the name as soon as it has ended, and the end of the tag only then.
-    if (end !== '>' && rest === '') throw unparsable(`Unclosed start tag ${place}`)
-    if (types[name] === undefined) throw unparsable(`Unsupported start tag "${name}" ${place}`)
-    if (end !== '>') throw unparsable(`Unclosed start tag "${name}" ${place}`)
+    if (end !== '>' && rest === '') throw unparsable(`Unclosed start tag ${atOffset}`)
+    if (types[name] === undefined) throw unparsable(`Unsupported start tag "${name}" ${atOffset}`)
+    if (end !== '>') throw unparsable(`Unclosed start tag "${name}" ${atOffset}`)
     const attributes = parseAttributes(rest)
     if (name === 'span' && attributes.get('class') !== 'tg-spoiler')
-      throw unparsable(`Tag "span" must have class "tg-spoiler" ${place}`)
+      throw unparsable(`Tag "span" must have class "tg-spoiler" ${atOffset}`)
     open.push({ name, offset: text.length, attributes })
-    return start + all.length
+    return startIndex + all.length
   }
 
   /**
@@ -94,11 +94,11 @@ export function parseHtml(source: string): Formatted {
    * or if the code inside it has added the same. Throws a `Refusal` for another tag, or if none is open. `</>` closes
    * any.
    */
-  function closeTag(name: string, place: string): void {
+  function closeTag(name: string, atOffset: string): void {
     const last = open.pop()
-    if (!last) throw unparsable(`Unexpected end tag ${place}`)
+    if (!last) throw unparsable(`Unexpected end tag ${atOffset}`)
     if (name !== '' && name !== last.name)
-      throw unparsable(`Unmatched end tag ${place}, expected "</${last.name}>", found "</${name}>"`)
+      throw unparsable(`Unmatched end tag ${atOffset}, expected "</${last.name}>", found "</${name}>"`)
     const length = text.length - last.offset
     if (length === 0) return
     const language = last.name === 'code' ? last.attributes.get('class')?.match(/^language-(.+)$/)?.[1] : undefined

@@ -93,22 +93,22 @@ function displayLine(line: string, displayedBefore: string, entities: WhatsAppEn
 }
 
 /** Returns the position of the mark that closes the one here. Undefined if this isn't a mark, or none closes it. */
-function closingMark(line: string, at: number): number | undefined {
-  const sign = line.charAt(at)
-  const next = line.charAt(at + 1)
-  if (endsInLetter(line.slice(0, at)) || next === '' || next === sign || next === joiner || /\s/.test(next))
+function closingMark(line: string, markIndex: number): number | undefined {
+  const sign = line.charAt(markIndex)
+  const next = line.charAt(markIndex + 1)
+  if (endsInLetter(line.slice(0, markIndex)) || next === '' || next === sign || next === joiner || /\s/.test(next))
     return undefined
-  for (let end = line.indexOf(sign, at + 2); end >= 0; end = line.indexOf(sign, end + 1)) {
+  for (let end = line.indexOf(sign, markIndex + 2); end >= 0; end = line.indexOf(sign, end + 1)) {
     const isNone = line.charAt(end + 1) === joiner || /\s/.test(line.charAt(end - 1))
-    if (!isNone && !isInCode(line, at, end) && !beginsWithLetter(line.slice(end + 1))) return end
+    if (!isNone && !isInCode(line, markIndex, end) && !beginsWithLetter(line.slice(end + 1))) return end
   }
   return undefined
 }
 
-/** Whether the mark at `end` is inside code, and so doesn't close the one at `at`. */
-function isInCode(line: string, at: number, end: number): boolean {
-  return [...line.slice(at).matchAll(/`(?!\u2060)[^`]+`/g)].some(
-    ({ index, 0: found }) => at + index < end && end < at + index + found.length,
+/** Whether the mark at `endIndex` is inside code, and so doesn't close the one at `markIndex`. */
+function isInCode(line: string, markIndex: number, endIndex: number): boolean {
+  return [...line.slice(markIndex).matchAll(/`(?!\u2060)[^`]+`/g)].some(
+    ({ index, 0: found }) => markIndex + index < endIndex && endIndex < markIndex + index + found.length,
   )
 }
 

@@ -66,17 +66,17 @@ export function createHook(clock: TestClock, appSecret: string, phoneNumberId: s
    * Sets the webhook and sends it what waits. Requests the challenge first. Rejects, and keeps the former URL, with a
    * `TestingError` if it isn't returned, and with fetch's error if the connection fails.
    */
-  async function setUrl(to: string, verifyToken: string): Promise<void> {
+  async function setUrl(newUrl: string, verifyToken: string): Promise<void> {
     const challenge = String(1_158_201_444)
     const query = new URLSearchParams({
       'hub.mode': 'subscribe',
       'hub.challenge': challenge,
       'hub.verify_token': verifyToken,
     })
-    const answer = await fetch(`${to}?${query}`)
+    const answer = await fetch(`${newUrl}?${query}`)
     if (!answer.ok || (await answer.text()) !== challenge)
       throw new TestingError('whatsapp', `The webhook did not return the challenge: it answered ${answer.status}.`)
-    url = to
+    url = newUrl
     queue.sendNext()
   }
 

@@ -72,13 +72,13 @@ export function createPeople(state: CloudState): WhatsAppPeople {
   }
 
   /**
-   * Adds a person's message, which opens the window of 24 h, and sends it to the webhook as `sent`. Returns its
+   * Adds a person's message, which opens the window of 24 h, and sends `webhookFields` to the webhook. Returns its
    * `wamid`.
    */
   function addMessage(
     person: string,
     content: CloudContent,
-    sent: Fields,
+    webhookFields: Fields,
     { name = 'Ada', replyTo, forwarded }: WhatsAppSay,
   ): string {
     const id = state.nextId()
@@ -95,7 +95,7 @@ export function createPeople(state: CloudState): WhatsAppPeople {
     const timestamp = String(Math.floor(at / 1000))
     hook.notify({
       contacts: [contact],
-      messages: [{ ...from, id, timestamp, ...(context && { context }), ...sent }],
+      messages: [{ ...from, id, timestamp, ...(context && { context }), ...webhookFields }],
     })
     return id
   }

@@ -84,15 +84,15 @@ export function createCloudApi(
       response.end(file.bytes)
       return
     }
-    const at = `http://${request.headers.host}/attachments/${path}`
-    const place = {
-      url: at,
+    const url = `http://${request.headers.host}/attachments/${path}`
+    const media = {
+      url,
       mime_type: file.mime,
       file_size: file.bytes.length,
       id: path,
       messaging_product: 'whatsapp',
     }
-    return sendAnswer(response, { status: 200, body: JSON.stringify(place) })
+    return sendAnswer(response, { status: 200, body: JSON.stringify(media) })
   }
 
   /** Returns the call for a message, a reaction or a read receipt in JSON. Without fields if the body isn't JSON. */

@@ -143,8 +143,8 @@ export function createState(
    * Sets the business's emoji below a message. An empty one removes it. Throws a `CloudRefusal` if there is no such
    * message, and for a used-up budget.
    */
-  function react(person: string, { message_id: at, emoji }: Fields): unknown {
-    const post = chat(person).posts.get(String(at))
+  function react(person: string, { message_id: messageId, emoji }: Fields): unknown {
+    const post = chat(person).posts.get(String(messageId))
     if (!post) throw invalidParameter('the message to react to does not exist')
     spend(person)
     post.reaction = String(emoji)

@@ -20,7 +20,7 @@ export type Answer = string | ((query: URLSearchParams) => Response)
 export function createServer(answersByPath: Readonly<Record<string, Answer>> = {}): Server {
   const queued: Iterable<Uint8Array>[] = []
   let wake = (): void => {}
-  let streams = 0
+  let cutCount = 0
   return { fetch: respond, send, cut }
 
   /** Queues chunks, and wakes the stream. */
@@ -31,7 +31,7 @@ export function createServer(answersByPath: Readonly<Record<string, Answer>> = {
 
   /** Ends the stream after the chunks that it sends. The next one gets what is queued. */
   function cut(): void {
-    streams += 1
+    cutCount += 1
     wake()
   }
 
@@ -52,12 +52,12 @@ export function createServer(answersByPath: Readonly<Record<string, Answer>> = {
   /** Yields the greeting and the queued chunks as they come. Ends when the stream is cut or the signal aborts. */
   async function* streamChunks(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
     signal?.addEventListener('abort', () => wake())
-    const own = streams
+    const cutsBefore = cutCount
     yield new TextEncoder().encode(connected)
-    while (!signal?.aborted && own === streams) {
+    while (!signal?.aborted && cutsBefore === cutCount) {
       yield* queued.shift() ?? []
       // What happened during the chunks woke nothing.
-      if (queued.length > 0 || signal?.aborted || own !== streams) continue
+      if (queued.length > 0 || signal?.aborted || cutsBefore !== cutCount) continue
       await new Promise<void>((resolve) => {
         wake = resolve
       })

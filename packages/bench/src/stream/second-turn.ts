@@ -64,7 +64,7 @@ export function generateSecondTurn(deltas: number): readonly string[] {
     addStored('session.tool.success', { ...call, content, metadata: { truncated: false, exit: 0 }, executed: false })
   }
 
-  /** Adds an event that the server stores. Those of an execution name no directory. */
+  /** Adds an event that the server stores. With "everywhere", as for executions, it names no directory. */
   function addStored(type: string, data: object, where: 'here' | 'everywhere' = 'here'): void {
     const durable = { aggregateID: sessionID, seq, version: 1 }
     seq += 1

@@ -51,8 +51,8 @@ const createEncoder = (id: string, model: string): AnswerEncoder => {
     data: { type, sequence_number: sequence++, ...fields },
   })
   /**
-   * Returns the frames of an output item: its beginning, which has the fields of `opening` instead, those between, and
-   * its end. Adds the item to the response.
+   * Returns the frames of an output item: that it was added, with the fields of `opening` in place of its own, those of
+   * `between`, and that it is done. Adds the item to the response.
    */
   const itemFrames = (
     whole: Readonly<{ id: string; [field: string]: unknown }>,

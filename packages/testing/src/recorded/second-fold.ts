@@ -135,16 +135,16 @@ export function createSecondFold(): SecondFold {
     const { sessionID, assistantMessageID: id } = data
     const session = sessions.get(String(sessionID))
     if (!session || id === undefined) return
-    const at = session.messages.findIndex((message) => message.id === id)
+    const index = session.messages.findIndex((message) => message.id === id)
     if (type === 'session.step.started') {
       const { agent, model } = data
       const fresh = { id, type: 'assistant', agent, model, content: [], time: { created } }
-      if (at === -1) session.messages.push(fresh)
-      else session.messages[at] = { ...fresh, time: session.messages[at]?.time }
+      if (index === -1) session.messages.push(fresh)
+      else session.messages[index] = { ...fresh, time: session.messages[index]?.time }
       return
     }
-    const message = session.messages[at]
-    if (message) session.messages[at] = messageAfter(message, type, data, created)
+    const message = session.messages[index]
+    if (message) session.messages[index] = messageAfter(message, type, data, created)
   }
 
   /** Moves a pending prompt into its session's messages. Other inputs are dropped. Ignores unknown ones. */

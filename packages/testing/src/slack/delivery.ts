@@ -14,8 +14,8 @@ type SlackEnvelope = 'events_api' | 'interactive' | 'slash_commands'
 interface Attempt {
   readonly type: SlackEnvelope
   readonly body: Fields
-  /** The retry number, from 1. 0 for a first attempt. */
-  readonly retry: number
+  /** The number of the retry, from 1. 0 for the first attempt. */
+  readonly retryNumber: number
   /** Aborts on timeout. */
   readonly signal: AbortSignal
 }
@@ -85,12 +85,12 @@ export function createDelivery(clock: TestClock): EventDelivery {
   }
 
   /** Sends once. Resolves with whether it was acknowledged within 3 s. False if there is no receiver. */
-  async function attemptOnce(type: SlackEnvelope, body: Fields, retry: number): Promise<boolean> {
+  async function attemptOnce(type: SlackEnvelope, body: Fields, retryNumber: number): Promise<boolean> {
     if (!receiver) return false
     const abort = new AbortController()
     const stop = timers.after(limits.ackMs, () => abort.abort())
     try {
-      return await receiver.deliver({ type, body, retry, signal: abort.signal })
+      return await receiver.deliver({ type, body, retryNumber, signal: abort.signal })
     } finally {
       stop()
     }
@@ -156,7 +156,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
    * Sends to the app that connected last. Resolves with whether it acknowledged before the signal aborts. False if
    * none is connected.
    */
-  async function deliverToNewest({ type, body, retry, signal }: Attempt): Promise<boolean> {
+  async function deliverToNewest({ type, body, retryNumber, signal }: Attempt): Promise<boolean> {
     const socket = [...sockets].at(-1)
     if (!socket) return false
     lastNumber += 1
@@ -168,7 +168,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       }
       waiting.set(envelope_id, () => end(true))
       signal.addEventListener('abort', () => end(false), { once: true })
-      const retried = retry > 0 ? { retry_attempt: retry, retry_reason: 'timeout' } : { retry_attempt: 0 }
+      const retried = retryNumber > 0 ? { retry_attempt: retryNumber, retry_reason: 'timeout' } : { retry_attempt: 0 }
       sendJson(socket, {
         envelope_id,
         type,
@@ -208,12 +208,12 @@ export function createRequestReceiver(url: string, signingSecret: string, clock:
   return { deliver, isConnected: () => true }
 
   /** Posts once, signed. Resolves with false for another status than 200, and if the connection fails. */
-  async function deliver({ type, body, retry, signal }: Attempt): Promise<boolean> {
+  async function deliver({ type, body, retryNumber, signal }: Attempt): Promise<boolean> {
     const text = encodeBody(type, body)
     const headers = {
       'content-type': type === 'events_api' ? 'application/json' : 'application/x-www-form-urlencoded',
       ...slackHeaders(text, signingSecret, clock),
-      ...(retry > 0 && { 'x-slack-retry-num': String(retry), 'x-slack-retry-reason': 'http_timeout' }),
+      ...(retryNumber > 0 && { 'x-slack-retry-num': String(retryNumber), 'x-slack-retry-reason': 'http_timeout' }),
     }
     return await postTo(url, text, headers, signal).then(
       (status) => status === 200,

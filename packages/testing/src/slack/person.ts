@@ -74,19 +74,19 @@ function shownPostIn({ id, posts }: Channel, ts: string): Post {
 export function createPeople(state: SlackState): SlackPeople {
   return {
     say,
-    press: (id, ts, label, { from = defaultPerson } = {}) => {
-      const buttons = controlsIn(id, ts).filter(({ type }) => type === 'button')
-      return useControl(id, ts, shownButton('slack', ts, label, buttons), from)
+    press: (channelId, ts, label, { from = defaultPerson } = {}) => {
+      const buttons = controlsIn(channelId, ts).filter(({ type }) => type === 'button')
+      return useControl(channelId, ts, shownButton('slack', ts, label, buttons), from)
     },
-    choose: (id, ts, option, { from = defaultPerson } = {}) => {
-      const all = controlsIn(id, ts).flatMap((control) => control.options.map((each) => ({ ...each, control })))
+    choose: (channelId, ts, option, { from = defaultPerson } = {}) => {
+      const all = controlsIn(channelId, ts).flatMap((control) => control.options.map((each) => ({ ...each, control })))
       const { control, value } = shownButton('slack', ts, option, all, 'option')
-      return useControl(id, ts, { ...control, value }, from)
+      return useControl(channelId, ts, { ...control, value }, from)
     },
-    command: async (id, name, text = '', { from = defaultPerson } = {}) => {
+    command: async (channelId, name, text = '', { from = defaultPerson } = {}) => {
       const trigger = createTrigger(from)
       const body = commandBody(state, {
-        channel: existingChannel(state, id),
+        channel: existingChannel(state, channelId),
         from,
         name,
         text: escapeText(text),
@@ -97,8 +97,8 @@ export function createPeople(state: SlackState): SlackPeople {
     view: (user = defaultPerson.id) => state.views.get(user),
     submit,
     stop,
-    remove: (id, ts) => {
-      const channel = existingChannel(state, id)
+    remove: (channelId, ts) => {
+      const channel = existingChannel(state, channelId)
       channel.posts.delete(shownPostIn(channel, ts).ts)
       state.changed(channel)
     },
@@ -108,9 +108,9 @@ export function createPeople(state: SlackState): SlackPeople {
    * Adds a person's message, and sends its event, and a second one if the bot is mentioned in a channel. Returns its
    * `ts`. Throws a `TestingError` for an unknown channel or thread.
    */
-  function say(id: string, written: string, options: SlackSay = {}): string {
+  function say(channelId: string, written: string, options: SlackSay = {}): string {
     const { from = defaultPerson, mention = false, threadTs, forwards, file } = options
-    const channel = existingChannel(state, id)
+    const channel = existingChannel(state, channelId)
     const root = threadTs === undefined ? undefined : (shownPostIn(channel, threadTs).threadTs ?? threadTs)
     const text = mention ? `<@${state.bot}> ${escapeText(written)}` : escapeText(written)
     const shown = { text: written, mode: 'plain', rows: [] } as const
@@ -134,11 +134,11 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 
   /**
-   * Presses a button, or picks the option of a select that has the control's value. Resolves with whether the app
+   * Presses a button, or picks from a select the option whose value is the control's. Resolves with whether the app
    * acknowledged it in time.
    */
-  async function useControl(id: string, ts: string, control: SlackControl, from: SlackPerson): Promise<boolean> {
-    const channel = existingChannel(state, id)
+  async function useControl(channelId: string, ts: string, control: SlackControl, from: SlackPerson): Promise<boolean> {
+    const channel = existingChannel(state, channelId)
     const trigger = createTrigger(from)
     return await state.delivery.send(
       'interactive',
@@ -182,10 +182,10 @@ export function createPeople(state: SlackState): SlackPeople {
    * Ends the thread's live streams, and sends the event. Resolves with whether the app finally acknowledged it.
    * Rejects with a `TestingError` if no agent is working there.
    */
-  async function stop(id: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
-    const channel = existingChannel(state, id)
+  async function stop(channelId: string, threadTs: string, { from = defaultPerson }: SlackFrom = {}): Promise<boolean> {
+    const channel = existingChannel(state, channelId)
     if (channel.sessions.get(threadTs) !== 'processing')
-      throw new TestingError('slack', `Nothing is running in ${id}, ${threadTs}: there is no Stop button.`)
+      throw new TestingError('slack', `Nothing is running in ${channelId}, ${threadTs}: there is no Stop button.`)
     const now = state.clock.now()
     const streaming = [...channel.posts.values()].filter((post) => post.threadTs === threadTs && post.stream)
     const live = streaming.filter(({ stream }) => stream && isLive(stream, now))
@@ -194,7 +194,7 @@ export function createPeople(state: SlackState): SlackPeople {
     }
     return await deliverEvent({
       type: 'agent_session_stopped',
-      channel: id,
+      channel: channelId,
       thread_ts: threadTs,
       user: from.id,
       streaming_message_ts: live.map(({ ts }) => ts),
@@ -203,8 +203,8 @@ export function createPeople(state: SlackState): SlackPeople {
   }
 
   /** Returns the buttons and selects below a message. Throws a `TestingError` if there is no such message. */
-  function controlsIn(id: string, ts: string): readonly SlackControl[] {
-    return shownPostIn(existingChannel(state, id), ts).shown.rows.flat()
+  function controlsIn(channelId: string, ts: string): readonly SlackControl[] {
+    return shownPostIn(existingChannel(state, channelId), ts).shown.rows.flat()
   }
 
   /** The id of a message's author, also of the bot. */

@@ -49,8 +49,8 @@ export function replaceMark(content: string, from: Kind, to: Kind): string {
 const groups = new RegExp(`^(?:${open}group ${inside})*`)
 
 /**
- * Returns the content with its first element unwrapped if that has the kind, also inside leading groups. Otherwise
- * unchanged.
+ * Returns the content with its first element unwrapped if that has the kind, also inside leading groups: for a list item that
+ * begins with another bullet. Otherwise unchanged.
  */
 export function unmarkFirst(content: string, kind: Kind): string {
   if (!content.startsWith(open)) return content

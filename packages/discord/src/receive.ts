@@ -74,7 +74,10 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     }
   }
 
-  /** Returns the inbound with its `answer`. Interactions are answered through the responder, and messages with a reply. */
+  /**
+   * Returns the inbound with its `answer`. Interactions are answered through the responder, and messages with a reply. Notes
+   * slash commands, which `passOn` confirms.
+   */
   function inboundOf(received: Received, responder: Responder | undefined): Inbound {
     const { interaction: _, ...inbound } = received
     if (inbound.type === 'press') {
@@ -135,13 +138,13 @@ interface Responder {
  */
 function createLazyResponder(create: () => Responder): Responder {
   let created: Responder | undefined
-  const get = (): Responder => {
+  const createOnce = (): Responder => {
     created ??= create()
     return created
   }
   return {
-    answer: async (text) => await get().answer(text),
-    open: async (form) => await get().open(form),
+    answer: async (text) => await createOnce().answer(text),
+    open: async (form) => await createOnce().open(form),
     cancel: () => created?.cancel(),
   }
 }

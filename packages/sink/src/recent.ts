@@ -10,8 +10,11 @@ export interface Recent<V> {
   delete(key: string): void
 }
 
-/** Creates a map of at most `most` keys, because a host may run for years. */
-export function createRecent<V>(most: number): Recent<V> {
+/**
+ * Creates a map that drops the key that was set longest ago once it has more than `maxKeys`. For what a host remembers, which
+ * may run for years.
+ */
+export function createRecent<V>(maxKeys: number): Recent<V> {
   const known = new Map<string, V>()
   return {
     has: (key) => known.has(key),
@@ -20,7 +23,7 @@ export function createRecent<V>(most: number): Recent<V> {
       known.delete(key)
       known.set(key, value)
       const [oldest] = known.keys()
-      if (oldest !== undefined && known.size > most) known.delete(oldest)
+      if (oldest !== undefined && known.size > maxKeys) known.delete(oldest)
     },
     delete: (key) => void known.delete(key),
   }

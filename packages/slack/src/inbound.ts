@@ -258,8 +258,8 @@ function isCommand(body: unknown): boolean {
 }
 
 /**
- * Reads a slash command as a text, for example "/ask Why?". One for which `isOwn` returns false is left to the host, so it
- * has nothing received.
+ * Reads a slash command as a text, for example "/ask Why?". Undefined for anything else. One for which `isOwn` returns false
+ * is left to the host, so it has nothing received.
  */
 function readCommand(body: unknown, isOwn: (name: string) => boolean): ParsedBody | undefined {
   const { data } = slashCommand.safeParse(body)

@@ -108,7 +108,7 @@ export function createTelegramPort(
 
   /** Posts a message in the best format that the server supports, and records its id. */
   async function post(bubble: Bubble, posting: PostOptions): Promise<MessageRef> {
-    const other = (): TelegramFields => ({
+    const fields = (): TelegramFields => ({
       ...thread,
       ...postFields(withoutOldReply(posting)),
       ...keyboardFields(bubble),
@@ -117,9 +117,9 @@ export function createTelegramPort(
       'post',
       { bubble, signal: posting.signal },
       {
-        rich: (message, signal) => api.sendRichMessage(currentChatId(), message, other(), signal),
+        rich: (message, signal) => api.sendRichMessage(currentChatId(), message, fields(), signal),
         text: (text, mode, signal) =>
-          api.sendMessage(currentChatId(), text, { ...other(), ...noPreview, ...mode }, signal),
+          api.sendMessage(currentChatId(), text, { ...fields(), ...noPreview, ...mode }, signal),
       },
     )
     return recordPosted(refOf(posted))
@@ -169,13 +169,13 @@ export function createTelegramPort(
   /** Posts a file. Cuts the caption to the length that Telegram takes. */
   async function upload({ name, text, caption }: Attachment, posting: PostOptions): Promise<MessageRef> {
     const file = await inputFileOf(new TextEncoder().encode(text), name)
-    const other = (): TelegramFields => ({
+    const fields = (): TelegramFields => ({
       ...thread,
       ...postFields(withoutOldReply(posting)),
       caption: clip(disableMentions(caption), captionLength),
     })
     return recordPosted(
-      refOf(await callChat('upload', posting, (signal) => api.sendDocument(currentChatId(), file, other(), signal))),
+      refOf(await callChat('upload', posting, (signal) => api.sendDocument(currentChatId(), file, fields(), signal))),
     )
   }
 
@@ -354,7 +354,10 @@ interface MovingChat {
   withoutOldReply(posting: PostOptions): PostOptions
 }
 
-/** Makes the calls of one chat. Tracks which id the chat has, and which messages are in it. */
+/**
+ * Creates what makes the calls of one chat, whose id changes if its group becomes a supergroup. Tracks that id, and which
+ * messages are in the chat that has it.
+ */
 function createMovingChat(options: TelegramPortOptions, clock: Clock): MovingChat {
   const { api, onMoved, timeoutMs } = options
   const { moved } = featuresOf(api)

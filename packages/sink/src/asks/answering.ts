@@ -115,6 +115,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
       const state = ledger().asks[ask.requestID]
       return ask.status === 'pending' && state && !answered.has(contentKey(ask.requestID, state)) ? [ask.requestID] : []
     })
+    /** Shows this name on those that are still not answered here, or none. */
     const noteAll = (by: string | undefined): void => {
       for (const requestID of pendingIDs) {
         const state = ledger().asks[requestID]
@@ -205,6 +206,7 @@ export function createAskFinder(options: AskFinderOptions): AskFinder {
     if (isAnswered && isFree) return undefined
     const isAnswer = read.reading.type !== 'error' && !isAnswered
     if (type === 'maybe') return isAnswer ? { type, ask, take: () => errorResult(ask, texts.notShownYet) } : undefined
+    /** Takes free text, which is conversation if the ask was answered meanwhile. */
     const takeFree = (): AskResult => {
       const taken = takeNow()
       const isLate = taken.type === 'error' && isNoLongerPending(ask)

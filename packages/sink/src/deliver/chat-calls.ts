@@ -147,7 +147,7 @@ interface Writers {
 /** A writer that pauses for longer than this no longer counts, in ms. */
 const pauseMs = 3000
 
-/** Creates the writers of one budget, without any writer. */
+/** Creates the count of the growing texts among which a budget is shared evenly, without any of them. */
 function createWriters(clock: Clock): Writers {
   const writing = new Set<object>()
   /** When each writer paused, oldest first. */

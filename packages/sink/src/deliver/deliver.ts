@@ -28,7 +28,7 @@ import { createReactionSetter } from './reaction.ts'
 import { reconcile } from './reconcile.ts'
 import { lastReportDueAt, withReports } from './reports.ts'
 import { createSchedule, createWake } from './schedule.ts'
-import { createNative, opensStream } from './streaming.ts'
+import { createNativeDelivery, opensStream } from './streaming.ts'
 import { isAwaited, openIntentOf, recoveredLedger, withEditStarted, withIntent } from './transitions.ts'
 import { createTyping } from './typing.ts'
 
@@ -70,7 +70,7 @@ export interface Deliverer extends AskFinder {
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { port, chat, clock, pace, policy, onError } = options
   const mode = modeOf(options)
-  const native = createNative(port, clock, policy.delivery === 'native' && mode === 'live')
+  const native = createNativeDelivery(port, clock, policy.delivery === 'native' && mode === 'live')
   /** Aborts when the delivery stops, so that no call waits for its turn any more. */
   const stopped = new AbortController()
   /** Aborts the current call if it takes more than `stopGraceMs` after the stop. */

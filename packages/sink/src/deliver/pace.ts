@@ -108,6 +108,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     const callsHere = (): ChatCalls => chats.callsIn(place.id)
     /** Identifies this pace in the recorded calls. */
     const by = {}
+    /** Returns what counts calls of this kind: in the chat, and of the client. */
     const bothOf = (kind: CallKind): readonly [Calls, Calls] => [
       callsOfKind(callsHere(), kind, limits, clock),
       callsOfKind(client, kind, limits, clock),
@@ -226,16 +227,17 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     const now = clock.now()
     const { perMs } = budget
     const { firstIndex, madeCount, allowedCount } = usageFor({ times, budget }, request)
-    let at = 0
+    let lastFreeAt = 0
     // Calls already made count first, then those in flight, then the requested ones before the last.
     const ahead: number[] = []
     for (let call = 0; call < count; call++) {
       const index = madeCount + inFlight + call - allowedCount
-      const inTheWay = index < madeCount ? times[firstIndex + index]?.at : (ahead[index - madeCount - inFlight] ?? now)
-      at = Math.max(at, index < 0 || inTheWay === undefined ? 0 : inTheWay + perMs)
-      if (count > 1) ahead.push(Math.max(at, now))
+      const blockedSince =
+        index < madeCount ? times[firstIndex + index]?.at : (ahead[index - madeCount - inFlight] ?? now)
+      lastFreeAt = Math.max(lastFreeAt, index < 0 || blockedSince === undefined ? 0 : blockedSince + perMs)
+      if (count > 1) ahead.push(Math.max(lastFreeAt, now))
     }
-    return at
+    return lastFreeAt
   }
 
   /**

@@ -7,7 +7,7 @@ import { type Ledger, shownOf } from '../ledger/ledger.ts'
 import { createActivityTimes } from '../view/status.ts'
 import { type Mode, type View, view } from '../view/view.ts'
 import type { DelivererOptions } from './deliver.ts'
-import type { Native } from './streaming.ts'
+import type { NativeDelivery } from './streaming.ts'
 
 /** The messages that the chat should show. */
 export interface Picture extends Omit<View, 'cards' | 'flow'> {
@@ -20,7 +20,7 @@ export type Painter = (reply: Reply, ledger: Ledger, now: number, isBlocked: boo
 /**
  * Returns a function that computes the messages of a reply for one chat. Its only state is when the newest activity began.
  */
-export function createPainter(options: DelivererOptions, secretOf: SecretOf, native: Native): Painter {
+export function createPainter(options: DelivererOptions, secretOf: SecretOf, native: NativeDelivery): Painter {
   const { port, render, chat, policy, texts, label } = options
   const mode = modeOf(options)
   const edits = canEditIn(options)

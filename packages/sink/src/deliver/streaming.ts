@@ -9,7 +9,7 @@ import { taskKey } from '../view/task.ts'
 import type { Operation } from './operation.ts'
 
 /** The platform's own stream or preview. Undefined members, because a port may lose them at run time. */
-export interface Native {
+export interface NativeDelivery {
   readonly streaming: AppendStream | undefined
   readonly previewing: PreviewStream | undefined
   /** A preview is due when it changed or is about to expire. Other operations are always due. */
@@ -26,7 +26,7 @@ export interface Native {
  * Creates the access to the port's own stream or preview. `isWanted`: the policy requests it, and the reply is shown as
  * it grows.
  */
-export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean): Native {
+export function createNativeDelivery(port: ChannelPort, clock: Clock, isWanted: boolean): NativeDelivery {
   let previewed = { whole: '', at: 0 }
   return {
     get streaming() {
@@ -68,8 +68,8 @@ export function createNative(port: ChannelPort, clock: Clock, isWanted: boolean)
    * happen.
    */
   function nextAt({ phase }: Reply, { entries }: Ledger): number | undefined {
-    const drafts = previewStream()
-    const renewAt = drafts && phase !== 'settled' && previewed.at > 0 ? previewed.at + drafts.renewMs : undefined
+    const preview = previewStream()
+    const renewAt = preview && phase !== 'settled' && previewed.at > 0 ? previewed.at + preview.renewMs : undefined
     const stream = appendStream()
     const openedAt = entries.map(openStream).find((sent) => sent !== undefined)?.openedAt
     const overAt = stream && openedAt !== undefined ? openedAt + stream.maxMs : undefined

@@ -156,8 +156,8 @@ export function withEmptied(ledger: Ledger, entry: ShownEntry): Ledger {
 }
 
 /**
- * Replaces the intent by the result of its post. Records the card's position in the text, and the tool calls that a
- * notice reports.
+ * Replaces the intent by the result of its post, and forgets the post's id. Also records where a card interrupts the answer's
+ * text, the tool calls that a notice reports, and counts notices and heartbeats.
  */
 export function withResult(
   ledger: Ledger,

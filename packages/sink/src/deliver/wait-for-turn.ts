@@ -17,8 +17,9 @@ export interface TurnLimits {
 }
 
 /**
- * Makes a call outside of the sinks as soon as the chat's budget allows it, with the priority of an ask. Rejects with the
- * signal's reason if that aborts first, and with `refused` as soon as it is certain that the turn comes too late.
+ * Makes a call outside of the sinks, for example of a note or a reaction, as soon as the chat's budget allows it, with the
+ * priority of an ask. Rejects with the signal's reason if that aborts first, and with `refused` as soon as it is certain that
+ * the turn comes too late.
  */
 export async function waitForTurn<T>(
   pace: ChatPace,

@@ -117,8 +117,8 @@ export function createInboundReceiver<Failure extends Error>(
   return { receive, answerFor, failureReporter, settled: open.settled }
 
   /**
-   * Passes an inbound on to the host. Undefined for an id that is known. Adds the id before that, and removes it again after
-   * `not-taken`.
+   * Passes an inbound on to the host, once per id. Undefined for an id of this process, and resolves with `repeat` for one that
+   * an earlier process stored. Forgets the id again after `not-taken`, so that the platform's repeat is passed on.
    */
   function receive(id: string, make: InboundMaker): Promise<Received> | undefined {
     if (seen.has(id)) return undefined

@@ -41,8 +41,8 @@ const refusedMs = 5000
 const mostRefusedMs = 300_000
 
 /**
- * Creates the monitor of one connection. It returns how long to wait before the next attempt, and reports each change of the
- * status and each new reason. An error that `onInboundStatus` throws goes to `onError`.
+ * Creates the monitor of a channel's connection to its platform. Its functions return how long to wait before the next attempt,
+ * and report each change of the status and each new reason. An error that `onInboundStatus` throws goes to `onError`.
  */
 export function createInboundMonitor(options: {
   readonly onInboundStatus?: ((status: InboundStatus) => void) | undefined
@@ -51,7 +51,7 @@ export function createInboundMonitor(options: {
 }): InboundMonitor {
   const { onInboundStatus, onError, clock } = options
   /** When the first of the failed attempts was made. */
-  let since: number | undefined
+  let failingSince: number | undefined
   let receivingSince: number | undefined
   let failures = 0
   let refusals = 0
@@ -65,27 +65,27 @@ export function createInboundMonitor(options: {
    */
   function succeeded(): void {
     failures = 0
-    since = undefined
+    failingSince = undefined
     receivingSince ??= clock.now()
     reportIfNew('', { status: 'receiving' })
   }
 
-  /** Reports a failure once they have lasted for `reportAfterMs`. Returns the wait before the next attempt, in ms. */
+  /** Reports the failure once attempts have failed for `reportAfterMs`. Returns the wait before the next attempt, in ms. */
   function failed(error: Error): number {
-    since ??= clock.now()
+    failingSince ??= clock.now()
     receivingSince = undefined
-    if (clock.now() - since >= reportAfterMs) reportFailure(error, since)
+    if (clock.now() - failingSince >= reportAfterMs) reportFailure(error, failingSince)
     failures += 1
     return backOffMs(failures - 1)
   }
 
   /** Reports the refusal at once. Returns the wait before the next attempt, in ms, which is longer than after a failure. */
   function refused(error: Error): number {
-    since ??= clock.now()
+    failingSince ??= clock.now()
     // Two processes with one login replace each other: each is connected for a moment only.
     if (receivingSince !== undefined && clock.now() - receivingSince >= reportAfterMs) refusals = 0
     receivingSince = undefined
-    reportFailure(error, since)
+    reportFailure(error, failingSince)
     refusals += 1
     return Math.min(mostRefusedMs, refusedMs * 2 ** (refusals - 1))
   }

@@ -37,20 +37,20 @@ export function bestCut(text: string, { first, last }: CutWindow): number {
     line === undefined || line.fence !== undefined
       ? []
       : unbreakableSpans(seen, Math.max(line.start, last - mostSpanBack))
-  const isFree = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
-  const inLine = (pattern: RegExp, from: number): number | undefined => {
+  const isOutsideSpans = (at: number): boolean => !spans.some(({ start, end }) => start < at && at < end)
+  const lastMatchEnd = (pattern: RegExp, from: number): number | undefined => {
     const places = [...seen.slice(from, last).matchAll(pattern)].map(
       ({ index, 0: found }) => from + index + found.length,
     )
-    return places.findLast((at) => at > from && isFree(at) && isGraphemeStart(seen, at))
+    return places.findLast((at) => at > from && isOutsideSpans(at) && isGraphemeStart(seen, at))
   }
   const near = Math.max(low, line?.start ?? 0)
   const far = Math.max(first, line?.start ?? 0, last - mostSpanBack)
   return (
-    inLine(afterSentencePattern, near) ??
-    inLine(spacePattern, near) ??
-    lastGraphemeCut(seen, { first, low, last }, isFree) ??
-    inLine(spacePattern, far) ??
+    lastMatchEnd(afterSentencePattern, near) ??
+    lastMatchEnd(spacePattern, near) ??
+    lastGraphemeCut(seen, { first, low, last }, isOutsideSpans) ??
+    lastMatchEnd(spacePattern, far) ??
     lastGraphemeCut(seen, { first, low: first, last }, () => true) ??
     codePointCut(seen, { first, last })
   )
@@ -71,10 +71,10 @@ export function lastWordEnd(text: string, leastEnd: number): number {
   const seen = `${text.slice(0, last)}x`
   const { start, fence } = lineAt(seen, last)
   const spans = fence === undefined ? unbreakableSpans(seen, Math.max(start, last - mostSpanBack)) : []
-  const isFree = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
+  const isOutsideSpans = (at: number): boolean => !spans.some((span) => span.start < at && at < span.end)
   const from = Math.max(leastEnd, last - mostSpanBack)
   const found = seen.slice(from, last).matchAll(fence === undefined ? wordEndPattern : lineEndPattern)
-  const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isFree)
+  const end = [...found].map(({ index, 0: gap }) => from + index + gap.length).findLast(isOutsideSpans)
   if (end === undefined)
     return last - leastEnd <= mostBack
       ? leastEnd

@@ -145,12 +145,12 @@ function appendPiece(
   found: readonly Token[],
   { mayJoin, ...joint }: { readonly head: string; readonly isMidLine: boolean; readonly mayJoin: boolean },
 ): void {
-  const at = tokens.findLastIndex(({ type }) => type !== 'space')
-  const last = tokens[at]
+  const lastIndex = tokens.findLastIndex(({ type }) => type !== 'space')
+  const last = tokens[lastIndex]
   const first = found[0]
   const joined =
-    first && last && mayJoin ? joinedToken(last, first, { ...joint, between: tokens.slice(at + 1) }) : undefined
-  if (joined) tokens.splice(at, tokens.length, joined)
+    first && last && mayJoin ? joinedToken(last, first, { ...joint, between: tokens.slice(lastIndex + 1) }) : undefined
+  if (joined) tokens.splice(lastIndex, tokens.length, joined)
   for (const token of joined ? found.slice(1) : found) tokens.push(token)
 }
 

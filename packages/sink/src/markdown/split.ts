@@ -85,12 +85,14 @@ function sliceAt(source: string, startIndex: number, limits: SliceLimits): Slice
   const escapable = limits.hasEscapable || includesEscapable(prefix, limits.escapable) ? limits.escapable : undefined
   const placeOf = (at: number): number => startIndex + skip + at - prefix.length
   const complete = new Map<number, CompleteText>()
+  /** Returns the text before that index with its blocks closed, cached. */
   const completeAt = (at: number): CompleteText => {
     const found = complete.get(at) ?? completedText(text.slice(0, at))
     complete.set(at, found)
     return found
   }
   const measured = new Map<number, number>()
+  /** Returns the rendered length of the text before that index with its blocks closed, cached. */
   const measureAt = (at: number): number => {
     const known = measured.get(at)
     if (known !== undefined) return known

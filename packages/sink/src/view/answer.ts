@@ -131,20 +131,20 @@ function withFiles(card: AnswerCard, isWhole: boolean, options: ViewOptions): re
     const key = fileKey(card.key, name)
     source += card.source.slice(from, block.start)
     from = block.start
-    const isThere = shown.posted.has(key)
+    const isFilePosted = shown.posted.has(key)
     // Without edits, code that was posted stays.
-    const isPosted = mode !== 'live' && !isThere && (shown.ends?.get(card.key) ?? 0) > source.length
-    if (shown.lost?.has(key) || isPosted) continue
+    const isCodePosted = mode !== 'live' && !isFilePosted && (shown.ends?.get(card.key) ?? 0) > source.length
+    if (shown.lost?.has(key) || isCodePosted) continue
     const isReady = isWhole || (mode === 'sealed' && block.isClosed)
     if (isReady) files.push(fileCard(block, key, name, options))
-    if (!isThere && mode !== 'live') {
+    if (!isFilePosted && mode !== 'live') {
       if (!isReady) continue
       // The text above the file is posted first, and the text below it once the file is there.
       return [...files.slice(0, -1), { ...card, source, isOpen: true, isSilent: true }, ...files.slice(-1)]
     }
     // A file between two texts names itself. Elsewhere a message below it notifies.
     const isNamed = mode === 'live' || !options.rings
-    if (!isThere) source += announcedBeginning(block, name, options)
+    if (!isFilePosted) source += announcedBeginning(block, name, options)
     else if (isNamed) source += italicCaption(block, name, options)
     from = block.end
   }

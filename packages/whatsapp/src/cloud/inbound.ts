@@ -100,7 +100,10 @@ const status = z.object({
   errors: z.array(failure).optional(),
 })
 
-/** Returns that number's events, without those of others. Undefined if the body isn't a WhatsApp webhook. */
+/**
+ * Returns the events of the number with this id, without those of other numbers. Undefined if the body isn't a WhatsApp
+ * webhook.
+ */
 export function parseWebhook(body: Uint8Array, phoneNumberId: string): readonly CloudEvent[] | undefined {
   const { data } = schema.safeParse(jsonOf(body))
   return data?.entry.flatMap(({ changes }) =>

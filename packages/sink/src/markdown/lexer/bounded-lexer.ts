@@ -171,7 +171,7 @@ function limitTables(tokenizer: Tokenizer, lexer: Lexer, sourceLength: number): 
   }
 }
 
-/** Replaces the tokenizer's rules so that headings beyond the limit become paragraphs. */
+/** Replaces the tokenizer's rules so that the first heading beyond the limit, and all text below it, is plain paragraphs. */
 function limitHeadings(tokenizer: Tokenizer, sourceLength: number, fallback: PlainFallback): void {
   const readHeading = tokenizer.heading.bind(tokenizer)
   const readUnderlined = tokenizer.lheading.bind(tokenizer)
@@ -247,7 +247,10 @@ function limitSpans(tokenizer: Tokenizer, lexer: Lexer): void {
     return read
   }
 
-  /** Reads a span, and charges a failed search for its end. Reads nothing once the line's budget is used up. */
+  /**
+   * Reads a span. A failed search for its end takes its cost off the line's budget, and beyond the budget nothing is read and
+   * each mark takes more.
+   */
   function readMetered<T extends { readonly raw: string }>(src: string, read: () => T | undefined): T | undefined {
     if (readsLeft < 0) {
       readsLeft -= unitsPerMark

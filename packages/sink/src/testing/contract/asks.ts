@@ -258,7 +258,7 @@ async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): P
     const messageRef = { id: 'written', postedAt: clock.now() + afterMs }
     return { text: '1', chat, messageRef, replyTo }
   }
-  const run = async (sink: Sink): Promise<void> => {
+  const askAndAct = async (sink: Sink): Promise<void> => {
     startReply(sink, replyOf('', { ask: askOf({}) }))
     let isAsked = false
     const isDone = (): boolean => {
@@ -270,5 +270,5 @@ async function whileAsked(stage: Stage, act: (write: Write) => Promise<void>): P
     await until(stage, { isDone, withinMs: patienceMs, message: 'Text does not answer the question.' })
     await act(async (writing) => await sink.readAnswer(textOf(writing), ada))
   }
-  await withSink(stage, run, { answerers: [ada.id] })
+  await withSink(stage, askAndAct, { answerers: [ada.id] })
 }

@@ -109,7 +109,8 @@ export function createGateway(
       }
 
       /**
-       * Destroys the client and reconnects, unless the token was refused at the first log-in. Does nothing the second time.
+       * Destroys the client and reconnects, unless the token was refused at the first log-in. Does nothing once it was
+       * given up or abandoned.
        */
       function giveUp(error: DiscordError): void {
         if (isOver) return

@@ -99,7 +99,10 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
     return { ...text, answer: receiver.answerFor(text, { send, isMessage: true }) }
   }
 
-  /** Creates a responder whose calls keep to the rate limits of interactions and stop at their deadlines. */
+  /**
+   * Creates a responder whose calls keep to the rate limits of interactions and stop at their deadlines. `sendFirst` replaces
+   * the call with the first response, for an interaction that came in an HTTP request.
+   */
   function createPacedResponder(
     about: Pick<Received, 'type' | 'chat' | 'messageRef'>,
     interaction: InteractionRef,

@@ -129,12 +129,12 @@ export function createSink(options: SinkOptions): Sink {
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const pace = (options.pacer ?? createPacer({ clock })).chat(chat, port.limits)
   const newest = new Map<string, Deliverer>()
-  const open = new Map<Deliverer, Promise<Delivery>>()
+  const unsettled = new Map<Deliverer, Promise<Delivery>>()
   /**
    * The result of each session's newest reply, which may still be amended. Older ones are only summed up, because a sink
    * may live for years.
    */
-  const ends = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
+  const settledResults = new Map<Deliverer, { readonly sessionID: string; readonly delivery: Delivery }>()
   const followed = new WeakSet<Promise<Delivery>>()
   /** Resolves with the first reply, or when the sink is stopped. */
   const begun = withResolvers<void>()
@@ -162,8 +162,8 @@ export function createSink(options: SinkOptions): Sink {
     const keyOf = (of: Reply): string => ledgerKeyIn(chat, of)
     const deliverer = createDeliverer({ ...options, port, store, keyOf, pace, policy, texts, clock, secret, onError })
     const before = newest.get(reply.sessionID)
-    const end = before && ends.get(before)
-    if (before && ends.delete(before) && end) total = addDeliveries(total, end.delivery)
+    const end = before && settledResults.get(before)
+    if (before && settledResults.delete(before) && end) total = addDeliveries(total, end.delivery)
     newest.set(reply.sessionID, deliverer)
     begun.resolve()
     return deliverer
@@ -177,13 +177,13 @@ export function createSink(options: SinkOptions): Sink {
     const { settled } = deliverer
     if (followed.has(settled)) return
     followed.add(settled)
-    ends.delete(deliverer)
-    open.set(deliverer, settled)
+    settledResults.delete(deliverer)
+    unsettled.set(deliverer, settled)
     void settled.then((delivery) => {
       // The reply was amended at once, so another result follows.
-      if (open.get(deliverer) !== settled) return
-      open.delete(deliverer)
-      if (newest.get(sessionID) === deliverer) ends.set(deliverer, { sessionID, delivery })
+      if (unsettled.get(deliverer) !== settled) return
+      unsettled.delete(deliverer)
+      if (newest.get(sessionID) === deliverer) settledResults.set(deliverer, { sessionID, delivery })
       else total = addDeliveries(total, delivery)
       sumUpOldest()
     })
@@ -191,10 +191,10 @@ export function createSink(options: SinkOptions): Sink {
 
   /** Adds the result of the oldest session to the total and forgets it, if more than `keptSessions` are kept. */
   function sumUpOldest(): void {
-    const [oldest] = ends
-    if (ends.size <= keptSessions || oldest === undefined) return
+    const [oldest] = settledResults
+    if (settledResults.size <= keptSessions || oldest === undefined) return
     const [deliverer, { sessionID, delivery }] = oldest
-    ends.delete(deliverer)
+    settledResults.delete(deliverer)
     newest.delete(sessionID)
     total = addDeliveries(total, delivery)
   }
@@ -202,13 +202,13 @@ export function createSink(options: SinkOptions): Sink {
   /** Waits for the first reply or the stop, then for all replies that are not settled. Sums up their deliveries. */
   async function settled(): Promise<Delivery> {
     await begun.promise
-    await Promise.all(open.values())
-    return [...ends.values()].map(({ delivery }) => delivery).reduce(addDeliveries, total)
+    await Promise.all(unsettled.values())
+    return [...settledResults.values()].map(({ delivery }) => delivery).reduce(addDeliveries, total)
   }
 
   /** Returns the deliverers that are not settled, and the newest of each kept session. */
   function knownDeliverers(): ReadonlySet<Deliverer> {
-    return new Set([...open.keys(), ...newest.values()])
+    return new Set([...unsettled.keys(), ...newest.values()])
   }
 
   /** Finds the asks of all known replies that the input may answer. */

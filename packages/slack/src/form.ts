@@ -22,7 +22,7 @@ export function encodeForm(form: Form): string {
   return encodings.find((encoding) => encoding.length <= valueLength) ?? JSON.stringify({ t: token })
 }
 
-/** Returns the form with one-letter keys, and without empty descriptions and false flags. */
+/** Returns the form in few characters, for a button: with one-letter keys, without empty descriptions and false flags. */
 function compactForm({ token, label, questions }: Form): object {
   return {
     t: token,
@@ -75,7 +75,7 @@ export const fields = {
   written: (index: number): string => `q${index}.written`,
 } as const
 
-/** Returns a picker for a question with options, and a text field for one without options or with `custom`. */
+/** Returns a dialog's inputs for a question: a picker if it has options, and a text field if it has none or takes free text. */
 function questionFields(
   question: FormQuestion,
   { index, texts }: { readonly index: number; readonly texts: Texts },

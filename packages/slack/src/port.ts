@@ -433,7 +433,8 @@ async function lookUpIn(threadTs: string | undefined, options: LookUpOptions, pl
  * Finds a stream, and records it as this reply's. `chat.startStream` accepts no metadata, but each message has the author
  * and state of its stream: `user` and `streaming_state` in `ConversationsRepliesResponse` of `@slack/web-api`, whose states
  * are in `events/message.d.ts` of `@slack/types`. The stream is found if exactly one of this app began at that time, is
- * open, and belongs to no other reply. `messages` is undefined if there are more than one page.
+ * open, and belongs to no other reply. Without one it is `absent`, or `unknown` if
+ * Slack may have closed it for its age. Also `unknown` without `messages`, which are undefined if there is more than one page.
  */
 async function claimOpenStream(
   messages: readonly SlackFields[] | undefined,

@@ -219,7 +219,8 @@ export function createTelegramPort(
 
   /**
    * Sends in the best format that the server supports: rich, or else HTML. A plain bubble is sent without markup. If the
-   * server doesn't know rich messages, records that and sends HTML at once. `renderFor` measures in that same format.
+   * server doesn't know rich messages, sends HTML at once, and records that unless it was a draft. `renderFor` measures in that
+   * same format.
    */
   async function sendInBestFormat<T>(
     verb: string,

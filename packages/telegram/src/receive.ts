@@ -75,10 +75,10 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   function toInbound(received: Exclude<Received, { type: 'moved' }>): Inbound | Promise<Inbound | undefined> {
     const names = (received.type === 'text' && received.names) || []
     if (names.length === 0 && !lookup) return withAnswer(received)
-    const own = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
-    lookup = own
-    return own.then((name) => {
-      if (lookup === own) lookup = undefined
+    const nameInTurn = Promise.resolve(lookup).then(() => (names.length > 0 ? username() : undefined))
+    lookup = nameInTurn
+    return nameInTurn.then((name) => {
+      if (lookup === nameInTurn) lookup = undefined
       return received.type === 'text' ? inboundOfText(received, name) : withAnswer(received)
     })
   }

@@ -140,10 +140,10 @@ function blocksAsCodePoints(blocks: number): number {
 function estimateBlocks(source: string): number {
   let blocks = 0
   let fence: string | undefined
-  for (const [, mark, item] of source.matchAll(LINE)) {
+  for (const [, fenceMark, item] of source.matchAll(LINE)) {
     if (fence !== undefined) {
-      if (mark?.startsWith(fence)) fence = undefined
-    } else if (mark !== undefined) fence = mark
+      if (fenceMark?.startsWith(fence)) fence = undefined
+    } else if (fenceMark !== undefined) fence = fenceMark
     else blocks += item === undefined ? 1 : 2
   }
   return blocks

@@ -43,13 +43,16 @@ export interface ChatOrder {
   release(): void
 }
 
-/** Creates the order of one reply's calls. All replies of a chat share `pace`. */
+/**
+ * Creates one reply's part in the order of its chat's calls, in which a waiting ask comes before texts of all replies. The
+ * replies share `pace`.
+ */
 export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits, 'perChat' | 'buttons'>): ChatOrder {
   const owner = {}
   const { perChat } = limits
   /** People answer permissions with buttons. */
   const hasButtons = limits.buttons !== undefined
-  const withinMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
+  const askDeadlineMs = Math.max(askWithinMs[chat.kind ?? 'shared'], perChat.perMs / perChat.calls + 1000) - callMs
   let askSince: number | undefined
   return {
     setExclusiveAsk: (reply, ledger) => {
@@ -74,7 +77,7 @@ export function createChatOrder(pace: ChatPace, chat: Chat, limits: Pick<Limits,
       const final: UrgentCall | undefined = hasFinal ? { priority: 'final', waitingSince: 0 } : undefined
       pace.setUrgent(owner, isHeldBack ? undefined : (ask ?? final))
     },
-    hasTimeFor: (posts) => askSince === undefined || pace.readyAt('ask', 'post', posts + 1) <= askSince + withinMs,
+    hasTimeFor: (posts) => askSince === undefined || pace.readyAt('ask', 'post', posts + 1) <= askSince + askDeadlineMs,
     isBehind: (priority) => pace.isBehind(owner, priority),
     release: () => {
       pace.setExclusiveAsk(owner, undefined)

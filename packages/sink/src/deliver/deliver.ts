@@ -221,7 +221,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         canRemove: port.remove !== undefined,
         canBeSilent: port.limits.silent,
         isPreviewing: native.previewing !== undefined,
-        openSince: native.openSince(),
+        closeIfOpenedBy: native.closeIfOpenedBy(),
         ...postResolution,
         hasTimeFor: order.hasTimeFor,
         isRefused: schedule.isRefused,

@@ -17,7 +17,7 @@ export interface ReconcileFacts {
   /** Growing text is shown as a preview, and posted when it is complete. */
   readonly isPreviewing: boolean
   /** Streams opened before this time, in ms since the epoch, are closed. Undefined: no streaming. */
-  readonly openSince?: number | undefined
+  readonly closeIfOpenedBy?: number | undefined
   /** Whether the port can look for a post with an unknown result. Default false. */
   readonly canLookUp?: boolean | undefined
   /** Whether repeating a post returns the message of the first try. Default false. */
@@ -93,8 +93,8 @@ function neededEdits(ledger: Ledger, slots: readonly Slot[], facts: ReconcileFac
   return slots.flatMap((slot): readonly Edit[] => {
     const entry = known.get(slot.key)
     if (!entry || !isEditable(entry)) return []
-    if (!needsEdit(entry, slot) && !needsStreamChange(entry, slot, facts.openSince)) return []
-    const streamChange = streamChangeFor(entry, slot, facts.openSince)
+    if (!needsEdit(entry, slot) && !needsStreamChange(entry, slot, facts.closeIfOpenedBy)) return []
+    const streamChange = streamChangeFor(entry, slot, facts.closeIfOpenedBy)
     return [{ type: 'edit', slot, entry, streamChange, priority: editPriority(entry, slot, facts) }]
   })
 }

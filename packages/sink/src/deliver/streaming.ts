@@ -17,7 +17,7 @@ export interface NativeDelivery {
   /** Returns when something is due without a change: a preview expires, or a stream reaches its maximum time. */
   nextAt(reply: Reply, ledger: Ledger): number | undefined
   /** Streams opened before this time have to be closed, in ms since the epoch. Undefined without streams. */
-  openSince(): number | undefined
+  closeIfOpenedBy(): number | undefined
   /** Records an operation that was performed or tried. If a person stopped a preview, the next text starts it again. */
   record(operation: Operation): void
 }
@@ -37,7 +37,7 @@ export function createNativeDelivery(port: ChannelPort, clock: Clock, isWanted: 
     },
     isDue,
     nextAt,
-    openSince: () => {
+    closeIfOpenedBy: () => {
       const stream = appendStream()
       return stream && clock.now() - stream.maxMs
     },
@@ -99,21 +99,25 @@ export function opensStream({ flow, isGrowing }: Slot): boolean {
 export function streamChangeFor(
   entry: ShownEntry,
   { bubble, flow, isGrowing }: Slot,
-  openSince: number | undefined,
+  closeIfOpenedBy: number | undefined,
 ): StreamChange | undefined {
   const sent = openStream(entry)
   if (!sent) return undefined
-  if (openSince === undefined || entry.isUnsure) return 'end'
+  if (closeIfOpenedBy === undefined || entry.isUnsure) return 'end'
   const isMore = hashOf(bubble.text.slice(0, sent.length)) === sent.hash
   if (!isMore) return 'end'
-  return flow && isGrowing && sent.openedAt > openSince ? 'append' : 'close'
+  return flow && isGrowing && sent.openedAt > closeIfOpenedBy ? 'append' : 'close'
 }
 
 /** Whether an open stream has to be closed, or has new tasks or progress to show, even if its text is the same. */
-export function needsStreamChange(entry: Entry, { flow, isGrowing }: Slot, openSince: number | undefined): boolean {
+export function needsStreamChange(
+  entry: Entry,
+  { flow, isGrowing }: Slot,
+  closeIfOpenedBy: number | undefined,
+): boolean {
   const sent = openStream(entry)
   if (!sent) return false
-  if (!flow || !isGrowing || openSince === undefined || sent.openedAt <= openSince) return true
+  if (!flow || !isGrowing || closeIfOpenedBy === undefined || sent.openedAt <= closeIfOpenedBy) return true
   return flow.tasks.length > 0 || flow.plan !== sent.plan
 }
 

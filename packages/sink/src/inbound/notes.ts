@@ -206,19 +206,19 @@ function noteBubble(source: string, { buttons = [], isPlain = false }: Note, { p
  */
 function wrappedRows(
   rows: readonly (readonly Button[])[],
-  { perRow, rows: most, label, data }: ButtonLimits,
+  { perRow, rows: maxRows, label: maxLabel, data: maxBytes }: ButtonLimits,
 ): readonly (readonly Button[])[] {
-  const long = rows.flat().find((button) => new TextEncoder().encode(button.data).length > data)
-  if (long) throw new PortError('refused', `The data of the button "${long.label}" has more than ${data} bytes.`)
+  const long = rows.flat().find((button) => new TextEncoder().encode(button.data).length > maxBytes)
+  if (long) throw new PortError('refused', `The data of the button "${long.label}" has more than ${maxBytes} bytes.`)
   const wrapped = rows.flatMap((row) =>
     Array.from({ length: Math.ceil(row.length / perRow) }, (_, index) =>
       row
         .slice(index * perRow, (index + 1) * perRow)
-        .map((button) => ({ ...button, label: clip(button.label, label) })),
+        .map((button) => ({ ...button, label: clip(button.label, maxLabel) })),
     ),
   )
-  if (wrapped.length <= most) return wrapped
-  throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${most}.`)
+  if (wrapped.length <= maxRows) return wrapped
+  throw new PortError('refused', `${wrapped.length} rows of buttons are too many; the maximum is ${maxRows}.`)
 }
 
 /**

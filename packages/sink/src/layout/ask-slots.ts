@@ -162,8 +162,8 @@ interface CachedPages {
 const cuts = new WeakMap<Render, WeakMap<AskContent['details'], CachedPages>>()
 
 /**
- * Returns the pages of a permission, cut once for the same content and lengths. An ask stays in the view as long as its
- * reply.
+ * Returns the pages of a permission. They are cut once for the same content and lengths, because an ask is laid out again with
+ * each change of its reply.
  */
 function cachedPages(content: AskContent, card: AskCard, options: LayoutOptions): AskPages {
   const { render, limits, texts } = options

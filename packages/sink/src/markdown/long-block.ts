@@ -156,7 +156,7 @@ function appendPiece(
 
 /**
  * Joins the parts of a list or table, or of a paragraph that was cut within a line. A list that was cut at blank lines is
- * loose. Undefined if they are different blocks.
+ * loose, and `head` is left out of a table's second part. Undefined if they are different blocks.
  */
 function joinedToken(
   last: Token,

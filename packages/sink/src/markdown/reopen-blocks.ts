@@ -80,16 +80,16 @@ function openBlocksIn(source: string): OpenBlocks | undefined {
 }
 
 /**
- * Returns how to begin the slice `text` so that it continues the open blocks. `midLine`: the slice begins within a
+ * Returns how to begin the slice `text` so that it continues the open blocks. `isMidLine`: the slice begins within a
  * line.
  */
-export function reopening(text: string, open: OpenBlocks | undefined, midLine: boolean): Reopening {
+export function reopening(text: string, open: OpenBlocks | undefined, isMidLine: boolean): Reopening {
   if (open?.fence !== undefined) {
     const line = `${openingMarks(open.containers)}${shortFence(open.fence)}\n`
-    return { prefix: midLine ? line + continuationMarks(open.containers) : line, skip: 0 }
+    return { prefix: isMidLine ? line + continuationMarks(open.containers) : line, skip: 0 }
   }
   const blank = /^(?:[ \t\r]*\n)+/.exec(text)?.[0].length ?? 0
-  if (midLine && blank === 0) {
+  if (isMidLine && blank === 0) {
     // Four spaces at the beginning of a line would be code.
     return { prefix: openingMarks(open?.containers ?? []), skip: /^[ \t]*/.exec(text)?.[0].length ?? 0 }
   }

@@ -77,8 +77,8 @@ interface SliceLimits {
 function sliceAt(source: string, startIndex: number, limits: SliceLimits): Slice {
   const { maxLength, measure } = limits
   const rest = source.slice(startIndex, startIndex + Math.min(mostShrink * maxLength, maxLength + mostBeyond) + 1)
-  const midLine = startIndex > 0 && source.charAt(startIndex - 1) !== '\n'
-  const whole = reopening(rest, limits.open, midLine)
+  const isMidLine = startIndex > 0 && source.charAt(startIndex - 1) !== '\n'
+  const whole = reopening(rest, limits.open, isMidLine)
   // If the reopened constructs take more than a quarter of the slice, drop them.
   const { prefix, skip } = whole.prefix.length > maxLength / 4 ? { prefix: '', skip: 0 } : whole
   const text = prefix + rest.slice(skip)

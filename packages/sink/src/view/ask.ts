@@ -260,7 +260,10 @@ function whyOnlyReject(ask: PermissionAsk, state: AskState, options: ViewOptions
   return isInputKnown(ask) || policy.allowUnseen ? undefined : texts.waitingForInput
 }
 
-/** Returns the buttons that allow and reject, or how to answer by text. */
+/**
+ * Returns what stands below a permission that can be allowed: notes on what that would start or why "always" is missing, and
+ * the buttons, or else how to answer by text.
+ */
 function allowFoot(ask: PermissionAsk, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   const canAlways = alwaysOffer(ask).type === 'offered'
   const notes = [startsSubagent(ask) ? texts.subagentActs : undefined, whyNotAlways(ask, texts)].filter(
@@ -276,7 +279,7 @@ function allowFoot(ask: PermissionAsk, secret: string, { texts, buttons }: ViewO
   return { source: literal(notes.join(' ')), buttons: buttonRows(choices, buttons), isAllowing: true }
 }
 
-/** Returns the reason and the button that rejects, or how to reject by text. */
+/** Returns what stands below a permission that can only be rejected: the reason, and the button, or else how by text. */
 function rejectFoot(why: string, secret: string, { texts, buttons }: ViewOptions): AskFoot {
   if (!buttons) return { source: literal(`${why} ${texts.replyReject}`), buttons: [], isAllowing: false }
   const choice: Button = { label: texts.reject, data: tokens.permission(secret, 'reject') }

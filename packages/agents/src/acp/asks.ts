@@ -8,8 +8,9 @@ import type { PermissionRequest } from './decode/v2/permission.ts'
 import type { SessionStore } from './session-store.ts'
 
 /**
- * Turns the agent's requests into asks of their runs, and returns people's answers to the agent. `decided` resolves once it
- * is known which run a session asks in, and is undefined if it is known already.
+ * Creates the handlers of an agent's permission requests and elicitations. They open an ask in the session's run and
+ * resolve with the person's answer. `decided` resolves once it is known which run a session asks in, and is undefined if
+ * it is known already.
  */
 export function createAsks(
   sessions: SessionStore,

@@ -150,9 +150,9 @@ function connectAgent(
     .onRequest('elicitation/create', elicitationRequest, ({ params, signal }) => handlers.elicitation(params, signal))
   addFiles(app, handlers)
   if (handlers.terminals) addTerminals(app, handlers.terminals)
-  let read = (): void => {}
-  const isRead = new Promise<void>((resolve) => {
-    read = resolve
+  let markRead = (): void => {}
+  const untilRead = new Promise<void>((resolve) => {
+    markRead = resolve
   })
   const connection: ClientConnection = app.connect({ readable: readable(), writable: writable() })
   // An agent that closed its output can't answer.
@@ -167,7 +167,7 @@ function connectAgent(
       }
     },
     notify: (method, params) => connection.agent.notify<object>(method, params),
-    ended: isRead.then(() => transport.ended),
+    ended: untilRead.then(() => transport.ended),
     close: async () => {
       connection.close()
       await transport.close()
@@ -189,7 +189,7 @@ function connectAgent(
           for (;;) {
             const next = await messages.next()
             if (next.done) {
-              read()
+              markRead()
               return controller.close()
             }
             const message = decodeMessage(next.value)
@@ -201,11 +201,11 @@ function connectAgent(
             }
           }
         } catch (error) {
-          read()
+          markRead()
           throw error
         }
       },
-      cancel: () => read(),
+      cancel: () => markRead(),
     })
   }
 

@@ -20,19 +20,22 @@ const maxBytes = 16 * 1024 * 1024
 export function addFiles(app: ClientApp, rights: FileRights): void {
   if (rights.files === 'none') return
   app.onRequest('fs/read_text_file', readFileRequest, async ({ params }) => ({
-    content: excerptOf(await readText(await allowed(rights, params)), params),
+    content: excerptOf(await readText(await allowedPath(rights, params)), params),
   }))
   if (rights.files !== 'write') return
   app.onRequest('fs/write_text_file', writeFileRequest, async ({ params }) => {
-    const path = await allowed(rights, params)
+    const path = await allowedPath(rights, params)
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, params.content)
     return {}
   })
 }
 
-/** Resolves the file's links. Rejects with an error for the agent if it is outside of the session's folder. */
-async function allowed(
+/**
+ * Returns the path of a file that the agent wants to read or write, with its links resolved. Rejects with an error for the
+ * agent for an unknown session, and if the path is the session's folder or outside of it.
+ */
+async function allowedPath(
   rights: FileRights,
   { sessionId, path }: { readonly sessionId: string; readonly path: string },
 ): Promise<string> {

@@ -23,6 +23,10 @@ const lagMs = 2000
 export function createMirror(server: () => Client | undefined, clock: Clock, onError: OnError | undefined): RunHooks {
   return { runStarting }
 
+  /**
+   * Begins to copy a run that is about to start. `link` links a call of the run to a sub-agent's session, and returns whether
+   * ACP has reported the call. Returns a function that waits for what is left, up to `lagMs`, and stops copying.
+   */
   function runStarting(run: LocalRun, link: (callID: string, sessionID: string) => boolean): () => Promise<void> {
     const opencode = server()
     if (!opencode) return async () => {}
@@ -37,7 +41,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
     let onUpdate = (): void => {}
     const stop = opencode.watch({ sessionID: run.sessionID }, { observe: (reply) => [show(reply)] })
     return async () => {
-      if (newest && newest.children.length > 0) await settled()
+      if (newest && newest.children.length > 0) await waitUntilSettled()
       hasEnded = true
       stop()
     }
@@ -172,7 +176,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
     }
 
     /** Resolves when OpenCode's reply has settled. After `lagMs` reports `unreachable` to `onError` and resolves too. */
-    async function settled(): Promise<void> {
+    async function waitUntilSettled(): Promise<void> {
       const late = new AbortController()
       onUpdate = () => {
         if (newest?.phase === 'settled') late.abort()

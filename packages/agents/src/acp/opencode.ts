@@ -28,7 +28,10 @@ export function opencodeAcp(options: OpencodeAcpOptions = {}): AcpClient {
   return clientOf(opencodeAcpSource(all), all)
 }
 
-/** The source of `opencodeAcp`, for `connectSource`. */
+/**
+ * Returns the source of `opencodeAcp`, for `connectSource`: OpenCode over ACP, with the questions and sub-agents that ACP
+ * leaves out copied from its own server.
+ */
 export function opencodeAcpSource(
   options: Omit<AcpOptions, 'command'> & { readonly command?: string | undefined },
 ): AcpSource {

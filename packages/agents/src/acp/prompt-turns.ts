@@ -41,8 +41,10 @@ export interface PromptTurn {
 }
 
 /**
- * `onBegin` is called when the turn becomes the first of its session, unless its session `isBusy` with something else. `end`
- * ends a run. `handOver` ends a run whose turn goes on in another one.
+ * Creates the prompts of version 1 whose responses have not come, by their sessions. It finds out which run the output
+ * belongs to, also if the agent takes further prompts into a turn. `onBegin` is called when the turn becomes the first
+ * of its session, unless its session `isBusy` with something else. `end` ends a run. `handOver` ends a run whose turn
+ * goes on in another one.
  */
 export function createPromptTurns(
   onBegin: (sessionID: string) => void,
@@ -79,14 +81,14 @@ export function createPromptTurns(
     end: (turn, ending, usage) => {
       const { sessionID, run, taken } = turn
       turn.ending = ending
-      const left = (turns.get(sessionID) ?? []).filter((other) => other !== turn)
+      const otherTurns = (turns.get(sessionID) ?? []).filter((other) => other !== turn)
       const wasFirst = first(sessionID) === turn
-      if (left.length > 0) turns.set(sessionID, left)
+      if (otherTurns.length > 0) turns.set(sessionID, otherTurns)
       else turns.delete(sessionID)
       run.write(...usage)
       end(run, ending)
       for (const unread of taken) end(unread, ending)
-      if (wasFirst && left.length > 0) onBegin(sessionID)
+      if (wasFirst && otherTurns.length > 0) onBegin(sessionID)
     },
   }
 
@@ -99,9 +101,9 @@ export function createPromptTurns(
     const output = outputs.find(({ type }) => type === 'text' || type === 'reasoning' || type === 'tool')
     if (!turn || !output) return
     const textID = output.type === 'text' ? output.messageID : undefined
-    const goesOn = textID !== undefined && textID === turn.textID
+    const continuesText = textID !== undefined && textID === turn.textID
     if (textID !== undefined) turn.textID = textID
-    if (goesOn || isInCall) return
+    if (continuesText || isInCall) return
     for (const run of turn.taken.splice(0)) {
       // Begins it first, because the session would be idle in between.
       run.write()

@@ -21,8 +21,9 @@ export interface Replay {
 type Prompt = NonNullable<DecodedUpdate['prompt']>
 
 /**
- * `onBegin` is called before a run begins, and `end` ends a run. Agents don't repeat how a run ended: it is aborted unless it
- * ends with a text, and the last one also if that text may be cut off.
+ * Creates the division of an earlier session's updates into the runs of its history. `onBegin` is called before a run
+ * begins, and `end` ends a run. Agents don't repeat how a run ended: it is aborted unless it ends with a text, and the
+ * last one also if that text may be cut off.
  */
 export function createReplay(
   agent: string | undefined,

@@ -76,8 +76,9 @@ export interface Updated {
 }
 
 /**
- * `dialectOf` returns the dialect of the running agent. `textOf` returns the text of a terminal, or undefined if it is not
- * open here.
+ * Creates the store of what the agent's updates tell of each session: its settings, and the calls, texts and cost of
+ * its current run. It decodes the updates with them. `dialectOf` returns the dialect of the running agent. `textOf`
+ * returns the text of a terminal, or undefined if it is not open here.
  */
 export function createSessionStore(
   dialectOf: () => Dialect,

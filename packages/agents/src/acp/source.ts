@@ -75,8 +75,8 @@ export interface RunHooks {
 }
 
 /**
- * Creates the source. `open` starts the agent, with the first connection and each time after the agent ended. `hooks` follow
- * the runs of version 1.
+ * Creates the source for an agent of the Agent Client Protocol, in version 1 or 2. `open` starts the agent, with the
+ * first connection and each time after the agent ended. `hooks` follow the runs of version 1.
  */
 export function createAcpSource(settings: AcpSettings, open: () => Promise<Transport>, hooks?: RunHooks): AcpSource {
   const { name, cwd, clock, deadlineMs } = settings
@@ -185,7 +185,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   const wakes = createWakes(
     wake,
     (run, isLost) => {
-      endRun(run, canceled.has(run) ? { type: 'aborted' } : isLost ? silent() : { type: 'completed' })
+      endRun(run, canceled.has(run) ? { type: 'aborted' } : isLost ? silenceEnding() : { type: 'completed' })
       // A prompt that was queued behind it.
       if (promptTurns.first(run.sessionID)) sessions.beginRun(run.sessionID)
     },
@@ -217,7 +217,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   /** Returns the ending of a run that the agent should have ended. */
-  function silent(): LocalEnding {
+  function silenceEnding(): LocalEnding {
     const minutes = longestSilenceMs / 60_000
     const message = `${name} went on by itself, but was silent for ${minutes} minutes without an end. Ask it what it did.`
     return { type: 'failed', error: { name: 'silent', message, raw: undefined } }
@@ -611,7 +611,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     settings.onError?.(new ReplyError('unsupported', problem))
   }
 
-  /** Shows what a terminal has printed, in the calls of the session's run. Does nothing if the session has no run. */
+  /** Writes what a terminal has printed, in the calls of the session's run. Does nothing if the session has no run. */
   function printed(sessionID: string, terminalID: string): void {
     writtenRun(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }

@@ -40,7 +40,10 @@ interface Subagent {
   readonly parent?: LocalRun | undefined
 }
 
-/** Creates the sub-agents of one agent. There are none so far. `runOf` returns the run that a session's output goes to. */
+/**
+ * Creates the sub-agents of one agent, none at first. It begins and ends their runs, and shows the calls that started them.
+ * `runOf` returns the run that a session's output goes to.
+ */
 export function createSubagents(
   runOf: (sessionID: string) => LocalRun | undefined,
   sessions: Pick<SessionStore, 'beginRun' | 'link'>,

@@ -33,7 +33,10 @@ interface TerminalCommand extends ProcessOptions {
 /** How long new output waits before it is shown, in ms. Avoids copying the whole text for each small write. */
 const showAfterMs = 100
 
-/** Starts a command without input. Rejects as `startProcess` does. */
+/**
+ * Starts a command of an agent, without input, and keeps the last `maxBytes` of its output. Calls `onChange` when the output
+ * has grown, and at the end. Rejects as `startProcess` does.
+ */
 export async function startTerminal(options: TerminalCommand): Promise<Terminal> {
   const { maxBytes, clock, onChange } = options
   const child = await startProcess(options)
@@ -92,14 +95,14 @@ interface Tail {
 const joinBelow = 4096
 
 /**
- * Keeps the last `limit` bytes of a UTF-8 text, cut between characters, so that `text` may be shorter. `isTruncated` tells
+ * Keeps the last `maxBytes` of a UTF-8 text, cut between characters, so that `text` may be shorter. `isTruncated` tells
  * whether more was pushed.
  */
-export function createTail(limit: number): Tail {
+export function createTail(maxBytes: number): Tail {
   let pieces: Uint8Array[] = []
   let size = 0
   let total = 0
-  return { push, text, isTruncated: () => total > limit }
+  return { push, text, isTruncated: () => total > maxBytes }
 
   function push(text: string): void {
     const bytes = Buffer.from(text)
@@ -116,7 +119,7 @@ export function createTail(limit: number): Tail {
   function firstKept(): number {
     let from = 0
     for (const { length } of pieces) {
-      if (size - length < limit) break
+      if (size - length < maxBytes) break
       size -= length
       from++
     }
@@ -125,7 +128,7 @@ export function createTail(limit: number): Tail {
 
   function text(): string {
     const bytes = Buffer.concat(pieces)
-    let start = Math.max(0, bytes.length - limit)
+    let start = Math.max(0, bytes.length - maxBytes)
     while (isInside(bytes, start)) start++
     return bytes.subarray(start).toString('utf8')
   }

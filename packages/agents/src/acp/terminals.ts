@@ -41,7 +41,10 @@ const mostKept = 1_048_576
 /** How many terminals may be open at once. Each takes processes and memory. */
 const mostOpen = 32
 
-/** Creates the terminals of one process of the agent. It has none so far. */
+/**
+ * Creates the terminals of one process of the agent, none at first. Each runs a command for the agent in its session's folder,
+ * and ends with the run that it was created in, if that is aborted, or with the process.
+ */
 export function createTerminals({ env, clock, runOf, folderOf, onChange }: TerminalHost): Terminals {
   const terminals = new Map<
     string,
@@ -49,7 +52,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
   >()
   const all = new AbortController()
   const stops = new WeakMap<LocalRun, AbortController>()
-  let open = 0
+  let openCount = 0
   return {
     create,
     find: (sessionID, terminalID) => found(sessionID, terminalID),
@@ -65,9 +68,10 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     if (folder === undefined) throw RequestError.sessionNotFound(sessionID)
     const run = runOf(sessionID)
     if (!run) throw RequestError.invalidRequest(undefined, 'No prompt of this session is running')
-    if (open >= mostOpen) forgetEnded()
-    if (open >= mostOpen) throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open. Release some.`)
-    open++
+    if (openCount >= mostOpen) forgetEnded()
+    if (openCount >= mostOpen)
+      throw RequestError.invalidRequest(undefined, `${mostOpen} terminals are open. Release some.`)
+    openCount++
     try {
       const cwd = await pathInside(folder, request.cwd ?? folder)
       const terminalID = `term_${randomUUID()}`
@@ -83,7 +87,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
       terminals.set(terminalID, { sessionID, terminal, run })
       return terminalID
     } catch (error) {
-      open--
+      openCount--
       throw error instanceof ReplyError ? RequestError.invalidRequest(undefined, error.message) : error
     }
   }
@@ -93,7 +97,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     for (const [terminalID, { sessionID, terminal, run }] of terminals) {
       if (runOf(sessionID) === run || terminal.output().exitStatus === null) continue
       terminals.delete(terminalID)
-      open--
+      openCount--
     }
   }
 
@@ -103,7 +107,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     onChange(sessionID, terminalID)
     terminals.delete(terminalID)
     await terminal.kill()
-    open--
+    openCount--
   }
 
   function found(sessionID: string, terminalID: string): Terminal {
@@ -128,7 +132,7 @@ function commandOf({ command, args }: CreateTerminalRequest): { readonly command
   return args && args.length > 0 ? { command, args } : { command: '/bin/sh', args: ['-c', command] }
 }
 
-/** Registers the terminal methods. */
+/** Registers the terminal methods of version 1, so that the agent may call them. */
 export function addTerminals(app: ClientApp, terminals: Terminals): void {
   app
     .onRequest('terminal/create', createTerminalRequest, async ({ params }) => ({

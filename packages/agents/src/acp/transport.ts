@@ -20,7 +20,7 @@ type AgentCommand = Pick<
   'command' | 'args' | 'cwd' | 'env' | 'onStderr' | 'onMessage' | 'maxMessageBytes' | 'onError'
 > & { readonly name: string }
 
-/** Starts the agent. Rejects with `unreachable` if it could not be started. */
+/** Starts the agent, and exchanges JSON with it, one message a line. Rejects with `unreachable` if it could not be started. */
 export async function startTransport(options: AgentCommand): Promise<Transport> {
   const { command, args, cwd, env, name, onMessage, onStderr, onError, maxMessageBytes } = options
   const child = await startProcess({ command, args, cwd, env })
@@ -36,6 +36,7 @@ export async function startTransport(options: AgentCommand): Promise<Transport> 
     close: child.closeGently,
   }
 
+  /** Yields the agent's messages until its output ends. Skips other lines, and reports the first of several. */
   async function* messages(): AsyncIterable<unknown> {
     let wasInvalid = false
     for await (const line of linesOf(child.stdout, { maxBytes: maxMessageBytes, onError })) {

@@ -87,8 +87,9 @@ interface Work {
 export const longestHoldMs = 2000
 
 /**
- * `wake` begins a run without a prompt. `onBegin` is called when the work of a run begins. `end` ends a run, and `handOver`
- * one whose work goes on in another run. `apply` applies an update that was held.
+ * Creates the work of the sessions of version 2, where a prompt's response doesn't end it. It finds out which run each
+ * work belongs to. `wake` begins a run without a prompt. `onBegin` is called when the work of a run begins. `end` ends
+ * a run, and `handOver` one whose work goes on in another run. `apply` applies an update that was held.
  */
 export function createTurns(
   wake: (sessionID: string) => LocalRun,

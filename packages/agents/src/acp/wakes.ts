@@ -43,6 +43,7 @@ interface Wake {
 export const longestSilenceMs = 600_000
 
 /**
+ * Creates the runs that an agent of version 1 begins by itself, and ends them: when the agent says so, else after a silence.
  * `wake` begins a run. `end` ends one, and `isLost` tells that the agent should have said so. `isBusy` returns whether the
  * session has an open call or ask.
  */
@@ -68,7 +69,7 @@ export function createWakes(
     },
     keep: (sessionID) => {
       const woken = wakes.get(sessionID)
-      if (woken) wait(sessionID, woken)
+      if (woken) armTimer(sessionID, woken)
     },
     runOf: (sessionID) => openWake(sessionID)?.run,
     over: (sessionID) => {
@@ -96,11 +97,11 @@ export function createWakes(
   function begin(sessionID: string): void {
     const run = wake(sessionID, reasons.get(sessionID))
     reasons.delete(sessionID)
-    wait(sessionID, { run, stopTimer: () => {}, whenOver: [] })
+    armTimer(sessionID, { run, stopTimer: () => {}, whenOver: [] })
   }
 
   /** Arms the timer of a wake again, or removes the wake if its run has ended otherwise. */
-  function wait(sessionID: string, { run, stopTimer, whenOver }: Wake): void {
+  function armTimer(sessionID: string, { run, stopTimer, whenOver }: Wake): void {
     stopTimer()
     if (!run.isOpen()) {
       wakes.delete(sessionID)
@@ -121,7 +122,7 @@ export function createWakes(
     const isWorking = await isBusy(sessionID)
     // It went on meanwhile.
     if (before?.run !== run || wakes.get(sessionID) !== before) return
-    if (isWorking) wait(sessionID, before)
+    if (isWorking) armTimer(sessionID, before)
     else endWake(sessionID, marksEnds)
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { askedCall as askedCallV1, merged } from '../../src/acp/decode/call.ts'
+import { askedCall as askedCallV1, mergedCall as mergedCallV1 } from '../../src/acp/decode/call.ts'
 import { askedCall as askedCallV2, mergedCall } from '../../src/acp/decode/v2/call.ts'
 
 const toolCallId = 'c'
@@ -11,7 +11,7 @@ const versions = [
   [
     '1',
     (first: object, request: object) =>
-      askedCallV1(merged(undefined, { toolCallId, ...first }), { toolCallId, ...request }),
+      askedCallV1(mergedCallV1(undefined, { toolCallId, ...first }), { toolCallId, ...request }),
   ],
   [
     '2',

@@ -32,7 +32,7 @@ const toolByKind: Readonly<Record<string, string>> = {
  * Merges an update of version 1 into a call. Fields that the update leaves out, or that are null, stay. The tool's name is
  * that of the first update. What a command prints is appended. Without a call, the update is the call.
  */
-export function merged(known: Call | undefined, update: ToolUpdate): Call {
+export function mergedCall(known: Call | undefined, update: ToolUpdate): Call {
   const present = Object.entries(update).filter(([, value]) => value !== undefined && value !== null)
   const base: Call = known ?? { ...update, tool: toolOf(update) }
   const printed = printedIn(update)
@@ -76,7 +76,7 @@ export function hasEnded({ status }: Call): boolean {
  * which are in the content too. The request may call a waiting call `pending`.
  */
 export function askedCall(known: Call | undefined, request: ToolUpdate): Call {
-  if (!known) return merged(undefined, request)
+  if (!known) return mergedCall(undefined, request)
   const { title = request.title, kind = request.kind } = known
   const rawInput = isEmpty(known.rawInput) ? request.rawInput : known.rawInput
   return { ...known, title, kind, rawInput, content: askedContent(known.content, request.content) }
@@ -118,10 +118,10 @@ export function toolOf({ name, title, kind, rawInput, _meta }: ToolUpdate): stri
 
 /**
  * Returns the call as a tool part. One that started a sub-agent is the tool `task`. Output and error are only there at its
- * end. `waits` is true while it waits for a permission: some agents call that status pending, and it is running then.
+ * end. With `awaitsPermission`, it waits for a permission: some agents call that status pending, and it is running then.
  */
-export function outputOf(call: Call, waits = false): ToolOutput {
-  const status = call.status === 'pending' && waits ? 'running' : statusOf(call.status)
+export function outputOf(call: Call, awaitsPermission = false): ToolOutput {
+  const status = call.status === 'pending' && awaitsPermission ? 'running' : statusOf(call.status)
   const { title, kind, locations, content, childID, isBackground } = call
   const printed = printedBy(call)
   const own = isFields(call.rawOutput) && isFields(call.rawOutput.metadata) ? call.rawOutput.metadata : {}

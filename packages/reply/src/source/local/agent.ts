@@ -342,7 +342,10 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     aborter.stopKillTimer(run)
   }
 
-  /** Returns the session's current run. Without one, begins a run whose message is the reason. */
+  /**
+   * Returns the run for output of an agent that goes on by itself: the session's current one. Without one, begins a run
+   * whose message is the reason.
+   */
   function wake({ sessionID }: SessionRef, reason: string): LocalRun {
     const others = runs.get(sessionID) ?? []
     // A prompt that is still on its way has its own run, behind this one. Otherwise this turn would become its answer.
@@ -404,7 +407,7 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
     return new Map([...runs.keys()].map((sessionID) => [sessionID, { status: 'busy' }]))
   }
 
-  /** Fails all runs and breaks the connection. The next call starts the agent again. */
+  /** Fails all runs and breaks the connection, because the agent has ended. The next call starts the agent again. */
   function failAllRuns(error: ReplyError): void {
     starting = undefined
     for (const run of allRuns()) run.end({ type: 'failed', error: failureFrom(error) })

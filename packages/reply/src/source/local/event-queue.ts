@@ -25,7 +25,7 @@ interface Connection {
   wake: () => void
 }
 
-/** Creates a queue without a connection. */
+/** Creates the queue between an agent's runs, which push events, and the connection that reads them. It has none yet. */
 export function createEventQueue(): EventQueue {
   let connection: Connection | undefined
   return {

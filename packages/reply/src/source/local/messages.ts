@@ -63,7 +63,10 @@ export interface RunStamp {
   readonly messageTime: () => number | undefined
 }
 
-/** Creates the messages of a run that has none yet. */
+/**
+ * Creates the messages of one run, none yet. It turns the agent's output into the events of messages and parts, which its
+ * functions return.
+ */
 export function createMessages(options: RunStamp): LocalMessages {
   const { sessionID, directory, promptID, nextID, now, messageTime } = options
   const messages = new Map<string, Message>()

@@ -90,7 +90,10 @@ export interface OwnedRun extends LocalRun {
   cancelAsks(): void
 }
 
-/** Creates a run that has not begun. It emits nothing until `begin` or its first output. */
+/**
+ * Creates a run of a local agent's session, which has not begun. It turns the agent's output and asks into events for
+ * `emit`. It emits nothing until `begin` or its first output.
+ */
 export function createRun(options: RunSetup): OwnedRun {
   const { sessionID, directory, promptID, nextID, now, emit, redact } = options
   const messages = createMessages(options)

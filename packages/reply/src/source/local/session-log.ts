@@ -41,7 +41,8 @@ interface LoggedRun {
 }
 
 /**
- * Creates an empty log. `onChildDropped` is called for each sub-agent of a run that was dropped. `isWhole` is false if the
+ * Creates the empty log of a session: what a local agent's events have shown of its last runs, to be read as a snapshot.
+ * `onChildDropped` is called for each sub-agent of a run that was dropped. `isWhole` is false if the
  * session has earlier runs, and `droppedPrompts` counts their prompts by the text.
  */
 export function createSessionLog(

@@ -30,7 +30,10 @@ export interface LocalSessions {
   isBelow(sessionID: string, ancestorID: string): boolean
 }
 
-/** Creates the sessions without a stored one. Stored ones are emitted to `events`. `start` starts the agent if needed. */
+/**
+ * Creates the sessions of a local agent, with none stored. It finds, lists and stores them, and emits stored ones to `events`.
+ * `start` starts the agent if needed.
+ */
 export function createLocalSessions(
   agent: Pick<LocalAgentOptions, 'name' | 'find' | 'sessions'>,
   clock: Clock,
@@ -82,7 +85,10 @@ export function createLocalSessions(
     return sessions.get(place.sessionID) ?? store(found)
   }
 
-  /** Asks the agent for its list, if it has one, and adds the stored sessions. */
+  /**
+   * Returns the agent's list, if it has one, and the stored sessions that match the query. Leaves out a stored one that the
+   * agent has listed before, but not this time.
+   */
   async function list(query: SessionQuery): Promise<readonly SessionInfo[]> {
     if (agent.sessions) await start()
     const listed = new Map<string, SessionInfo>()
@@ -98,7 +104,7 @@ export function createLocalSessions(
     return [...listed.values()]
   }
 
-  /** Follows the parents of the session up to its root. */
+  /** Whether the session is below the other one. Follows its parents up to the root. */
   function isBelow(sessionID: string, ancestorID: string): boolean {
     const parentID = sessions.get(sessionID)?.parentID
     return parentID !== undefined && (parentID === ancestorID || isBelow(parentID, ancestorID))

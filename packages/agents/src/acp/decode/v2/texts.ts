@@ -25,8 +25,8 @@ export interface WrittenText {
 }
 
 /**
- * Appends a piece to a message: to its open part, else as a new one. A file becomes a part of its own, unless it is part of a
- * thought. Other contents change nothing.
+ * Returns the outputs that append a piece to a message, and the texts after it: to its open part, else as a new one. A
+ * file becomes a part of its own, unless it is part of a thought. Other contents change nothing.
  */
 export function appended(texts: Texts, kind: Kind, messageID: string, content: Content): WrittenText {
   const delta = textIn(content)
@@ -46,7 +46,8 @@ export function appended(texts: Texts, kind: Kind, messageID: string, content: C
 }
 
 /**
- * Replaces the whole text of a message, in its first part, and removes its other parts. An empty list of contents, or one
+ * Returns the outputs that replace the whole text of a message, in its first part, and remove its other parts, and the
+ * texts after it. An empty list of contents, or one
  * without texts, removes all of them. A message without parts gets one.
  */
 export function replaced(texts: Texts, kind: Kind, messageID: string, contents: readonly Content[]): WrittenText {

@@ -223,7 +223,9 @@ export function createBridge(options: BridgeOptions): Bridge {
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
-  /** Tells the runs of a session that the place shows a message of theirs, for their times. */
+  /**
+   * Tells the runs of a session that the place shows one of their messages, so that their events have the time of the first.
+   */
   function markRunsShown(place: ChatPlace, sessionID: string): void {
     for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
   }

@@ -87,7 +87,7 @@ function patternsText({ patterns }: Grant): string {
   return plain(oneLine(escapeDeceptive(patterns.join(', ')), patternLength))
 }
 
-/** Returns the newest grants, at most `mostGrants`, oldest first. */
+/** Returns the grants that `/allowed` lists and numbers: the newest, at most `mostGrants`, oldest first. */
 function newestGrants({ grants }: GrantList): readonly Grant[] {
   return grants.slice(-mostGrants)
 }

@@ -74,8 +74,9 @@ function summaryOf({ text, files }: QueuedPrompt): string {
 }
 
 /**
- * Sends a prompt into the running turn of the chat. Refuses if the chat has a run of another person, unless an admin sends
- * it. Queues the prompt if there is no run to steer, and has no reply if the prompt starts at once.
+ * Sends a prompt into the running turn of the chat. Refuses if the chat has a run of another person, unless an admin sends it.
+ * Queues the prompt if there is no run to steer, or if the run requires a right that its authors lack. Has no reply if a queued
+ * prompt starts at once.
  */
 export function steerCommand({ state, runner, runs, people }: CommandServices): Command {
   return {

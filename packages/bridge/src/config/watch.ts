@@ -92,10 +92,10 @@ export function watchConfig(options: {
     const stamp = await fileStampOf(path)
     if (isStopped || (stamp === lastStamp && !isForced)) return
     try {
-      const read = load()
+      const newConfig = load()
       lastStamp = stamp
-      applyPeople(read.people)
-      noticeOtherChanges(read)
+      applyPeople(newConfig.people)
+      noticeOtherChanges(newConfig)
     } catch (error) {
       // An editor may still be writing it.
       if (stamp === unusableStamp || isForced) {
@@ -110,8 +110,8 @@ export function watchConfig(options: {
    * Replaces the people, and tells the operator. Does nothing if they are the same. Leaves out ids on channels that need a
    * restart.
    */
-  function applyPeople(read: PeopleConfig): void {
-    const next = peopleOn(Object.keys(config.channels), read)
+  function applyPeople(newPeople: PeopleConfig): void {
+    const next = peopleOn(Object.keys(config.channels), newPeople)
     if (isSameJson(next, people)) return
     setPeople(next)
     people = next
@@ -141,8 +141,8 @@ export function watchConfig(options: {
    * Tells the operator which changed fields need a restart. Does nothing if there are none, or if the last notice named the
    * same ones.
    */
-  function noticeOtherChanges(read: BridgeConfig): void {
-    const changed = restartFieldsOf(read).filter((name) => !isSameJson(read[name], config[name]))
+  function noticeOtherChanges(newConfig: BridgeConfig): void {
+    const changed = restartFieldsOf(newConfig).filter((name) => !isSameJson(newConfig[name], config[name]))
     const names = changed.join(', ')
     if (names !== '' && names !== noticedFields)
       onNotice(`${path} has changes in ${names}. They take effect after a restart.`)
@@ -151,12 +151,13 @@ export function watchConfig(options: {
 }
 
 /**
- * Returns the people without their ids on other channels, which start only with a restart. Leaves out people without an id.
+ * Returns the people with only their ids on the channels that run, because new channels start only with a restart. Leaves out
+ * people without such an id.
  */
-function peopleOn(channels: readonly string[], people: PeopleConfig): PeopleConfig {
+function peopleOn(runningChannels: readonly string[], people: PeopleConfig): PeopleConfig {
   return Object.fromEntries(
     Object.entries(people).flatMap(([name, { ids, may }]) => {
-      const here = ids.filter((id) => channels.includes(id.slice(0, id.indexOf(':'))))
+      const here = ids.filter((id) => runningChannels.includes(id.slice(0, id.indexOf(':'))))
       return here.length > 0 ? [[name, { ids: here, may }]] : []
     }),
   )

@@ -14,7 +14,8 @@ export function deliveriesPrefix(place: ChatPlace): string {
 }
 
 /**
- * Returns the key of a failure: that of a delivery by its place and run, that of a row by its old key, and id if it has one.
+ * Returns the key under which a failure is stored: that of a delivery by its place and run, that of a row by its old key, and
+ * by its id if it was in a queue.
  */
 export function failureKey(failure: Failure): string {
   if (failure.type === 'delivery') return `${deliveriesPrefix(failure)}${failure.id}`

@@ -76,7 +76,7 @@ function byTime(a: FailedItem, b: FailedItem): number {
   return a.at - b.at
 }
 
-/** Returns an item for a prompt that may have run and waits for a decision. Empty if the row can't be read. */
+/** Returns an item for the list: a prompt that may have run and waits for a decision. Empty if the row can't be read. */
 function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
   try {
     const prompt = toQueuedPrompt(value)
@@ -94,8 +94,8 @@ function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
 }
 
 /**
- * Returns an item if the execution ended at least `waitingMs` ago and is still `delivering`. Empty otherwise, or for an
- * unreadable row.
+ * Returns an item for the list if the execution ended at least `waitingMs` ago and is still `delivering`. Empty otherwise, or
+ * for an unreadable row.
  */
 function waitingItem({ value }: StoredValue): readonly FailedItem[] {
   try {

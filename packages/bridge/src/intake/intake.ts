@@ -147,8 +147,9 @@ export function createIntake(options: {
   }
 
   /**
-   * Whether a message replies to one of the bot whose session is remembered. Reads the store only if that matters: false for a
-   * message that counts as addressed anyway, in a private chat or because the platform says so.
+   * Whether a message replies to a message of the bot whose session is remembered, and so is meant for the bot. Reads the store
+   * only if that matters: false for a message that counts as addressed anyway, in a private chat or because the platform says
+   * so.
    */
   async function repliesToOurs(
     place: ChatPlace,

@@ -118,7 +118,10 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
 
-  /** Adds a run under its place. When it ends, removes it, and remembers the ids of its messages unless it was unprompted. */
+  /**
+   * Adds a run under its place. When it ends, removes it, and remembers the ids of its messages for `isOfPromptedRun` unless it
+   * was unprompted.
+   */
   function addUntilEnded(run: ActiveRun): void {
     const key = mirrors.keyOf(run.execution().prompt)
     const here = runs.get(key) ?? new Set()

@@ -185,8 +185,8 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   }
 
   /**
-   * Moves the entry to the queue of its place, and starts that queue. Resolves with false if it is no longer there, or if
-   * `isOwn` does not accept it.
+   * Moves an entry that a person chose to the queue of its place, and starts that queue. Resolves with false if it is no longer
+   * in the backlog, or if `isOwn` does not accept it.
    */
   async function runEntry(...[place, id, isOwn]: Parameters<Backlog['runEntry']>): Promise<boolean> {
     const entry = (await entriesOf(place)).find((one) => one.id === id)

@@ -86,9 +86,10 @@ function failedReply(sessionID: string, promptID: string, reason: string, at: nu
 }
 
 /**
- * Ends an execution that can no longer be followed. Closes its messages with the execution's reason, or posts the reason if
- * there are none. Stores and reports the delivery if the chat does not show that. If the channel no longer exists, only stores
- * the end and reports the reason. If this process stops first, the next one does this.
+ * Ends an execution that can no longer be followed, for example because its server left the config. Closes its messages with
+ * the execution's reason, or posts the reason if there are none. Stores and reports a failed delivery if the chat does not show
+ * that. If the channel no longer exists, only stores the end and reports the reason. If this process stops first, the next one
+ * does this.
  */
 export async function endUnfollowed(
   services: BridgeServices,

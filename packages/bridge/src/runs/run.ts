@@ -147,7 +147,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const target = { sessionID, title: route.title, agent, model, guarded: isGuardRequired }
     const command = prompt.isCommand || isAgent ? parseAgentCommand(prompt.text) : undefined
     const commandInfo = command && (await findAgentCommand(client, command.name))
-    if (command && (commandInfo || isAgent) && mayActUnasked(command, commandInfo))
+    if (command && (commandInfo || isAgent) && mustRefuseCommand(command, commandInfo))
       return await endWith(texts.unaskedCommand, texts.mayNot('approve'))
     if (isGuardRequired && !(await checkGuardAndReport({ agent, command: commandInfo?.name })))
       return await endWith(texts.unguarded, texts.mayNot('approve'))
@@ -158,7 +158,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       /** Checks the command once more, right before it is posted. */
       const onPosting = async (posted: PostedPrompt): Promise<void> => {
         // The server may have restarted since then, with another template.
-        if (mayActUnasked(command, await findAgentCommand(client, command.name)))
+        if (mustRefuseCommand(command, await findAgentCommand(client, command.name)))
           throw new BridgeError('inbound', texts.unaskedCommand)
         await run.onPosting?.(posted)
       }
@@ -194,10 +194,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Whether a command could run or read something without asking, and an author lacks `approve`. A command that the agent does
-   * not list is judged by its name and arguments.
+   * Whether a command must be refused, because it could run or read something without asking, and an author lacks `approve`. A
+   * command that the agent does not list is judged by its name and arguments.
    */
-  function mayActUnasked({ name, rest }: AgentCommand, commandInfo: CommandInfo = { name }): boolean {
+  function mustRefuseCommand({ name, rest }: AgentCommand, commandInfo: CommandInfo = { name }): boolean {
     return mayActWithoutAsking(commandInfo, rest) && !people.allMay(prompt, 'approve')
   }
 
@@ -257,8 +257,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   }
 
   /**
-   * Finds the run of a posted prompt. If the server never got it, posts it, or ends a run that only had to be delivered.
-   * If the server can't tell, ends the run and asks in the chat whether to run it again. Undefined if the run ended.
+   * Finds the run of a posted prompt. If the server never got it, posts it, but only ends the run if its end was stored and the
+   * delivery was left. If the server can't tell, ends the run and asks in the chat whether to run it again. Undefined if the
+   * run ended.
    */
   async function findPosted(posted: PostedPrompt): Promise<ReplyStream | undefined> {
     onSession(posted.sessionID)

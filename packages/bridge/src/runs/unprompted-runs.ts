@@ -53,7 +53,10 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   let isStopped = false
   return { rememberRun, isShown, decideAgain, restoreRuns, stop }
 
-  /** Whether a place already shows the reply as an unprompted run. False for a reply that could not be shown. */
+  /**
+   * Whether a place already shows the reply as an unprompted run, so that the run of a prompt that joined it must not show it
+   * too. False for a reply that could not be shown.
+   */
   function isShown(reply: Reply, place: ChatPlace): boolean {
     const key = mirrors.keyOf(place)
     return namesOfUnprompted(reply).some((name) => shown.get(name) === key)

@@ -197,8 +197,9 @@ function databaseOf(connection: import('libsql').Database, file: string): Databa
   }
 
   /**
-   * Writes a transaction over the frames of a failed one. It may fail to sync too, but its frames are in the WAL then. A
-   * process that is writing has the same effect. Never throws.
+   * Writes a transaction that changes nothing over the frames of a failed one, so that a crash does not apply those. Even if it
+   * fails to sync too, its frames replace them. If it can't begin because another process is writing, that one's frames do.
+   * Never throws.
    */
   function overwriteFailedFrames(): void {
     try {

@@ -60,7 +60,10 @@ export function createWalMerger(database: Database): WalMerger {
   let isMarked = false
   return { addAndMerge, mergeAll }
 
-  /** Merges once enough bytes were added. A merge that fails is retried after the next transaction. */
+  /**
+   * Counts the bytes that a transaction wrote, and merges the WAL into the database once there are enough. Marks the database
+   * meanwhile, so that a missing WAL is noticed. A merge that fails is retried after the next transaction.
+   */
   function addAndMerge(writtenBytes: number): void {
     bytes += leastBytes + writtenBytes
     if (bytes < mergeBytes) return

@@ -21,8 +21,8 @@ export interface CallPath {
 const fileTools = new Set(['edit', 'multiedit', 'write', 'apply_patch', 'patch', 'read', 'list'])
 
 /**
- * Finds the folder that a shell command runs in, or the file or folder that a file tool works on. Undefined for any
- * other tool, and if the input names none.
+ * Finds the folder that a shell command runs in, or the file or folder that a file tool works on, to name it in the
+ * title of an ask. Undefined for any other tool, and if the input names none.
  */
 export function callPathOf(tool: string, input: Fields, directory: string | undefined): CallPath | undefined {
   const isFolder = isShellTool(tool)

@@ -179,7 +179,10 @@ function withoutPrefix(text: string, prefix: string): string {
 /** UTF-16 units of a title. */
 const titleLength = 120
 
-/** The action with its place if both fit, else the action alone, truncated if necessary. */
+/**
+ * The title of an ask in one line: the action with its place if both fit, else the action alone, truncated if
+ * necessary.
+ */
 function fittingTitle(action: string, where: string, isFolder = false): string {
   const name = escapeDeceptive(action)
   const titles = [untruncatedTitle(action, where, isFolder), name]
@@ -215,8 +218,9 @@ function isShownIn(text: string, shown: readonly string[]): boolean {
 }
 
 /**
- * Makes one detail of all short fields, and then one of each text of several lines. Skips empty strings. Field names
- * are made readable, unless two would become the same. `isMore` is whether other details precede these.
+ * Makes the details of fields that no other detail shows: one of all short fields, and then one of each text of several
+ * lines. Skips empty strings. Field names are made readable, unless two would become the same. `isMore` is whether
+ * other details precede these.
  */
 function fieldDetails(fields: readonly (readonly [string, unknown])[], isMore: boolean): readonly AskDetail[] {
   const present = fields.filter(([, value]) => value !== undefined && value !== '')
@@ -275,8 +279,9 @@ function collectStrings(value: unknown, leaves: string[]): void {
 }
 
 /**
- * Removes the known and the empty strings from a value, and keeps everything else. Undefined for a list or an object
- * without any other string, for a known string, and for null.
+ * Removes the known and the empty strings from a value, and keeps everything else, so that metadata that only repeats
+ * the input isn't shown again. Undefined for a list or an object without any other string, for a known string, and for
+ * null.
  */
 function withoutKnownStrings(value: unknown, isKnown: (leaf: string) => boolean): unknown {
   if (typeof value === 'string') return value === '' || isKnown(value) ? undefined : value

@@ -48,7 +48,8 @@ interface InputEdits {
 
 /**
  * The edits that an input asks for: its patch, else its list of edits, else its replacement, else its whole content.
- * Empty if it has none of these fields.
+ * Several edits get titles, which name a file other than `path`, the file of the call. Empty if it has none of these
+ * fields.
  */
 function editsIn(input: Fields, path: string): InputEdits {
   const { patchText, edits, oldString, newString, content } = input
@@ -127,8 +128,8 @@ function diffOf(edit: InputEdit): readonly string[] {
 }
 
 /**
- * Finds the metadata's diffs, and its before/after files, whose changes `shown` already has. Searches at any depth, and
- * returns their texts.
+ * Finds the metadata's diffs, and its before/after files, whose changes `shown` already has, so that they aren't shown
+ * again. Searches at any depth, and returns their texts.
  */
 function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   const found: string[] = []
@@ -158,8 +159,8 @@ function linesOf(text: string): readonly string[] {
 }
 
 /**
- * Whether every line of a text is among the lines that a unified diff adds (or removes) and its context lines. A text
- * that is not whole may begin and end in mid-line. True for an empty text.
+ * Whether a unified diff shows all of an edit's text: each line is one that the diff adds (`sign` is `+`) or removes,
+ * or context. A text that isn't whole, unlike a file's content, may begin and end in mid-line. True for an empty text.
  */
 function coversText(diff: string, sign: '+' | '-', text: string, isWhole: boolean): boolean {
   const shownLines = hunkLinesOf(diff).flatMap((line) => (line[0] === sign || line[0] === ' ' ? [line.slice(1)] : []))
@@ -209,7 +210,10 @@ function hunkLinesOf(diff: string): readonly string[] {
   return body
 }
 
-/** Drops the lines above the first hunk of a diff if they only name that file. Otherwise returns the same diff. */
+/**
+ * Drops the lines above the first hunk of a diff if they only name that file, because the title of the ask names it.
+ * Otherwise returns the same diff.
+ */
 function withoutFileHeader(diff: string, isFile: (path: string) => boolean): string {
   const lines = diff.split('\n')
   const start = lines.findIndex((line) => line.startsWith('@@'))

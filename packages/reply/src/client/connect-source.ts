@@ -65,7 +65,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const stallTimer = createStallTimer(clock, settings.stalledAfterMs, (sessionID, stalled) => {
     engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
     // The end of the reply may have been lost even though the stream is up.
-    if (stalled) void sessions.refresh(engine.place(sessionID))
+    if (stalled) void sessions.refresh(engine.placeOf(sessionID))
   })
   engine.onStep(stallTimer.noteStep)
   trackContextLimits(drive)

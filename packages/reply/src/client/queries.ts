@@ -116,7 +116,7 @@ export function createQueries(
     const known = engine.newestReply(sessionID)
     if (known && (known.phase !== 'settled' || !info.current().canRead)) return known
     if (!info.current().canRead) return undefined
-    const read = await reader.read({ ...engine.place(sessionID), gap: true })
+    const read = await reader.read({ ...engine.placeOf(sessionID), gap: true })
     const { parentID } = read.session
     if (parentID !== undefined) {
       const message = `Session ${sessionID} belongs to a sub-agent. Its run is part of the reply of session ${parentID}.`

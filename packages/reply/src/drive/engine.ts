@@ -31,7 +31,7 @@ export interface Engine {
   /** Whether the session is idle, and according to what: the stream, or only REST. */
   idleOf(sessionID: string): Idle | undefined
   /** The session with its directory, which is undefined if unknown. */
-  place(sessionID: string): SessionRef
+  placeOf(sessionID: string): SessionRef
   /** The retained replies of a root session, oldest first. */
   retainedReplies(sessionID: string): readonly Reply[]
   /** The newest time on the server when this client began to listen, in ms since the epoch by the server's clock. */
@@ -73,7 +73,7 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
     hasHeldEvents: () => state.waiting.length > 0,
     sessionsWithHeldEvents: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
-    place: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
+    placeOf: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
     retainedReplies: (sessionID) => retainedReplies(state, sessionID),
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
@@ -120,7 +120,7 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
       for (const listener of stepListeners) listener(step)
     }
     if (event.type === 'delta') return
-    newestAt = latest(newestAt, serverTimeOf(event))
+    newestAt = latest(newestAt, newestServerTimeOf(event))
     const changed = new Set(tracked.steps.map((step) => step.reply.sessionID))
     if (event.type === 'status' || event.type === 'snapshot') changed.add(event.sessionID)
     for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
@@ -143,7 +143,7 @@ function latest(a: number | undefined, b: number | undefined): number | undefine
  * The newest time by the server's clock: of the messages in a `message` or `snapshot`, or the `from` of `listening`.
  * Undefined for other events. Ignores times of parts and sessions, and `event.at`, which is by our clock.
  */
-function serverTimeOf(event: ReplyEvent): number | undefined {
+function newestServerTimeOf(event: ReplyEvent): number | undefined {
   switch (event.type) {
     case 'listening':
       return event.from

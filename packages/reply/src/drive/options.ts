@@ -107,8 +107,8 @@ export interface Settings extends Defaults {
 }
 
 /**
- * Fills in the defaults. Throws `invalid` for a duration or a `keepSettled` that isn't above 0. A clock of the caller
- * is wrapped so that it never goes back.
+ * Returns the driver's settings, with defaults filled in. Throws `invalid` for a duration or a `keepSettled` that isn't
+ * above 0. A clock of the caller is wrapped so that it never goes back.
  */
 export function toSettings(options: DriveOptions): Settings {
   const settings: Settings = {
@@ -145,7 +145,9 @@ export interface CallSettings {
   readonly maxAnswerBytes: number
 }
 
-/** Fills in the defaults. Throws `invalid` for a limit that isn't above 0. */
+/**
+ * Returns the settings of calls over HTTP, with defaults filled in. Throws `invalid` for a limit that isn't above 0.
+ */
 export function toCallSettings(options: ConnectOptions): CallSettings {
   const limits = {
     deadlineMs: options.deadlineMs ?? 30_000,

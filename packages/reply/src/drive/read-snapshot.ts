@@ -1,6 +1,6 @@
 import { undefinedIfGone } from '../error.ts'
 import type { SnapshotEvent } from '../event.ts'
-import { findReply, sessionOf } from '../reduce/child.ts'
+import { childSessionOf, findReply } from '../reduce/child.ts'
 import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import type { Reach, Reading, SessionInfo } from '../source/port.ts'
@@ -70,7 +70,7 @@ async function readTree(drive: ReadDrive, request: ReadRequest, visit: Visit): P
       : recentMessages.slice(Math.max(0, lastRunStart(recentMessages)))
   const runStartedAt = runMessages[0]?.head.createdAt ?? Number.POSITIVE_INFINITY
   const linked = new Set([
-    ...runMessages.flatMap(({ parts }) => parts.flatMap((part) => sessionOf(part) ?? [])),
+    ...runMessages.flatMap(({ parts }) => parts.flatMap((part) => childSessionOf(part) ?? [])),
     // A call doesn't name its session yet while it is being made, or if it was aborted.
     ...children.flatMap(({ sessionID: id, createdAt = -1 }) => (createdAt >= runStartedAt ? [id] : [])),
   ])

@@ -15,8 +15,8 @@ export interface RecordingReader {
 }
 
 /**
- * Reads the events of a recording. Stamps each with the recorded time (`: at 1790000000000` before a frame). Without
- * such comments, uses the latest time in the server's messages and tool calls so far.
+ * Creates a reader of a recording's events. Stamps each with the recorded time (`: at 1790000000000` before a frame).
+ * Without such comments, uses the latest time in the server's messages and tool calls so far.
  */
 export function createRecordingReader(onError?: OnError): RecordingReader {
   const decoder = createAnyDecoder({ onError })

@@ -19,10 +19,10 @@ const plainSettings: ReadonlySet<string> = new Set(['true', 'false', 'none', 'nu
 const maxDepth = 32
 
 /**
- * Returns the values that have a secret's name: variables, options (`--api-key x`, `--token=x`), settings
- * (`a.token="x"`), headers and fields of JSON. Each line of a value is listed separately, with and without its quotes,
- * because a text may contain only some of them. Leaves out values below four UTF-16 units, and settings such as `true`.
- * A value may be listed twice.
+ * Returns the values in a program's arguments and environment that have a secret's name, to hide them: variables,
+ * options (`--api-key x`, `--token=x`), settings (`a.token="x"`), headers and fields of JSON. Each line of a value is
+ * listed separately, with and without its quotes, because a text may contain only some of them. Leaves out values below
+ * four UTF-16 units, and settings such as `true`. A value may be listed twice.
  */
 export function secretsIn({ args = [], env = {} }: ProgramInput): readonly string[] {
   const fromEnv = Object.entries(env).flatMap(([name, value = '']) => (isSecretVariable(name) ? [value] : []))
@@ -35,7 +35,10 @@ export function secretsIn({ args = [], env = {} }: ProgramInput): readonly strin
     .filter((value) => value.length >= shortestSecret && !plainSettings.has(value.toLowerCase()))
 }
 
-/** Creates a function that removes these values, and anything that looks like a secret, from a whole text. */
+/**
+ * Creates a function that removes the values of a program's secrets, and anything that looks like a secret, from a
+ * whole text.
+ */
 export function createSecretFilter(input: ProgramInput): (text: string) => string {
   const secrets = secretsIn(input)
   return (text) => {

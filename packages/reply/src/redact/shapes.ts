@@ -222,7 +222,10 @@ export const openers = new RegExp(
 )
 export const wordBegins = new RegExp(beforeWord, 'y')
 
-/** Reads the possible secret at an opener. `no` if it isn't one. */
+/**
+ * Reads the possible secret at an opener, which is a match of `openers`: a text that secrets of a shape begin with,
+ * such as `ghp_`. `no` if it isn't a secret.
+ */
 export function readOpener(text: string, match: RegExpExecArray, isEnd: boolean): SecretReading {
   const place = { start: match.index, end: match.index + match[0].length, isEnd }
   for (let at = 0; at < shapesInOrder.length; at++)

@@ -69,11 +69,11 @@ export function indexesByCall(asks: readonly Ask[]): Map<string, number[]> {
 }
 
 /** Notes an ask's index under its call id. Ignores an ask without one. */
-function addIndex(places: Map<string, number[]>, { callID }: Ask, at: number): void {
+function addIndex(places: Map<string, number[]>, { callID }: Ask, index: number): void {
   if (callID === undefined) return
   const known = places.get(callID)
-  if (!known) places.set(callID, [at])
-  else if (!known.includes(at)) known.push(at)
+  if (!known) places.set(callID, [index])
+  else if (!known.includes(index)) known.push(index)
 }
 
 /**

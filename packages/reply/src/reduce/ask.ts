@@ -13,20 +13,20 @@ import { withFields } from './shape.ts'
  * about something else. One that was withdrawn is asked again, and one that was answered or rejected is ignored.
  */
 export function applyAsked(reply: Reply, reported: Ask, changes: Change[]): Reply {
-  const at = askIndexOf(reply.asks, reported.requestID)
-  const known = reply.asks[at]
+  const askIndex = askIndexOf(reply.asks, reported.requestID)
+  const known = reply.asks[askIndex]
   const ask = withCall(reply, withDirectory(reply, reported), known)
   if (known?.status === 'pending') {
     const { path, askedAt, directory } = known
     const repeated: Ask = { ...ask, path, askedAt, directory: ask.directory ?? directory }
     if (hasSameContent(known, repeated)) return reply
     changes.push({ type: 'askChanged', ask: repeated })
-    return withAsk(reply, at, repeated)
+    return withAsk(reply, askIndex, repeated)
   }
   // A withdrawn ask that turns out to be pending after all is asked again.
   if (known && known.status !== 'withdrawn') return reply
   changes.push(changeOfAsk(ask))
-  const next = withAsk(reply, at, ask)
+  const next = withAsk(reply, askIndex, ask)
   // This ask's call is set already. Only other pending asks can be about the same call.
   return isAnyPending(reply.asks) ? applyCall(next, ask.callID, changes) : next
 }
@@ -41,14 +41,14 @@ function withDirectory({ directory }: Reply, ask: Ask): Ask {
  * missed, only its end is reported, or nothing if that doesn't show its type.
  */
 export function applyAskClosed(reply: Reply, event: AskClosedEvent, changes: Change[]): Reply {
-  const at = askIndexOf(reply.asks, event.requestID)
-  const known = reply.asks[at]
+  const askIndex = askIndexOf(reply.asks, event.requestID)
+  const known = reply.asks[askIndex]
   if (known && known.status !== 'pending') return reply
   const ask = known ?? unseenAsk(event, reply.directory)
   if (!ask) return reply
   const closed = closedAs(ask, event)
   changes.push(changeOfAsk(closed))
-  return applyCall(withAsk(reply, at, closed), closed.callID, changes)
+  return applyCall(withAsk(reply, askIndex, closed), closed.callID, changes)
 }
 
 /**

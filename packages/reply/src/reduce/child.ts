@@ -56,7 +56,7 @@ export function startChild(reply: Reply, { childID, title }: ChildStart, at: num
 }
 
 /** The session that a sub-agent's call runs in. Undefined for any other part, and until the server has named it. */
-export function sessionOf(part: Part): string | undefined {
+export function childSessionOf(part: Part): string | undefined {
   if (part.type !== 'tool' || !isSubagentTool(part.tool)) return undefined
   const { sessionId, sessionID } = part.state.metadata ?? {}
   const id = sessionId ?? sessionID
@@ -65,12 +65,12 @@ export function sessionOf(part: Part): string | undefined {
 
 /**
  * Connects a sub-agent's call with the run that it started: the one with this call, else the newest without a call.
- * Sets its agent, title and background, and keeps what the call doesn't name. Adds and reports a child if there is no
- * such run. Does nothing if the call names no session, or the reply's own.
+ * Sets its agent, title and background, and keeps what the call doesn't name. Adds and reports a child that starts at
+ * the time `at` if there is no such run. Does nothing if the call names no session, or the reply's own.
  */
 export function linkChild(reply: Reply, part: ToolPart, at: number, changes: Change[]): Reply {
   const { input, metadata } = part.state
-  const childID = sessionOf(part)
+  const childID = childSessionOf(part)
   if (childID === undefined || childID === reply.sessionID) return reply
   const link = {
     callID: part.callID,
@@ -158,10 +158,10 @@ function withChildAsks(reply: Reply, before: readonly Ask[], after: readonly Ask
   for (const [index, ask] of after.entries()) {
     if (before[index] === ask || (before[index]?.requestID !== ask.requestID && before.includes(ask))) continue
     const own: Ask = { ...ask, path: [reply.sessionID, ...ask.path] }
-    const place = askIndexOf(next.asks, ask.requestID)
-    const isKnown = next.asks[place]?.status === 'pending' && own.status === 'pending'
+    const ownIndex = askIndexOf(next.asks, ask.requestID)
+    const isKnown = next.asks[ownIndex]?.status === 'pending' && own.status === 'pending'
     changes.push(isKnown ? { type: 'askChanged', ask: own } : changeOfAsk(own))
-    next = withAsk(next, place, own)
+    next = withAsk(next, ownIndex, own)
   }
   return next
 }

@@ -22,13 +22,13 @@ export function applyMessage(reply: Reply, head: MessageHead, changes: Change[])
     const step = summaryStepOf(head)
     return step ? applySummary(named, step, changes) : named
   }
-  const at = messageIndexOf(named.messages, head.id)
-  const before = at === -1 ? undefined : named.messages[at]
+  const messageIndex = messageIndexOf(named.messages, head.id)
+  const before = messageIndex === -1 ? undefined : named.messages[messageIndex]
   if (before && isOutdated(head, before)) return named
   const message = withPartsOf(head, before)
   if (before && sameHead(before, message)) return named
   changes.push({ type: 'messageUpdated', message })
-  const messages = before ? replaceAt(named.messages, at, message) : insertMessage(named.messages, message)
+  const messages = before ? replaceAt(named.messages, messageIndex, message) : insertMessage(named.messages, message)
   if (before || messages.at(-1) === message) carryMessagePositions(named.messages, messages)
   const finish = messages.at(-1)?.finish
   const error = before ? named.error : undefined
@@ -84,14 +84,14 @@ export function removeMessage(reply: Reply, messageID: string, changes: Change[]
   if (reply.promptIDs.includes(messageID)) {
     return withFields(reply, { promptIDs: reply.promptIDs.filter((id) => id !== messageID) })
   }
-  const at = messageIndexOf(reply.messages, messageID)
-  const message = reply.messages[at]
+  const messageIndex = messageIndexOf(reply.messages, messageID)
+  const message = reply.messages[messageIndex]
   if (!message) return reply
-  const first = indexInReply(reply.messages, at, 0)
-  const usages = usagesBefore(reply, at)
+  const firstIndex = indexInReply(reply.messages, messageIndex, 0)
+  const usages = usagesBefore(reply, messageIndex)
   let { usage } = reply
-  for (const [place, part] of [...message.parts.entries()].toReversed()) {
-    changes.push({ type: 'partRemoved', part, index: first + place, reason: 'reverted' })
+  for (const [partIndex, part] of [...message.parts.entries()].toReversed()) {
+    changes.push({ type: 'partRemoved', part, index: firstIndex + partIndex, reason: 'reverted' })
     if (part.type !== 'step-finish') continue
     usage = usages.pop() ?? usage
     changes.push({ type: 'usageChanged', usage })

@@ -271,21 +271,21 @@ function applySnapshot(reply: Reply, snapshot: SnapshotEvent, changes: Change[])
  */
 function abandonOpenTexts(reply: Reply, incoming: Part, changes: Change[]): Reply {
   if (incoming.type !== 'step-start') return reply
-  const at = messageIndexOf(reply.messages, incoming.messageID)
-  const message = reply.messages[at]
+  const messageIndex = messageIndexOf(reply.messages, incoming.messageID)
+  const message = reply.messages[messageIndex]
   if (!message || partIndexOf(message, incoming.id) !== -1) return reply
-  const changed = withOpenPartsChanged(message, (part, place): Part => {
+  const changed = withOpenPartsChanged(message, (part, partIndex): Part => {
     if (part.type !== 'text' && part.type !== 'reasoning') return part
     const abandoned: Part = { ...part, status: 'abandoned' }
     changes.push({
       type: 'partRemoved',
       part: abandoned,
-      index: indexInReply(reply.messages, at, place),
+      index: indexInReply(reply.messages, messageIndex, partIndex),
       reason: 'abandoned',
     })
     return abandoned
   })
-  return changed === message ? reply : withMessageAt(reply, at, changed)
+  return changed === message ? reply : withMessageAt(reply, messageIndex, changed)
 }
 
 type TodosEvent = Extract<ReplyEvent, { readonly type: 'todos' }>

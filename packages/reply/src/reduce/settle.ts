@@ -123,13 +123,13 @@ export function settle(
 /** Seals every open part and reports each as final. Returns the same reply if none is open. */
 export function sealParts(reply: Reply, changes: Change[]): Reply {
   let next = reply
-  for (const [at, message] of reply.messages.entries()) {
-    const closed = withOpenPartsChanged(message, (part, place) => {
+  for (const [messageIndex, message] of reply.messages.entries()) {
+    const closed = withOpenPartsChanged(message, (part, partIndex) => {
       const final = sealed(part)
-      changes.push({ type: 'partFinalized', part: final, index: indexInReply(reply.messages, at, place) })
+      changes.push({ type: 'partFinalized', part: final, index: indexInReply(reply.messages, messageIndex, partIndex) })
       return final
     })
-    if (closed !== message) next = withMessageAt(next, at, closed)
+    if (closed !== message) next = withMessageAt(next, messageIndex, closed)
   }
   return next
 }

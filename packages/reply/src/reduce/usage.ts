@@ -9,8 +9,8 @@ export function usageOf(reply: Reply): Usage {
 }
 
 /**
- * The reply's usage as each of the message's finished steps is removed, listed from its first step: entry `n` excludes
- * step `n` and the message's steps after it.
+ * The reply's usage as each of the message's finished steps is removed, to report it while the message goes. Listed
+ * from its first step: entry `n` excludes step `n` and the message's steps after it.
  */
 export function usagesBefore(reply: Reply, messageIndex: number): Usage[] {
   let sum = sumOf(reply, messageIndex)
@@ -19,10 +19,10 @@ export function usagesBefore(reply: Reply, messageIndex: number): Usage[] {
   const laterCosts = Float64Array.from(later, ({ cost }) => cost)
   const lastBefore = lastWithSteps(reply.messages, messageIndex)
   const lastLater = lastWithSteps(reply.messages, reply.messages.length)
-  return stepsOf(reply.messages.slice(messageIndex, messageIndex + 1)).map((step, place) => {
+  return stepsOf(reply.messages.slice(messageIndex, messageIndex + 1)).map((step, stepIndex) => {
     const before = later.length === 0 ? sum : plusLater(sum, laterSum, laterCosts)
     sum = plusStep(sum, step)
-    const last = later.length > 0 ? lastLater : place > 0 ? messageIndex : lastBefore
+    const last = later.length > 0 ? lastLater : stepIndex > 0 ? messageIndex : lastBefore
     return withContextOf(reply, before, last)
   })
 }

@@ -166,7 +166,10 @@ function withReturnInstruction(prompt: PromptInput): PromptInput {
   return { ...prompt, parts: [...(prompt.parts ?? []), { type: 'text', text: returnInstruction, synthetic: true }] }
 }
 
-/** Creates the tool, and a promise of the first value that the agent passes to it. Later values are ignored. */
+/**
+ * Creates the tool with which an agent returns its result, and a promise of the first value that the agent passes to
+ * it. Later values are ignored.
+ */
 function createReturnTool(schema: ValueSchema<unknown>): { readonly tool: Tool; readonly value: Promise<unknown> } {
   let resolve: (value: unknown) => void = () => {}
   const value = new Promise<unknown>((settle) => {

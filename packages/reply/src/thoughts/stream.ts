@@ -41,8 +41,8 @@ const types: readonly ChangeType[] = [
 ]
 
 /**
- * The stream of a run that may begin later, which each iterator asks `begin` for. If `begin` rejects, its iterators end
- * without an event. `include` selects the types of events. Default: all.
+ * Creates the stream of thoughts of a run that may begin later, which each iterator asks `begin` for. If `begin`
+ * rejects, its iterators end without a thought. `include` selects the types of thoughts. Default: all.
  */
 export function createThoughtStream<T extends ThoughtType, Result>(
   begin: () => Promise<ReplyStream>,
@@ -59,7 +59,7 @@ export function createThoughtStream<T extends ThoughtType, Result>(
   }
 
   /**
-   * Iterates from the beginning over the wanted events, and ends with the run. `return` ends it, even while `next`
+   * Iterates from the beginning over the wanted thoughts, and ends with the run. `return` ends it, even while `next`
    * waits for an event. Not a generator: one that waits for its next value can't be closed before that arrives.
    */
   function iterate(): AsyncIterableIterator<ThoughtOf<T>, undefined> {

@@ -21,7 +21,7 @@ interface StartedCall {
   content: readonly ThoughtContent[]
 }
 
-/** Creates a function that returns the tool events of a change. Empty for a change of anything else. */
+/** Creates a function that returns the thoughts about tool calls that a change brings. Empty for any other change. */
 export function createToolReader(): (change: Change) => readonly Thought[] {
   const calls = new Map<string, StartedCall>()
   const done = new Set<string>()

@@ -59,9 +59,9 @@ function reportMessageDiff(
     )
     changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
   }
-  for (const [place, part] of message.parts.entries()) {
+  for (const [partIndex, part] of message.parts.entries()) {
     const old = known && partAt(known, partIndexOf(known, part.id))
-    reportPartDiff(old, part, indexInReply(after.messages, messageIndex, place), changes)
+    reportPartDiff(old, part, indexInReply(after.messages, messageIndex, partIndex), changes)
     if (part.type === 'step-finish' && !old) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
@@ -84,9 +84,14 @@ function reportPartDiff(known: Part | undefined, part: Part, index: number, chan
 
 /** Reports each part as reverted, the last one first, and then the message as removed. */
 function reportRemovedMessage(before: Reply, message: Message, changes: Change[]): void {
-  const at = messageIndexOf(before.messages, message.id)
-  for (const [place, part] of [...message.parts.entries()].toReversed()) {
-    changes.push({ type: 'partRemoved', part, index: indexInReply(before.messages, at, place), reason: 'reverted' })
+  const messageIndex = messageIndexOf(before.messages, message.id)
+  for (const [partIndex, part] of [...message.parts.entries()].toReversed()) {
+    changes.push({
+      type: 'partRemoved',
+      part,
+      index: indexInReply(before.messages, messageIndex, partIndex),
+      reason: 'reverted',
+    })
   }
   changes.push({ type: 'messageRemoved', messageID: message.id })
 }
@@ -119,8 +124,8 @@ function reportOwnFields(before: Reply, after: Reply, changes: Change[]): void {
 
 /** Reports new children, and the changes of every child's reply. A child at another place than before counts as new. */
 function reportChildrenDiff(before: Reply, after: Reply, changes: Change[]): void {
-  for (const [place, child] of after.children.entries()) {
-    const known = before.children[place]
+  for (const [childIndex, child] of after.children.entries()) {
+    const known = before.children[childIndex]
     const old = known?.reply.sessionID === child.reply.sessionID ? known : undefined
     if (!old) changes.push({ type: 'childStarted', child })
     const unborn = { ...emptyReply(child.reply.sessionID), startedAt: child.reply.startedAt, title: child.reply.title }

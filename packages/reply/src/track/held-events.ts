@@ -67,16 +67,16 @@ export function requeueHeldEvents(
 }
 
 /**
- * Merges two lists by the time of their events, with those of `a` first for the same time. Each list keeps its own
- * order, even if a clock was set back.
+ * Merges released events into the queued ones by time, with the queued ones first for the same time. Each list keeps
+ * its own order, even if a clock was set back.
  */
 function mergeByTime(
-  a: readonly SessionScopedEvent[],
-  b: readonly SessionScopedEvent[],
+  queued: readonly SessionScopedEvent[],
+  released: readonly SessionScopedEvent[],
 ): readonly SessionScopedEvent[] {
   const all: SessionScopedEvent[] = []
-  const rest = [...b]
-  for (const event of a) {
+  const rest = [...released]
+  for (const event of queued) {
     const later = rest.findIndex((other) => other.at >= event.at)
     all.push(...rest.splice(0, later === -1 ? rest.length : later), event)
   }

@@ -1,5 +1,5 @@
 import type { DeltaEvent, MessageEvent, PartEvent, SessionScopedEvent } from '../event.ts'
-import { findReply, sessionOf } from '../reduce/child.ts'
+import { childSessionOf, findReply } from '../reduce/child.ts'
 import { hasMessageEnded, messageIDOf } from '../reduce/message.ts'
 import { messageIndexOf } from '../reduce/part.ts'
 import { partIndexOf } from '../reduce/part-list.ts'
@@ -217,6 +217,6 @@ export function placePart(draft: Draft, rootID: string, event: PartEvent): void 
  * Does nothing if it names none.
  */
 function recordChildSession(draft: Draft, { part, sessionID }: PartEvent): void {
-  const childID = sessionOf(part)
+  const childID = childSessionOf(part)
   if (childID !== undefined && childID !== sessionID) recordSession(draft, childID, { parentID: sessionID })
 }

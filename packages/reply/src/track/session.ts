@@ -45,7 +45,10 @@ export function isUnread({ state }: Draft, { read, run, createdAt = 0 }: Cell): 
   return state.listeningFrom !== undefined && !read && run === 0 && createdAt <= state.listeningFrom
 }
 
-/** Records that the session worked on this connection. A read over REST is not counted as work on the stream. */
+/**
+ * Records that the session worked on this connection: the run of one that only worked on an earlier connection may have
+ * ended unseen. A read over REST is not counted as work on the stream.
+ */
 export function recordWorkEpoch(draft: Draft, { type, sessionID }: SessionScopedEvent): void {
   const cell = getCell(draft, sessionID)
   const { epoch } = draft.state

@@ -1,5 +1,5 @@
 import type { SnapshotEvent } from '../event.ts'
-import { findReply, sessionOf } from '../reduce/child.ts'
+import { childSessionOf, findReply } from '../reduce/child.ts'
 import { hasMessageEnded } from '../reduce/message.ts'
 import {
   currentRunStart,
@@ -270,7 +270,9 @@ interface EarlierRun {
 function earlierRuns(parent: SnapshotEvent): readonly EarlierRun[] {
   return parent.children.flatMap((child) => {
     const calls = parent.messages.flatMap(({ parts }, messageIndex) =>
-      parts.flatMap((part, partIndex) => (sessionOf(part) === child.sessionID ? [{ messageIndex, partIndex }] : [])),
+      parts.flatMap((part, partIndex) =>
+        childSessionOf(part) === child.sessionID ? [{ messageIndex, partIndex }] : [],
+      ),
     )
     const starts = runStarts(child.messages)
     const earlier = Math.max(calls.length, starts.length) - 1

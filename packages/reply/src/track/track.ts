@@ -61,7 +61,8 @@ export function repliesOf(state: TrackState): readonly NonNullable<Cell['reply']
 }
 
 /**
- * The first session on the way up whose parent is unknown. Undefined if the path to the root is known, or is a circle.
+ * The first session on the way up whose parent is unknown, which must be read to place the events of this one.
+ * Undefined if the path to the root is known, or is a circle.
  */
 function firstUnknown(draft: Draft, id: string): string | undefined {
   const seen = new Set<string>()
@@ -266,7 +267,7 @@ export function trackOrSkip(state: TrackState, event: ReplyEvent, onError: OnErr
 }
 
 /**
- * Ends a reply, after all other queued events but ends. Held events that never got their message or type are adopted
+ * Ends a reply, once no other event than an end is queued. Held events that never got their message or type are adopted
  * first, and the end waits for them too. Deltas without a part get a type only after an idle, and messages are only
  * created then. Records whether a read, not the stream, ended the run.
  */

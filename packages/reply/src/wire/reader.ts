@@ -32,8 +32,8 @@ export interface EventReader {
 }
 
 /**
- * Turns bytes into events: splits and decodes frames, and merges consecutive deltas within a chunk. Reports an error of
- * `onFrame` and continues.
+ * Creates a reader that turns bytes into events: splits and decodes frames, and merges consecutive deltas within a
+ * chunk. Reports an error of `onFrame` and continues.
  */
 export function createFrameReader(options: FrameReaderOptions): EventReader {
   const { decoder } = options

@@ -9,8 +9,8 @@ export interface Utf8Reader {
 }
 
 /**
- * Equivalent to `TextDecoder.decode(bytes, { stream: true })`, several times as fast in Node: bytes that end with a
- * whole character take the platform's fast path, which the streaming decoder lacks. So this keeps the incomplete
+ * Creates an equivalent of `TextDecoder.decode(bytes, { stream: true })`, several times as fast in Node: bytes that end
+ * with a whole character take the platform's fast path, which the streaming decoder lacks. So this keeps the incomplete
  * character itself.
  */
 export function createUtf8Reader(): Utf8Reader {

@@ -138,9 +138,10 @@ export function createAsks(
   }
 
   /**
-   * Calls `requireUnchanged`, which throws if the ask has changed since the answer was given, right before it posts the
-   * answer. Then closes the ask here. Rejects with `already-resolved` if another answer to it is being sent, its run is
-   * being stopped, or the server doesn't know it any more. Rejects with any other error of the check or the post.
+   * Posts an answer, and then closes the ask here. Right before the post, calls `requireUnchanged`, which throws if the
+   * ask has changed since the answer was given. Rejects with `already-resolved` if another answer to it is being sent,
+   * its run is being stopped, or the server doesn't know it any more. Rejects with any other error of the check or the
+   * post.
    */
   async function sendAndClose(
     ask: Ask,
@@ -170,8 +171,8 @@ export function createAsks(
   }
 
   /**
-   * Returns the ask as its reply has it now, or the passed copy if no reply has it. Throws `already-resolved` if that isn't
-   * pending.
+   * Returns the ask as its reply has it now, or the passed copy if no reply has it. Throws `already-resolved` if that
+   * isn't pending.
    */
   function requirePending(ask: Ask): Ask {
     const known = currentStateOf(ask)

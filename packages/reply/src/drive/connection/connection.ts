@@ -22,7 +22,7 @@ type ConnectionSettings = Settings & Pick<DriveOptions, 'directory' | 'silenceMs
 const maxHeld = 500_000
 
 /**
- * The connection to the server, from one gap to the next:
+ * Creates the connection to the server. From one gap to the next:
  *
  * 1. The event stream opens (`event-stream.ts`). Its events are held back.
  * 2. `prepareReads` lists every session that may have missed events in the gap. `sync` reads them over REST and applies
@@ -320,7 +320,7 @@ function createUnseenSessions({ engine, reader, clock, onError }: Drive, isLive:
     recentlyRead.add(sessionID)
     const since = engine.listeningFrom()
     void reader
-      .readEvents({ ...engine.place(sessionID), reply: engine.openReply(sessionID), gap: true, since })
+      .readEvents({ ...engine.placeOf(sessionID), reply: engine.openReply(sessionID), gap: true, since })
       .then((events) => engine.apply(events))
       .catch((error: unknown) => onError(toReplyError(error)))
       .finally(() => {

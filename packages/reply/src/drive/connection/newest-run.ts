@@ -73,9 +73,9 @@ function isAssistantMessage({ head }: SnapshotEvent['messages'][number]): boolea
 }
 
 /**
- * The replies of these messages, oldest first. Empty without messages. More than one if the server was restarted
- * between two steps. If the session is idle, the newest is settled with its sub-agents, except for those that still
- * run.
+ * The replies that the read's messages make when they are tracked, oldest first. Empty without messages. More than one
+ * if the server was restarted between two steps. If the session is idle, the newest is settled with its sub-agents,
+ * except for those that still run.
  */
 function repliesOfRun(read: SnapshotEvent): readonly Reply[] {
   const { sessionID, status, messages } = read

@@ -50,8 +50,9 @@ export const checkMs = 2000
 export const maxTries = 5
 
 /**
- * Reads every session that was running when the connection came up once more, even if it has ended since. Servers from
- * 1.17 on report `connected` shortly before they subscribe to their own events, so events in between are on no stream.
+ * Creates the check that reads every session that was running when the connection came up once more, even if it has
+ * ended since. Servers from 1.17 on report `connected` shortly before they subscribe to their own events, so events in
+ * between are on no stream.
  */
 export function createRecheck(
   { engine, clock, onError }: Pick<Drive, 'engine' | 'clock' | 'onError'>,
@@ -100,7 +101,7 @@ export function createRecheck(
    */
   function readNow(sessionID: string): void {
     if (!isUp) return
-    if (readingNow.has(sessionID)) return readLater([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+    if (readingNow.has(sessionID)) return readLater([{ ...engine.placeOf(sessionID), gap: true, since: newsSince }])
     readingNow.add(sessionID)
     void readNowOrLater(sessionID).finally(() => readingNow.delete(sessionID))
   }
@@ -111,14 +112,14 @@ export function createRecheck(
       engine.apply(await readSession(sessionID, newsSince))
     } catch (error) {
       onError(toReplyError(error))
-      readLater([{ ...engine.place(sessionID), gap: true, since: newsSince }])
+      readLater([{ ...engine.placeOf(sessionID), gap: true, since: newsSince }])
     }
   }
 
   /** Resolves with the read of a session as events, without applying them. Rejects if it can't be read. */
   async function readSession(sessionID: string, since: number | undefined) {
     const reply = engine.newestReply(sessionID)
-    return await reader.readEvents({ ...engine.place(sessionID), reply, gap: true, since })
+    return await reader.readEvents({ ...engine.placeOf(sessionID), reply, gap: true, since })
   }
 
   /**

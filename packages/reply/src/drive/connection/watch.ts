@@ -233,7 +233,7 @@ export function createWatching(
   async function listReadsOf({ target, directory }: Watch, since?: number): Promise<ReadList> {
     if (!info.current().canRead) return { requests: [], isWhole: true }
     if (target.sessionID !== undefined)
-      return { requests: [{ ...engine.place(target.sessionID), gap: true, since }], isWhole: true }
+      return { requests: [{ ...engine.placeOf(target.sessionID), gap: true, since }], isWhole: true }
     let isWhole = true
     /** A directory that can't be read must not stop the others from being watched. */
     const reportUnlisted = (error: unknown): readonly SessionRef[] => {

@@ -141,11 +141,17 @@ async function findWaiting(server: RunServer, posted: PostedPrompt): Promise<Fou
 export async function readBackTo(
   { engine, reader }: RunServer,
   { sessionID, directory }: Pick<PostedPrompt, 'sessionID' | 'directory'>,
-  backTo: string,
+  messageID: string,
 ): Promise<SnapshotEvent> {
-  const known = engine.place(sessionID)
+  const known = engine.placeOf(sessionID)
   const reply = engine.openReply(sessionID)
-  const read = await reader.read({ sessionID, directory: known.directory ?? directory, reply, gap: true, backTo })
+  const read = await reader.read({
+    sessionID,
+    directory: known.directory ?? directory,
+    reply,
+    gap: true,
+    backTo: messageID,
+  })
   requireRoot(sessionID, read.session.parentID)
   return read
 }

@@ -33,7 +33,7 @@ export interface FollowedRun {
    * Connects the stream and the observers to the reply until it ends, and starts the time-out. If the caller has asked
    * to stop, ends or leaves the run.
    */
-  attach(live: LiveReply, start: FoundReply): void
+  attach(live: LiveReply, foundReply: FoundReply): void
   /** Ends the stream as aborted, because the prompt was not posted and never will be. */
   endAsAborted(sessionID: string): void
   /** Ends the stream as failed, because nothing runs on the server. */

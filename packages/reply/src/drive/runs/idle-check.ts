@@ -53,8 +53,9 @@ const maxDelayMs = 30_000
 const maxFailures = 10
 
 /**
- * Ends replies whose end the stream doesn't report: a run that is idle with an unfinished message, a run that ended in
- * a gap, and a prompt that nothing ran for. Checks each over REST, and settles it only if REST confirms.
+ * Creates the check that ends replies whose end the stream doesn't report: a run that is idle with an unfinished
+ * message, a run that ended in a gap, and a prompt that nothing ran for. Checks each over REST, and settles it only if
+ * REST confirms.
  *
  * `graceMs` is the delay after `idle` with an unfinished message, and again after REST confirmed it. `waitMs` is the
  * delay before checking a reply without events, doubling with each further check.

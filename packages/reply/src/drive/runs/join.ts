@@ -23,7 +23,7 @@ export interface PromptToJoin {
   /** Aborts when the stream has ended, so the search can stop. */
   readonly over: AbortSignal
   /** Called once with the reply that includes the prompt, within the step that shows it. */
-  readonly found: (live: LiveReply, start: FoundReply) => void
+  readonly found: (live: LiveReply, foundReply: FoundReply) => void
 }
 
 /**
@@ -124,12 +124,12 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   }
 
   /** Ends the search and calls `options.found`. Does nothing once the search has ended. */
-  function found(live: LiveReply, start: FoundReply): void {
+  function found(live: LiveReply, foundReply: FoundReply): void {
     if (hasEnded()) return
     outcome = 'found'
     endSearch()
     recognizer.stop()
-    options.found(live, start)
+    options.found(live, foundReply)
   }
 
   /** Ends the search, because nothing runs for the prompt. Does nothing once it has ended. */

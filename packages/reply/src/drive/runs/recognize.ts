@@ -19,7 +19,7 @@ export interface PromptSearch {
   /** Aborts when the stream has ended. */
   readonly over: AbortSignal
   /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
-  readonly found: (live: LiveReply, start: FoundReply) => void
+  readonly found: (live: LiveReply, foundReply: FoundReply) => void
 }
 
 /** A search for the reply that includes a prompt, in a session's running reply and later ones. */

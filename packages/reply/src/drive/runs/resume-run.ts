@@ -186,10 +186,10 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   }
 
   /** Ends the search and attaches the run. Does nothing if it is attached. */
-  function attachOnce(live: LiveReply, start = foundReplyOf(live, messageID)): void {
+  function attachOnce(live: LiveReply, foundReply = foundReplyOf(live, messageID)): void {
     if (run.isAttached()) return
     stopSearch()
-    run.attach(live, start)
+    run.attach(live, foundReply)
   }
 
   /** Ends the stream as parked, or as aborted for a withdrawn prompt, because nothing runs for it. */

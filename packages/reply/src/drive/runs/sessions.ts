@@ -88,12 +88,12 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
    * the server shows no state of sessions. Rejects with `invalid` for a sub-agent's session.
    */
   async function readAndApplyRoot(sessionID: string): Promise<PreparedPlace> {
-    const place = engine.place(sessionID)
+    const place = engine.placeOf(sessionID)
     if (!info.current().canRead) return await lookUpAndApplyRoot(place)
     const snapshot = await reader.read({ ...place, reply: engine.openReply(sessionID), gap: false })
     requireRoot(sessionID, snapshot.session.parentID)
     engine.apply([snapshot])
-    return { ...engine.place(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
+    return { ...engine.placeOf(sessionID), newestMessageID: unrevertedMessages(snapshot).at(-1)?.head.id }
   }
 
   /**
@@ -135,7 +135,7 @@ export function createSessions(drive: Drive, directory: string | undefined): Ses
    * session doesn't exist and has to be read.
    */
   async function find(sessionID: string): Promise<SessionRef> {
-    const place = engine.place(sessionID)
+    const place = engine.placeOf(sessionID)
     return place.directory === undefined ? sessionRefOf(await source.session(place)) : place
   }
 }

@@ -43,8 +43,9 @@ const idleTypes: ReadonlySet<ChangeType> = new Set<ChangeType>([
 ])
 
 /**
- * Calls `onStalled` with true when a reply has made no progress for `stalledAfterMs`, and with false when it makes
- * progress again. Heartbeats and repeated statuses are no progress. Pauses while an ask waits for a person.
+ * Creates the timer that calls `onStalled` with true when a reply has made no progress for `stalledAfterMs`, and with
+ * false when it makes progress again. Heartbeats and repeated statuses are no progress. Pauses while an ask waits for a
+ * person.
  */
 export function createStallTimer(
   clock: SteadyClock,

@@ -222,7 +222,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
   /** Posts and calls `found` with the reply that includes the prompt. See `postAndFindReply`. */
   async function postAndFind(
     place: PreparedPlace,
-    found: (live: LiveReply, start: FoundReply) => void,
+    found: (live: LiveReply, foundReply: FoundReply) => void,
   ): ReturnType<typeof postAndFindReply> {
     const { mustEnd, dropped, over } = run
     return await postAndFindReply({

@@ -21,7 +21,10 @@ export interface Tree {
   addIfBelow(sessionID: string): Promise<boolean>
 }
 
-/** Creates a tree of one session, the top one. Calls `onFound` with each batch of new sessions that are added later. */
+/**
+ * Creates the tree of sessions that an abort stops, at first with only the top one. Calls `onFound` with each batch of
+ * new sessions that are added later.
+ */
 export function createTree(
   source: Pick<Source, 'children'>,
   place: SessionRef,

@@ -39,11 +39,11 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   const { onError, pace } = options
   const reportError: OnError = (error) => onError?.(error)
   const replies: Reply[] = []
-  const opened = new Map<string, OpenedReply[]>()
+  const openedBySession = new Map<string, OpenedReply[]>()
   let state = emptyTrack({ keepSettled: Number.POSITIVE_INFINITY, maxQuiet: Number.POSITIVE_INFINITY })
   let newestEvent: ReplyEvent | undefined
   /** Whose step came last. */
-  let latest: OpenedReply | undefined
+  let latestOpened: OpenedReply | undefined
 
   const reader = createRecordingReader(onError)
   const isWhole = typeof recording === 'string' || recording instanceof Uint8Array
@@ -107,16 +107,16 @@ export async function replay(recording: Recording, options: ReplayOptions = {}):
   /** The opened reply of this run. Undefined before its first step. */
   function findOpened({ reply, run }: TrackedStep): OpenedReply | undefined {
     // Nearly always.
-    if (latest?.run === run && latest.sessionID === reply.sessionID) return latest
-    latest = opened.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
-    return latest
+    if (latestOpened?.run === run && latestOpened.sessionID === reply.sessionID) return latestOpened
+    latestOpened = openedBySession.get(reply.sessionID)?.findLast((candidate) => candidate.run === run)
+    return latestOpened
   }
 
   /** Adds a reply to the result, with the observers that `observe` returns for it. Reports an error of `observe`. */
   function openReply({ reply, run }: TrackedStep): OpenedReply {
     const dispatcher = createDispatcher({ onError })
     const next = { sessionID: reply.sessionID, run, index: replies.push(reply) - 1, dispatcher }
-    opened.set(reply.sessionID, [...(opened.get(reply.sessionID) ?? []), next])
+    openedBySession.set(reply.sessionID, [...(openedBySession.get(reply.sessionID) ?? []), next])
     for (const observer of observersOf(options.observe, reply, reportError)) dispatcher.observe(observer)
     return next
   }

@@ -22,18 +22,18 @@ export function hideValues(values: readonly string[]): HiddenValues {
   }
 
   /** Returns the text up to its last `ahead` units, where a value may still be incomplete. Those stay pending. */
-  function replaceDecided(text: string, ahead: number): string {
-    const decided = Math.max(0, text.length - ahead)
+  function replaceDecided(text: string, undecidedLength: number): string {
+    const decided = Math.max(0, text.length - undecidedLength)
     let result = ''
-    let until = covered
+    let doneUntil = covered
     for (const { start, end } of occurrencesIn(text)) {
       if (start >= decided) break
-      if (start >= until) result += `${text.slice(until, start)}[redacted]`
-      until = Math.max(until, end)
+      if (start >= doneUntil) result += `${text.slice(doneUntil, start)}[redacted]`
+      doneUntil = Math.max(doneUntil, end)
     }
-    result += text.slice(until, decided)
+    result += text.slice(doneUntil, decided)
     pending = text.slice(decided)
-    covered = Math.max(0, until - decided)
+    covered = Math.max(0, doneUntil - decided)
     return result
   }
 

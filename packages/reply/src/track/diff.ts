@@ -60,9 +60,9 @@ function reportMessageDiff(
     changes.push({ type: 'partRemoved', part, index, reason: 'removed' })
   }
   for (const [partIndex, part] of message.parts.entries()) {
-    const old = known && partAt(known, partIndexOf(known, part.id))
-    reportPartDiff(old, part, indexInReply(after.messages, messageIndex, partIndex), changes)
-    if (part.type === 'step-finish' && !old) {
+    const knownPart = known && partAt(known, partIndexOf(known, part.id))
+    reportPartDiff(knownPart, part, indexInReply(after.messages, messageIndex, partIndex), changes)
+    if (part.type === 'step-finish' && !knownPart) {
       changes.push({ type: 'stepFinished', messageID: message.id, cost: part.cost, tokens: part.tokens })
     }
   }
@@ -125,10 +125,10 @@ function reportOwnFields(before: Reply, after: Reply, changes: Change[]): void {
 /** Reports new children, and the changes of every child's reply. A child at another place than before counts as new. */
 function reportChildrenDiff(before: Reply, after: Reply, changes: Change[]): void {
   for (const [childIndex, child] of after.children.entries()) {
-    const known = before.children[childIndex]
-    const old = known?.reply.sessionID === child.reply.sessionID ? known : undefined
-    if (!old) changes.push({ type: 'childStarted', child })
+    const childBefore = before.children[childIndex]
+    const knownChild = childBefore?.reply.sessionID === child.reply.sessionID ? childBefore : undefined
+    if (!knownChild) changes.push({ type: 'childStarted', child })
     const unborn = { ...emptyReply(child.reply.sessionID), startedAt: child.reply.startedAt, title: child.reply.title }
-    for (const change of diff(old?.reply ?? unborn, child.reply)) reportChild(child, change, changes)
+    for (const change of diff(knownChild?.reply ?? unborn, child.reply)) reportChild(child, change, changes)
   }
 }

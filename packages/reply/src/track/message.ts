@@ -31,9 +31,9 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   const { message, sessionID } = event
   const rootID = path[0] ?? sessionID
   const { roles, run, createdAt, readFrom } = getCell(draft, sessionID)
-  const known = roleIn(roles, message.id)
-  if (known && known.run !== run) return amendPast(draft, rootID, known.run, event)
-  if (!known) {
+  const knownRole = roleIn(roles, message.id)
+  if (knownRole && knownRole.run !== run) return amendPast(draft, rootID, knownRole.run, event)
+  if (!knownRole) {
     // A fork begins with copies of another session's messages, which are older than the session itself and not new.
     // Times don't decide while its run is open, or for a step that is running, because the server's clock may have been
     // set back.
@@ -53,8 +53,8 @@ export function placeMessage(draft: Draft, path: readonly string[], event: Messa
   const streamEpoch = message.role === 'assistant' ? draft.state.epoch : cell.streamEpoch
   if (cell.streamEpoch !== streamEpoch || cell.promptedAt !== undefined)
     changeCell(draft, cell, { streamEpoch, promptedAt: undefined })
-  if (known?.role !== roleOfHead(message)) rememberRole(draft, event, cell.run)
-  if (!known && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
+  if (knownRole?.role !== roleOfHead(message)) rememberRole(draft, event, cell.run)
+  if (!knownRole && cell.endedByRest) changeCell(draft, getCell(draft, sessionID), { endedByRest: false })
   reduceReply(draft, rootID, event)
   if (cell.held.length > 0) requeueHeldEvents(draft, sessionID, (held) => messageIDOf(held) === message.id)
 }

@@ -80,27 +80,27 @@ function showsRunEnd({ isRoot, cell, rootReply }: SessionState, read: SnapshotEv
  * Places a read: opens or ends runs that the stream missed, passes the current run's messages to its reply, and queues
  * its children and the events that waited for it. A session that was deleted exists again.
  */
-function placeRead(draft: Draft, path: readonly string[], placed: SnapshotEvent): void {
-  const { sessionID, at } = placed
-  if (path.length === 1) splitRunIfStepLost(draft, placed)
-  const before = sessionStateOf(draft, path, sessionID)
-  const newest = withNewerStreamData(before.cell, placed)
+function placeRead(draft: Draft, path: readonly string[], snapshot: SnapshotEvent): void {
+  const { sessionID, at } = snapshot
+  if (path.length === 1) splitRunIfStepLost(draft, snapshot)
+  const stateBefore = sessionStateOf(draft, path, sessionID)
+  const newest = withNewerStreamData(stateBefore.cell, snapshot)
   const isRunning = isRunActive(newest)
-  const clear = withoutUndecidedMessages(before, newest)
-  if (before.cell.removed) changeCell(draft, before.cell, { removed: undefined })
-  if (!before.isOpen && showsMissedRun(before, clear, isRunning)) openRun(draft, path, at)
+  const decided = withoutUndecidedMessages(stateBefore, newest)
+  if (stateBefore.cell.removed) changeCell(draft, stateBefore.cell, { removed: undefined })
+  if (!stateBefore.isOpen && showsMissedRun(stateBefore, decided, isRunning)) openRun(draft, path, at)
 
-  const known = sessionStateOf(draft, path, sessionID)
+  const state = sessionStateOf(draft, path, sessionID)
   // A run that has ended has none of the next one's messages.
-  const read = known.isOpen ? clear : { ...clear, messages: messagesUntilNextRun(known.cell, clear.messages) }
-  const startIndex = currentRunStart(known, read, isRunning)
-  const end = startIndex === undefined ? undefined : endOfOpenRun(known, read, startIndex)
-  if (end) return placeBothRuns(draft, known, read, end)
+  const read = state.isOpen ? decided : { ...decided, messages: messagesUntilNextRun(state.cell, decided.messages) }
+  const startIndex = currentRunStart(state, read, isRunning)
+  const end = startIndex === undefined ? undefined : endOfOpenRun(state, read, startIndex)
+  if (end) return placeBothRuns(draft, state, read, end)
 
-  recordRead(draft, known, { read, isRunning, startIndex })
+  recordRead(draft, state, { read, isRunning, startIndex })
   if (startIndex !== undefined) placeEarlierRuns(draft, path, read)
   const messages = startIndex === undefined ? [] : read.messages.slice(startIndex)
-  reduceReply(draft, known.rootID, { ...read, messages, children: [] })
+  reduceReply(draft, state.rootID, { ...read, messages, children: [] })
   draft.queue.push(...read.children)
   requeueHeldEvents(draft, sessionID, () => true)
 }
@@ -185,8 +185,8 @@ interface PlacedRead {
  * Records the read in the cell: the todos, the runs of the messages, whether the session is idle, whether its run ended
  * without the stream, and when the prompt of a run that only the read shows was created.
  */
-function recordRead(draft: Draft, known: SessionState, placed: PlacedRead): void {
-  const { cell, rootID, isOpen } = known
+function recordRead(draft: Draft, state: SessionState, placed: PlacedRead): void {
+  const { cell, rootID, isOpen } = state
   const { read, isRunning, startIndex } = placed
   // Later stream events of a run that has ended according to REST don't start a new one.
   const isSeenOver = !isRunning && (!isOpen || isWaitingIn(draft, rootID, cell.id))
@@ -194,7 +194,7 @@ function recordRead(draft: Draft, known: SessionState, placed: PlacedRead): void
   const isNew = first?.role === 'user' && !roleIn(cell.roles, first.id)
   changeCell(draft, cell, {
     promptedAt: isNew ? first.createdAt : cell.promptedAt,
-    roles: rolesAfter(known, placed),
+    roles: rolesAfter(state, placed),
     todos: read.todos,
     idle: isRunning ? undefined : (cell.idle ?? 'read'),
     endedByRest: cell.endedByRest || isSeenOver,

@@ -68,7 +68,7 @@ export function createFollowedRun(
   /** The reply that includes the prompt. Undefined until it is found. */
   let live: LiveReply | undefined
   /** Undefined until the prompt is posted. */
-  let post: SentPrompt | undefined
+  let sentPrompt: SentPrompt | undefined
   /** The caller's request: end the run, or leave it if others began it. */
   let stopRequest: 'abort' | 'leave' | undefined = signal?.aborted ? 'leave' : undefined
   let hasEnded = false
@@ -94,7 +94,7 @@ export function createFollowedRun(
     isStopped: () => stopRequest !== undefined,
     isAttached: () => live !== undefined,
     markPosted: (sent) => {
-      post = sent
+      sentPrompt = sent
     },
     attach,
     endAsAborted,
@@ -128,11 +128,11 @@ export function createFollowedRun(
    */
   async function abort(): Promise<void> {
     stopRequest = 'abort'
-    if (!live && !post) return endAsAborted(requestedID)
+    if (!live && !sentPrompt) return endAsAborted(requestedID)
     if (kind === 'note') return
     // Waits for the post, because an abort that overtakes it would leave the run going. Doesn't wait for a command,
     // whose post lasts until its run ends.
-    const posting = kind === 'command' ? undefined : post?.answered
+    const posting = kind === 'command' ? undefined : sentPrompt?.answered
     if (!live) await posting?.catch(() => {})
     if (live) await abortIfRunning(live, { posting })
     else mustEnd.abort()
@@ -157,7 +157,7 @@ export function createFollowedRun(
    */
   function dropAbortOrLeave(): void {
     stopRequest ??= 'leave'
-    if (!live && !post) return endAsAborted(requestedID)
+    if (!live && !sentPrompt) return endAsAborted(requestedID)
     if (kind === 'note' || isShared()) return source.stream.leave()
     // Until the run is found, it isn't known which prompt began it.
     if (live) void abortUnlessShared(live)
@@ -169,7 +169,7 @@ export function createFollowedRun(
    * it. Another client may have prompted the idle session at the same time. Doesn't wait if the prompt's id is unknown.
    */
   async function abortUnlessShared(reply: LiveReply): Promise<void> {
-    if (post?.messageID !== undefined) await whenFirstPromptShown(reply, clock, post.answered)
+    if (sentPrompt?.messageID !== undefined) await whenFirstPromptShown(reply, clock, sentPrompt.answered)
     if (isShared()) source.stream.leave()
     else await abort()
   }
@@ -182,7 +182,7 @@ export function createFollowedRun(
 
   /** Whether another prompt began the run. False while that isn't known. */
   function isShared(): boolean {
-    return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), post?.messageID))
+    return source.stream.joined === true || (live !== undefined && isBegunByOther(live.reply(), sentPrompt?.messageID))
   }
 
   /** Ends the stream with a stand-in reply that is aborted. Does nothing once attached or ended. */

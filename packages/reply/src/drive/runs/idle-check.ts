@@ -23,7 +23,7 @@ export interface IdleCheck {
 /** Posts the prompt again if nothing runs for it. Resolves with whether it did. Rejects if the server can't be read. */
 type PostAgain = () => Promise<boolean>
 
-interface Expected {
+interface ExpectedRun {
   readonly postAgain: PostAgain | undefined
   /** How many more times it may be posted. */
   postsLeft: number
@@ -63,7 +63,7 @@ const maxFailures = 10
 export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings, 'graceMs' | 'waitMs'>): IdleCheck {
   const { clock, engine, onError } = drive
   const checks = new Map<string, OpenCheck>()
-  const expected = new Map<string, Expected>()
+  const expected = new Map<string, ExpectedRun>()
   engine.onStep(({ reply: { phase, sessionID, connection }, run }) => {
     const prompt = expected.get(sessionID)
     if (!prompt || engine.replies.newest(sessionID)?.run !== run) return
@@ -124,10 +124,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * Sets the timer of the check's next read. The delay is `waitMs`, doubled with each earlier read, for a reply without
    * events or an expected prompt. Otherwise it is `graceMs`.
    */
-  function scheduleRead(sessionID: string, open: OpenCheck): void {
+  function scheduleRead(sessionID: string, check: OpenCheck): void {
     const hasNoEvents = engine.openReply(sessionID)?.phase === 'waiting'
-    const delayMs = hasNoEvents || open.reason === 'waiting' ? waitMs * 2 ** open.reads : graceMs
-    open.stop = clock.after(delayMs, () => void readAndDecide(sessionID, open))
+    const delayMs = hasNoEvents || check.reason === 'waiting' ? waitMs * 2 ** check.reads : graceMs
+    check.stop = clock.after(delayMs, () => void readAndDecide(sessionID, check))
   }
 
   /**
@@ -135,27 +135,27 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * busy. A session that is gone ends its reply. A failed read is reported and retried. Does nothing if the check was
    * stopped or replaced.
    */
-  async function readAndDecide(sessionID: string, open: OpenCheck): Promise<void> {
-    if (checks.get(sessionID) !== open) return
+  async function readAndDecide(sessionID: string, check: OpenCheck): Promise<void> {
+    if (checks.get(sessionID) !== check) return
     const reply = engine.openReply(sessionID)
     if (!reply) return stopCheck(sessionID)
-    open.reads += 1
+    check.reads += 1
     let read: ReadEvent | undefined
     try {
       // If only REST reports the end of an open text, the stream missed it.
       ;[read] = await drive.reader.readEvents({ ...sessionRefOf(reply), reply, gap: true })
     } catch (error) {
-      return retryOrGiveUp(sessionID, open, error)
+      return retryOrGiveUp(sessionID, check, error)
     }
-    if (!read) return decideWithoutRead(sessionID, open)
+    if (!read) return decideWithoutRead(sessionID, check)
     if (read.type === 'session-removed') return engine.apply([read])
-    if (checks.get(sessionID) !== open) return
+    if (checks.get(sessionID) !== check) return
     engine.apply([read])
-    if (checks.get(sessionID) !== open) return
+    if (checks.get(sessionID) !== check) return
     const after = engine.openReply(sessionID)
     if (!after) return stopCheck(sessionID)
     if (read.status !== 'idle') return stopCheck(sessionID)
-    settlePostOrCheckAgain(after, open, read)
+    settlePostOrCheckAgain(after, check, read)
   }
 
   /**
@@ -163,18 +163,18 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * `maxFailures` failures of the check, settles the reply as lost instead if its run has ended or was never seen. Only
    * reports if the check was stopped.
    */
-  function retryOrGiveUp(sessionID: string, open: OpenCheck, error: unknown): void {
+  function retryOrGiveUp(sessionID: string, check: OpenCheck, error: unknown): void {
     onError(toReplyError(error))
-    if (checks.get(sessionID) !== open) return
-    open.failures += 1
+    if (checks.get(sessionID) !== check) return
+    check.failures += 1
     // The run has ended, or none was ever seen, and the outcome can't be determined any more.
     const reply = engine.openReply(sessionID)
     const isUnseen = expected.has(sessionID) && reply !== undefined && hasNothingRun(reply)
-    if (open.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'reported'))
+    if (check.failures > maxFailures && (isUnseen || engine.idleOf(sessionID) === 'reported'))
       return engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'lost', reason: 'unreachable' }])
-    open.stop = clock.after(
-      Math.min(maxDelayMs, graceMs * 2 ** open.failures),
-      () => void readAndDecide(sessionID, open),
+    check.stop = clock.after(
+      Math.min(maxDelayMs, graceMs * 2 ** check.failures),
+      () => void readAndDecide(sessionID, check),
     )
   }
 
@@ -182,10 +182,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * Ends a check without a read, for a server that shows no state of sessions. Settles an idle reply. A prompt without
    * events is checked up to `maxReads` times, and then fails if a run was expected.
    */
-  function decideWithoutRead(sessionID: string, open: OpenCheck): void {
-    if (open.reason === 'waiting' && open.reads < maxReads) return scheduleRead(sessionID, open)
+  function decideWithoutRead(sessionID: string, check: OpenCheck): void {
+    if (check.reason === 'waiting' && check.reads < maxReads) return scheduleRead(sessionID, check)
     stopCheck(sessionID)
-    if (open.reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
+    if (check.reason === 'idle') engine.apply([{ type: 'settle', sessionID, at: clock.now(), by: 'grace' }])
     else if (expected.has(sessionID)) failAsNeverStarted(sessionID)
   }
 
@@ -211,17 +211,17 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * sub-agent is running. For a prompt that nothing ran for, posts it again or fails it. Schedules another read if it
    * is too early for that.
    */
-  function settlePostOrCheckAgain(reply: Reply, open: OpenCheck, snapshot: SnapshotEvent): void {
+  function settlePostOrCheckAgain(reply: Reply, check: OpenCheck, snapshot: SnapshotEvent): void {
     const { sessionID } = reply
     const at = clock.now()
     const prompt = expected.get(sessionID)
     if (hasNothingRun(reply) && prompt?.connectionBroke && prompt.postAgain && prompt.postsLeft > 0)
-      return void postAgainAndCheck(sessionID, open, prompt)
+      return void postAgainAndCheck(sessionID, check, prompt)
     // A server that was just started may take seconds to begin.
-    if (hasNothingRun(reply) && open.reads < maxReads) return scheduleRead(sessionID, open)
+    if (hasNothingRun(reply) && check.reads < maxReads) return scheduleRead(sessionID, check)
     if (hasNothingRun(reply) && expected.has(sessionID)) return failAsNeverStarted(sessionID)
     // Requires two checks, a grace period apart, because a normal end passes through the same state.
-    if (!isFinished(reply) && open.reads < 2) return scheduleRead(sessionID, open)
+    if (!isFinished(reply) && check.reads < 2) return scheduleRead(sessionID, check)
     const by = engine.idleOf(sessionID) === 'reported' ? 'grace' : 'rest'
     const idleIDs = idleChildIDs(reply, snapshot.children)
     engine.apply(idleIDs.map((id) => ({ type: 'settle', sessionID: id, at, by })))
@@ -234,17 +234,17 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    * Calls `prompt.postAgain`. Then restarts the wait if it posted, and otherwise schedules another read. An error
    * counts as a failed read.
    */
-  async function postAgainAndCheck(sessionID: string, open: OpenCheck, prompt: Expected): Promise<void> {
+  async function postAgainAndCheck(sessionID: string, check: OpenCheck, prompt: ExpectedRun): Promise<void> {
     prompt.connectionBroke = false
     try {
       const isPosted = (await prompt.postAgain?.()) === true
       if (isPosted) prompt.postsLeft -= 1
-      if (checks.get(sessionID) !== open) return
+      if (checks.get(sessionID) !== check) return
       if (isPosted) restartWait(sessionID)
-      else scheduleRead(sessionID, open)
+      else scheduleRead(sessionID, check)
     } catch (error) {
       prompt.connectionBroke = true
-      retryOrGiveUp(sessionID, open, error)
+      retryOrGiveUp(sessionID, check, error)
     }
   }
 

@@ -23,7 +23,7 @@ export interface PromptToJoin {
   /** Aborts when the stream has ended, so the search can stop. */
   readonly over: AbortSignal
   /** Called once with the reply that includes the prompt, within the step that shows it. */
-  readonly found: (live: LiveReply, foundReply: FoundReply) => void
+  readonly onFound: (live: LiveReply, foundReply: FoundReply) => void
 }
 
 /**
@@ -34,8 +34,8 @@ const lookMs = 1000
 const maxLooks = 5
 
 /**
- * Posts into a busy session and calls `found` with the reply that includes the prompt: the running one, or the next if
- * that ends first. Resolves with undefined once that is found, and with `withdrawn` or `parked` if the prompt waited
+ * Posts into a busy session and calls `onFound` with the reply that includes the prompt: the running one, or the next
+ * if that ends first. Resolves with undefined once that is found, and with `withdrawn` or `parked` if the prompt waited
  * and doesn't run. Rejects if the post fails, and with `refused` if nothing ran for the prompt in half a minute or
  * `over` aborts before. Recognizes the prompt by its id or its text, because others may prompt the session at the same
  * time.
@@ -48,7 +48,7 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
   let isPosted = false
   /** Aborts when the search has ended. */
   const done = new AbortController()
-  const search = { server, place, over, found }
+  const search = { server, place, over, onFound: found }
   const recognizer = messageID === undefined ? recognizeByText(search, options.text) : recognizeByID(search, messageID)
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) endWithoutReply(left.how)
@@ -123,13 +123,13 @@ export async function postAndFindReply(options: PromptToJoin): Promise<LeftPromp
     if (current && reply && reply.phase !== 'settled' && !hasEnded()) found(current, { reply, joined: true })
   }
 
-  /** Ends the search and calls `options.found`. Does nothing once the search has ended. */
+  /** Ends the search and calls `options.onFound`. Does nothing once the search has ended. */
   function found(live: LiveReply, foundReply: FoundReply): void {
     if (hasEnded()) return
     outcome = 'found'
     endSearch()
     recognizer.stop()
-    options.found(live, foundReply)
+    options.onFound(live, foundReply)
   }
 
   /** Ends the search, because nothing runs for the prompt. Does nothing once it has ended. */

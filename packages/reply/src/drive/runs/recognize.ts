@@ -19,7 +19,7 @@ export interface PromptSearch {
   /** Aborts when the stream has ended. */
   readonly over: AbortSignal
   /** Called when a reply includes the prompt, within the step that shows it. May be called again. */
-  readonly found: (live: LiveReply, foundReply: FoundReply) => void
+  readonly onFound: (live: LiveReply, foundReply: FoundReply) => void
 }
 
 /** A search for the reply that includes a prompt, in a session's running reply and later ones. */
@@ -31,10 +31,10 @@ export interface Recognizer {
 }
 
 /**
- * Calls `found` with each step of a reply that includes the prompt's id, until stopped. For servers that keep the id
+ * Calls `onFound` with each step of a reply that includes the prompt's id, until stopped. For servers that keep the id
  * that a prompt was posted with.
  */
-export function recognizeByID({ server, place, found }: PromptSearch, messageID: string): Recognizer {
+export function recognizeByID({ server, place, onFound }: PromptSearch, messageID: string): Recognizer {
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
   const stops = [replies.onOpened(followReply)]
@@ -47,12 +47,12 @@ export function recognizeByID({ server, place, found }: PromptSearch, messageID:
   }
 
   /**
-   * Calls `found` if the reply includes the prompt's id. `joined` if the reply was running before, or began with
+   * Calls `onFound` if the reply includes the prompt's id. `joined` if the reply was running before, or began with
    * another prompt.
    */
   function compareIDs(live: LiveReply, reply: Reply): void {
     const at = reply.promptIDs.indexOf(messageID)
-    if (at !== -1) found(live, { reply, joined: live === current || at > 0 })
+    if (at !== -1) onFound(live, { reply, joined: live === current || at > 0 })
   }
 }
 
@@ -63,12 +63,12 @@ const storedMs = 100
 const maxLooks = 5
 
 /**
- * Calls `found` with the running reply once a new prompt in it has the text, and with each reply that opens later. For
- * servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are read
- * from the server, one after the other, and a reply that opens waits for that.
+ * Calls `onFound` with the running reply once a new prompt in it has the text, and with each reply that opens later.
+ * For servers that make the ids. Without a text, any new prompt of the running reply counts. The prompts' texts are
+ * read from the server, one after the other, and a reply that opens waits for that.
  */
 export function recognizeByText(options: PromptSearch, text: string | undefined): Recognizer {
-  const { server, place, over, found } = options
+  const { server, place, over, onFound } = options
   const { replies } = server.engine
   const current = replies.newest(place.sessionID)
   const known = new Set(current?.reply().promptIDs)
@@ -79,31 +79,31 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
   return { whenCompared: async () => await comparing, stop: stopSearch }
 
   /**
-   * Calls `found` with a reply that opened in the session. Waits until the prompts seen so far have been compared, so
+   * Calls `onFound` with a reply that opened in the session. Waits until the prompts seen so far have been compared, so
    * that one of the running reply is found first. Does nothing for another session.
    */
   function foundOnceCompared(opened: LiveReply, reply: Reply): void {
     if (opened.sessionID !== place.sessionID) return
-    if (!comparing) return found(opened, { reply, joined: false })
-    void comparing.then(() => found(opened, { reply: opened.reply(), joined: false }))
+    if (!comparing) return onFound(opened, { reply, joined: false })
+    void comparing.then(() => onFound(opened, { reply: opened.reply(), joined: false }))
   }
 
   /**
    * Compares each prompt that the reply didn't have before. The comparison reads its text later. Without a text to
-   * compare, calls `found` at once.
+   * compare, calls `onFound` at once.
    */
   function compareNewPrompts(live: LiveReply, reply: Reply): void {
     for (const id of reply.promptIDs) {
       if (known.has(id)) continue
       known.add(id)
-      if (text === undefined) found(live, { reply, joined: true })
+      if (text === undefined) onFound(live, { reply, joined: true })
       else comparing = compareInOrder(live, id, text, comparing)
     }
   }
 
   /**
-   * Waits for the comparison before, then calls `found` if the prompt has the text. Skips the comparison if the search
-   * was stopped before it begins.
+   * Waits for the comparison before, then calls `onFound` if the prompt has the text. Skips the comparison if the
+   * search was stopped before it begins.
    */
   async function compareInOrder(
     live: LiveReply,
@@ -112,7 +112,7 @@ export function recognizeByText(options: PromptSearch, text: string | undefined)
     previous: Promise<void> | undefined,
   ): Promise<void> {
     await previous
-    if (!isStopped && (await hasText(id, text.trim()))) found(live, { reply: live.reply(), joined: true })
+    if (!isStopped && (await hasText(id, text.trim()))) onFound(live, { reply: live.reply(), joined: true })
   }
 
   /**

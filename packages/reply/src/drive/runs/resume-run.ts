@@ -100,7 +100,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
   const known = engine.replies.withPrompt(sessionID, messageID)
   if (known) return run.attach(known, foundReplyOf(known, messageID))
   const place = { sessionID, directory: found.read?.session.directory }
-  const recognizer = recognizeByID({ server, place, over: run.over, found: (live) => attachOnce(live) }, messageID)
+  const recognizer = recognizeByID({ server, place, over: run.over, onFound: (live) => attachOnce(live) }, messageID)
   const stopInbox = inbox.onLeft((left) => {
     if (left.messageID === messageID) endWithoutRun(left.how)
   })

@@ -219,10 +219,10 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
   }
 
-  /** Posts and calls `found` with the reply that includes the prompt. See `postAndFindReply`. */
+  /** Posts and calls `onFound` with the reply that includes the prompt. See `postAndFindReply`. */
   async function postAndFind(
     place: PreparedPlace,
-    found: (live: LiveReply, foundReply: FoundReply) => void,
+    onFound: (live: LiveReply, foundReply: FoundReply) => void,
   ): ReturnType<typeof postAndFindReply> {
     const { mustEnd, dropped, over } = run
     return await postAndFindReply({
@@ -234,7 +234,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       mustEnd,
       dropped,
       over,
-      found,
+      onFound,
     })
   }
 

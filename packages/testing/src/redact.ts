@@ -12,7 +12,10 @@ export interface Machine {
   readonly modelPort: number
 }
 
-/** Returns what to replace by what, in order. Longer paths first: the project and the home lie below the root. */
+/**
+ * Returns the paths and addresses of this machine that a recording must not name, each with its replacement, in order.
+ * Longer paths first: the project and the home lie below the root.
+ */
 const replacements = (machine: Machine): readonly (readonly [string, string])[] => [
   ...pathForms(machine.directory, '/project'),
   ...pathForms(machine.home, '/home/user'),

@@ -121,7 +121,7 @@ function readAll(chunks: readonly Uint8Array[], perSecond: number | undefined): 
   if (perSecond === undefined) return readLive(chunks, createCounter().observer)
   // The observer uses the stream's time, the stamp of the current event, instead of a clock.
   let now = 0
-  const { observer, count } = createReader(() => now)
+  const { observer, count } = createReadingObserver(() => now)
   readLive(chunks, observer, 1, (index) => {
     now = (index * 1000) / perSecond
     return now
@@ -135,7 +135,10 @@ const everyMs = 50
  * Returns an observer like a sink's: at most every 50 ms it reads the growing part's text and scans all of it. Counts
  * that.
  */
-function createReader(now: () => number): { readonly observer: ReplyObserver; readonly count: { reads: number } } {
+function createReadingObserver(now: () => number): {
+  readonly observer: ReplyObserver
+  readonly count: { reads: number }
+} {
   const count = { reads: 0 }
   let nextReadAt = 0
   const observer: ReplyObserver = {

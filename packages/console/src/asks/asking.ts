@@ -56,7 +56,7 @@ export function createAsking(options: {
   /** How often the content of a shown ask has changed. */
   let changes = 0
   /** The ids of asks with the same content as one whose answer is in flight. The client answers them too. */
-  const skipped = new Set<string>()
+  const twinIDsInFlight = new Set<string>()
 
   /** Applies a key to the current ask. A permission ignores Enter until all of it was on the screen. */
   function onKey(key: Parameters<typeof press>[1]): void {
@@ -77,7 +77,7 @@ export function createAsking(options: {
   async function sendAnswer(ask: Ask, answer: Answer): Promise<void> {
     const reply = newest
     const twins = reply?.asks.filter((other) => isOtherPending(other, ask) && isEqualAsk(ask, other)) ?? []
-    for (const { requestID } of twins) skipped.add(requestID)
+    for (const { requestID } of twins) twinIDsInFlight.add(requestID)
     try {
       await answerOrReject(ask, answer)
     } catch (error) {
@@ -86,7 +86,7 @@ export function createAsking(options: {
       entry = withSendFailure(entry, `not sent: ${cleanLine(reason)}`)
       redraw()
     } finally {
-      for (const { requestID } of twins) skipped.delete(requestID)
+      for (const { requestID } of twins) twinIDsInFlight.delete(requestID)
       if (newest !== undefined && twins.length > 0) {
         update(newest)
         redraw()
@@ -101,13 +101,13 @@ export function createAsking(options: {
   }
 
   /**
-   * Switches to the oldest pending ask whose answer isn't being sent, and drops a closed one. Queues for the keys while
-   * there is an ask to answer. New content of the ask empties the entry, except for a typed rejection.
+   * Switches to the oldest pending ask, unless it is answered along with an equal one, and drops a closed one. Queues for
+   * the keys while there is an ask to answer. New content of the ask empties the entry, except for a typed rejection.
    */
   function update(reply: Reply): void {
     newest = reply
     const asks = reply.phase === 'settled' ? [] : pendingAsks(reply)
-    const next = asks.find(({ requestID }) => !skipped.has(requestID))
+    const next = asks.find(({ requestID }) => !twinIDsInFlight.has(requestID))
     if (next === undefined) {
       focus?.leave()
       focus = undefined

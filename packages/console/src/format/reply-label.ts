@@ -19,8 +19,8 @@ export function givenTitle(title: string | undefined): string | undefined {
 }
 
 /**
- * Returns a function that labels replies as `labelOf` does, with the end of the id added if another of the newest 500 sessions
- * has the same label.
+ * Returns a function that labels replies as `labelOf` does, so that people can tell apart the replies on one screen: it adds
+ * the end of the id if another of the newest 500 sessions has the same label.
  */
 export function createLabels(): (reply: Reply) => string {
   const labels = new Map<string, string>()

@@ -142,7 +142,8 @@ function wholeRow(spans: Line, width: number): Line | undefined {
 }
 
 /**
- * Splits one line into rows of the width, anywhere: every character stays, spaces too. Later rows begin with `hang`.
+ * Splits one line into rows of the width, anywhere. Every character stays, spaces too, so that people see exactly what they
+ * approve. The first row begins with `lead`, later ones with `hang`.
  */
 export function chop(spans: Line, width: number, { lead, hang }: { readonly lead: Line; readonly hang: Line }): Line[] {
   const cells = cellsOf(spans)

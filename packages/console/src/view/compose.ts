@@ -33,8 +33,9 @@ export interface Composition {
 }
 
 /**
- * Divides everything that is not shown yet into rows to commit and rows to repaint. After another reply's rows, the committed
- * ones begin with the label. An ask that is too tall is committed, too. A log has nothing to repaint, and no footer.
+ * Divides everything that is not shown yet into rows to commit, which are written for good, and rows to repaint. After another
+ * reply's rows, the committed ones begin with the label. An ask that is too tall is committed, too. A log has nothing to
+ * repaint, and no footer.
  */
 export function compose(reply: Reply, options: ScreenView): Composition {
   const { live, size, ended, asked, shown, interrupted, label, now, width, hint } = options

@@ -23,7 +23,7 @@ interface Inside {
   readonly links: DiscordLink[]
 }
 
-/** Returns the place within a line, where no quotes, headings and lists begin. */
+/** Returns the surroundings of text within a line, where quotes, headings and lists don't begin. */
 function insideLine({ links }: Inside): Inside {
   return { isBlock: false, isQuote: true, links }
 }

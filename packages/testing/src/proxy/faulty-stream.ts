@@ -56,7 +56,7 @@ export function createFaultyStream(
 ): FaultyStream {
   const marks = new Set<Mark>()
   const dropsLeft = new Map<string, number>()
-  const repeated = new Set<number>()
+  const doubledEvents = new Set<number>()
   const delayed: (() => void)[] = []
   const stops = new Set<() => void>()
   let heldBack: (() => void)[] = []
@@ -90,7 +90,7 @@ export function createFaultyStream(
         return
       case 'duplicate':
         if (fault.event === undefined) doublesAll = true
-        else repeated.add(events + fault.event)
+        else doubledEvents.add(events + fault.event)
         return
       default:
         return fault satisfies never
@@ -152,7 +152,7 @@ export function createFaultyStream(
     const { type, data } = readEvent(frame)
     if (takeDrop(type)) return
     const isCounted = type !== 'server.heartbeat' && type !== 'sync'
-    const isTwice = isCounted && (doublesAll || repeated.has(events + 1))
+    const isTwice = isCounted && (doublesAll || doubledEvents.has(events + 1))
     write(frame, () => {
       if (isCounted) events += 1
       onFrame({ event: events, type, data })

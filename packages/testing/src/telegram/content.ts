@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf } from '../fields.ts'
 import { flagIn, listIn, numberIn, objectIn, textIn } from '../platform/payload.ts'
 import type { Content, TelegramButton, TelegramRows } from './chat.ts'
-import { type Formatted, type TelegramEntity, type TelegramMode, tidy } from './formatted.ts'
+import { asStored, type Formatted, type TelegramEntity, type TelegramMode } from './formatted.ts'
 import { parseHtml } from './html.ts'
 import { limits } from './limits.ts'
 import { parseMarkdown } from './markdown.ts'
@@ -94,11 +94,11 @@ function searchedText({ text, entities }: Formatted): string {
 function parsedContent(payload: Fields, name: string, entitiesName: string): Content {
   const source = textIn(payload, name) ?? ''
   const mode = (textIn(payload, 'parse_mode') ?? '').toLowerCase()
-  if (mode === 'html') return toContent(tidy(parseHtml(source)), source, 'HTML')
-  if (mode === 'markdownv2') return toContent(tidy(parseMarkdown(source)), source, 'MarkdownV2')
+  if (mode === 'html') return toContent(asStored(parseHtml(source)), source, 'HTML')
+  if (mode === 'markdownv2') return toContent(asStored(parseMarkdown(source)), source, 'MarkdownV2')
   if (mode !== '') throw badRequest('unsupported parse_mode')
   const entities = (listIn(payload, entitiesName) ?? []).map(readEntity)
-  return toContent(tidy(requireInsideText({ text: source, entities })), source, 'plain')
+  return toContent(asStored(requireInsideText({ text: source, entities })), source, 'plain')
 }
 
 /** Returns the content of a parsed text, with the names and commands that Telegram finds in it. */

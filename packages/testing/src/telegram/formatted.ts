@@ -35,7 +35,7 @@ export const byteOffset = (source: string, index: number): number => Buffer.byte
  * Returns a text as Telegram stores it: without surrounding white space, blank entities, entities inside code, and
  * those beyond the limit. Entities are in order, and the longer of two that begin together comes first.
  */
-export function tidy({ text, entities }: Formatted): Formatted {
+export function asStored({ text, entities }: Formatted): Formatted {
   const start = text.length - text.trimStart().length
   const kept = text.trim()
   const moved = entities.map((entity) => {

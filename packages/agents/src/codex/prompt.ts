@@ -20,7 +20,7 @@ const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
  */
 export async function promptItems(name: string, prompt: SourcePrompt): Promise<readonly PromptItem[]> {
   const { text = '', parts = [], files = [] } = prompt
-  refuseLostFields(name, prompt)
+  refuseLostFields(name, prompt, ['model', 'variant'])
   const all: readonly InputPart[] = [{ type: 'text', text }, ...parts]
   const texts = all.map((part) => {
     if (part.type === 'text') return part.text

@@ -5,9 +5,11 @@ import {
   createLocalAgent,
   type LocalAsk,
   type LocalRun,
+  type ModelInfo,
   type SessionInfo,
   type SessionQuery,
   type Source,
+  type SourcePrompt,
 } from '@reply/core/source'
 import { type JsonProgram, startJsonProgram } from '../process/json-program.ts'
 import { createRpc } from '../process/json-rpc.ts'
@@ -17,6 +19,7 @@ import { createAsks } from './ask.ts'
 import { pictureOfFile } from './decode/content.ts'
 import { type CodexEvent, type CodexNotice, decodeNotification } from './decode/notification.ts'
 import { decodeRequest, decodeRpc, modelsIn } from './decode/request.ts'
+import { settingsIn } from './decode/settings.ts'
 import {
   type CodexTurn,
   sessionIn,
@@ -28,8 +31,9 @@ import {
   turnsOfResumed,
 } from './decode/thread.ts'
 import { addTurns, eventsSoFar, promptIDOf } from './history.ts'
-import { promptItems } from './prompt.ts'
+import { type PromptItem, promptItems } from './prompt.ts'
 import { type CodexOutput, createRunWriter } from './run-writer.ts'
+import { createThreadSettings } from './thread-settings.ts'
 import { createTurns } from './turns.ts'
 
 /** The options of `codex`. */
@@ -92,6 +96,8 @@ export function codex(options: CodexOptions = {}): Source {
   const shown = new Set<string>()
   /** Threads that are read, or whose picture is, with what came of them since then. */
   const heldMessages = new Map<string, unknown[]>()
+  /** Resolves when the last prompt of a thread was taken or refused, and its model taken back. */
+  const sending = new Map<string, Promise<void>>()
   let program: Pick<JsonProgram, 'send' | 'close'> | undefined
   let isClosed = false
   /** Identifies the process in ask ids, because each process numbers its requests from 0. */
@@ -103,8 +109,9 @@ export function codex(options: CodexOptions = {}): Source {
     clock,
     start,
     create: async ({ directory = cwd }) => {
-      const { sessionID } = sessionIn(await rpc.request('thread/start', { cwd: directory, ...chosen }))
-      threads.add(sessionID)
+      const response = await rpc.request('thread/start', { cwd: directory, ...chosen })
+      const { sessionID } = sessionIn(response)
+      opened(sessionID, response)
       return { sessionID, directory }
     },
     find: async ({ sessionID }) => {
@@ -118,16 +125,7 @@ export function codex(options: CodexOptions = {}): Source {
     },
     prompt: async (run, prompt) => {
       const input = await promptItems(name, prompt)
-      if (!threads.has(run.sessionID)) await resume(run.sessionID)
-      if (aborted.has(run)) return run.end({ type: 'aborted' })
-      turns.expectTurn(run)
-      try {
-        const params = { threadId: run.sessionID, input, clientUserMessageId: run.promptID }
-        turns.promptTaken(run, turnIDIn(await startTurn(run, params)))
-      } catch (error) {
-        turns.promptRefused(run)
-        throw error
-      }
+      await sendPrompt(run, prompt, input)
       if (aborted.has(run)) await interrupt(run)
     },
     cancel: async (run) => {
@@ -145,21 +143,16 @@ export function codex(options: CodexOptions = {}): Source {
     fork: async ({ sessionID }, messageID) => {
       const before = messageID === undefined ? undefined : await turnBegunBy(sessionID, messageID)
       const params = { threadId: sessionID, excludeTurns: true, ...(before && { beforeTurnId: before }), ...chosen }
-      const copy = sessionIn(await rpc.request('thread/fork', params))
-      threads.add(copy.sessionID)
+      const response = await rpc.request('thread/fork', params)
+      const copy = sessionIn(response)
+      opened(copy.sessionID, response)
       return copy
     },
     // Codex keeps the id of a prompt as that of its client. A running turn takes further prompts after its current step.
     capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
     // All its threads end with it. It restarts for the next prompt. A listener belongs to other clients, too.
     kill: url === undefined ? () => void program?.close() : undefined,
-    models: async () =>
-      modelsIn(await rpc.request('model/list', {})).map(
-        ({ model: modelID, displayName, supportedReasoningEfforts }) => {
-          const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
-          return { providerID: 'openai', modelID, name: displayName, variants }
-        },
-      ),
+    models: listModels,
     close: () => {
       isClosed = true
       void program?.close()
@@ -167,6 +160,7 @@ export function codex(options: CodexOptions = {}): Source {
   })
   const writer = createRunWriter(() => clock.now())
   const asks = createAsks(writer)
+  const settings = createThreadSettings(name, async (params) => await rpc.request('thread/settings/update', params))
   const turns = createTurns(
     writer,
     (threadID) => threads.has(threadID),
@@ -184,6 +178,54 @@ export function codex(options: CodexOptions = {}): Source {
     if (turnId === undefined || interrupted.has(turnId)) return
     interrupted.add(turnId)
     await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
+  }
+
+  /** Notes a thread that this response has opened. */
+  function opened(threadID: string, response: unknown): void {
+    threads.add(threadID)
+    settings.opened(threadID, settingsIn(response))
+  }
+
+  /**
+   * Sends a prompt, for its model alone if it names one, once those before it in its thread were taken or refused. Ends the run
+   * if it was aborted before. Rejects if Codex refuses it.
+   */
+  async function sendPrompt(run: LocalRun, prompt: SourcePrompt, input: readonly PromptItem[]): Promise<void> {
+    const { sessionID, promptID } = run
+    const earlier = sending.get(sessionID)
+    let sent = (): void => {}
+    sending.set(
+      sessionID,
+      new Promise((resolve) => {
+        sent = resolve
+      }),
+    )
+    try {
+      await earlier
+      if (!threads.has(sessionID)) await resume(sessionID)
+      // The model of an earlier prompt could not be taken back.
+      await settings.restore(sessionID)
+      if (aborted.has(run)) return run.end({ type: 'aborted' })
+      const fields = settings.set(sessionID, prompt, turns.currentTurn(sessionID))
+      turns.expectTurn(run)
+      const params = { threadId: sessionID, input, clientUserMessageId: promptID, ...fields }
+      const turnID = turnIDIn(await startTurn(run, params))
+      settings.began(sessionID, turnID)
+      turns.promptTaken(run, turnID)
+    } catch (error) {
+      turns.promptRefused(run)
+      throw error
+    } finally {
+      // The prompt is taken without it.
+      void settings.restore(sessionID).catch(reportUnrestored).finally(sent)
+    }
+  }
+
+  /** Reports that a prompt's model stays in its thread until the next prompt. Does nothing if Codex has ended. */
+  function reportUnrestored(cause: unknown): void {
+    if (!program || !(cause instanceof ReplyError)) return
+    const problem = "The model of a prompt stays until the next prompt, because the thread's own one could not be set"
+    onError(new ReplyError(cause.type, `${problem}: ${cause.message}`, { cause }))
   }
 
   /**
@@ -213,8 +255,9 @@ export function codex(options: CodexOptions = {}): Source {
   async function resume(threadId: string): Promise<SessionInfo> {
     // Other clients of a listener have chosen for themselves.
     const own = url === undefined ? chosen : {}
-    const found = sessionIn(await rpc.request('thread/resume', { threadId, excludeTurns: true, ...own }))
-    threads.add(threadId)
+    const response = await rpc.request('thread/resume', { threadId, excludeTurns: true, ...own })
+    const found = sessionIn(response)
+    opened(threadId, response)
     return found
   }
 
@@ -230,6 +273,18 @@ export function codex(options: CodexOptions = {}): Source {
       const recent = page.items.filter(({ updatedAt = since }) => updatedAt + 999 >= since)
       found.push(...recent)
       cursor = recent.length < page.items.length ? undefined : page.next
+    } while (cursor !== undefined)
+    return found
+  }
+
+  /** Returns the models that Codex offers in its picker. */
+  async function listModels(): Promise<readonly ModelInfo[]> {
+    const found: ModelInfo[] = []
+    let cursor: string | undefined
+    do {
+      const page = modelsIn(await rpc.request('model/list', { cursor }))
+      found.push(...page.items)
+      cursor = page.next
     } while (cursor !== undefined)
     return found
   }
@@ -352,7 +407,7 @@ export function codex(options: CodexOptions = {}): Source {
       const response = await resumeBegun(threadID)
       const going = turnsOfResumed(response).filter(({ status }) => status === 'inProgress')
       for (const { id } of going) shown.add(id)
-      threads.add(threadID)
+      opened(threadID, response)
       agent.update(found)
       for (const turn of going)
         for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
@@ -456,6 +511,8 @@ export function codex(options: CodexOptions = {}): Source {
         return turns.closeAsk(notice.threadID, askID(notice.requestID))
       case 'goal':
         return turns.setGoal(notice.threadID, notice.objective)
+      case 'settings':
+        return settings.changed(notice.threadID, notice.settings)
       case 'active':
         return void follow(notice.threadID)
       default:

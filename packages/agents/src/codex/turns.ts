@@ -44,6 +44,8 @@ export interface Turns {
    * Returns the id of the turn that shows the run or has taken its prompt. Undefined if there is none, or none so far.
    */
   turnOf(run: LocalRun): string | undefined
+  /** Returns the id of the thread's newest turn that goes on, also if it is held. Undefined if there is none. */
+  currentTurn(threadID: string): string | undefined
   /** Forgets everything, without ending runs. Call it when a new process starts. */
   clear(): void
 }
@@ -124,6 +126,7 @@ export function createTurns(
     },
     setGoal: (threadID, objective) => void goals.set(threadID, objective),
     turnOf: (run) => [...turns].find(([, turn]) => turn.run === run || turn.joining.includes(run))?.[0],
+    currentTurn: (threadID) => [...turns, ...held].findLast(([, turn]) => turn.threadID === threadID)?.[0],
     clear: () => {
       for (const map of [turns, held, agents, goals, endings]) map.clear()
       sent.clear()

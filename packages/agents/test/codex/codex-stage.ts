@@ -1,6 +1,6 @@
 import type { Source } from '@reply/core/source'
 import type { SourceStage } from '@reply/core/testing'
-import { callTool, holdAnswer, type Scripts, sayText, think } from '@reply/testing'
+import { callTool, holdAnswer, httpError, type Scripts, sayText, think } from '@reply/testing'
 import { type CodexOptions, codex } from '../../src/codex.ts'
 import { codexEnv, codexFiles, type ScriptedStage, startScripted } from '../scripted-stage.ts'
 
@@ -102,6 +102,7 @@ export const codexScripts: Scripts = {
     steps: [[exec(`touch done.txt; ${until('ended.txt')}; sleep 1`)], [sayText('The second answer.')]],
   },
   slow: { steps: [[sayText('I begin.'), holdAnswer('slow')]] },
+  'unknown-model': { steps: [[httpError(400, 'The model `nonesuch` does not exist.')]] },
   meanwhile: { steps: [[sayText('The second answer.')]] },
   goal: {
     steps: [

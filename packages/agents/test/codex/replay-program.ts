@@ -9,7 +9,7 @@ export interface ReplayedLine {
 
 /**
  * Writes a program that behaves like the recorded Codex: it writes the recorded lines in order, and waits wherever
- * something was written to it. It ends with an error if something else is written to it. Requests and prompts get new ids
+ * something was written to it. It ends with an error if another method, result, model or effort is written to it. Requests and prompts get new ids
  * each time, so it repeats those that it is given. It has no other threads, unless they were recorded.
  */
 export function writeReplayProgram(file: string, recording: string): void {
@@ -26,7 +26,13 @@ const listed = all.find(({ from, line }) => from !== 'us' && lists.includes(line
 const recorded = all.filter(({ line }) => line.method !== 'thread/list' && !(line.result && lists.includes(line.id)))
 const { threadId: id } = recorded.find(({ line }) => line.params?.threadId).line.params
 const list = listed?.line.result ?? { data: [] }
-const answers = { initialize: {}, 'thread/start': { thread: { id } }, 'thread/list': list }
+const settings = { model: 'scripted', modelProvider: 'scripted', reasoningEffort: null }
+const answers = { initialize: {}, 'thread/start': { thread: { id }, ...settings }, 'thread/list': list }
+const settingsIn = ({ model, effort, collaborationMode } = {}) => JSON.stringify([model, effort, collaborationMode])
+const isSame = (one, other) =>
+  one.method === other.method &&
+  JSON.stringify(one.result) === JSON.stringify(other.result) &&
+  settingsIn(one.params) === settingsIn(other.params)
 const renamed = []
 const ids = new Map()
 const received = []
@@ -45,7 +51,7 @@ function play() {
     if (from === 'us') {
       const got = received.shift()
       if (!got) return
-      if (got.method !== line.method || JSON.stringify(got.result) !== JSON.stringify(line.result)) {
+      if (!isSame(got, line)) {
         console.error('error: recorded ' + JSON.stringify(line) + ', but got ' + JSON.stringify(got))
         process.exit(1)
       }

@@ -38,6 +38,8 @@ export function connectScene(source: Source): Pick<SceneStage, 'client' | 'poste
 export interface Scene {
   /** Codex's arguments for it. Default: none. */
   readonly args?: readonly string[]
+  /** How many of its replies fail. Default: none. */
+  readonly failures?: number
   /** Resolves with all replies, in order. */
   readonly play: (stage: SceneStage) => Promise<readonly Reply[]>
 }
@@ -55,6 +57,9 @@ function mcpArgs(name: string, file: string): readonly string[] {
 const pictures = mcpArgs('pictures', './picture-server.mjs')
 const forms = mcpArgs('forms', '../claude/forms-server.mjs')
 const rights = ['-c', 'features.request_permissions_tool=true']
+
+/** A model as `client.models()` lists it. */
+const openai = (modelID: string) => ({ providerID: 'openai', modelID })
 
 /** Prompts with a scenario. Permissions get the answer, or are rejected. */
 async function prompted(
@@ -152,6 +157,45 @@ export const codexScenes: Readonly<Record<string, Scene>> = {
       model?.release('slow')
       await Promise.all([first.result, second.result])
       return await settled((replies) => replies.length === 1)
+    },
+  },
+  /** A prompt with a model and an effort, and one without. Then a prompt with an effort alone, and one without. */
+  model: {
+    play: async ({ client }) => {
+      const text = '[scenario:plain] Go.'
+      const first = await client.prompt({ text, model: openai('another'), variant: 'high' }).result
+      const { sessionID } = first
+      const replies = [first, await client.prompt({ text, sessionID }).result]
+      replies.push(await client.prompt({ text, sessionID, variant: 'low' }).result)
+      return [...replies, await client.prompt({ text, sessionID }).result]
+    },
+  },
+  /** The provider has no such model. The next prompt has the thread's own one. */
+  'model-unknown': {
+    failures: 1,
+    play: async ({ client }) => {
+      const unknown = { text: '[scenario:unknown-model] Go.', model: openai('nonesuch') }
+      const first = await client.prompt(unknown).result
+      return [first, await client.prompt({ text: '[scenario:plain] Go.', sessionID: first.sessionID }).result]
+    },
+  },
+  /** While a turn has another model, a prompt for a third one is refused, and one for the same model joins it. */
+  'model-busy': {
+    failures: 1,
+    play: async (stage) => {
+      const { client, model, posted } = stage
+      const { settled } = collect(stage)
+      const first = client.prompt({ text: '[scenario:slow] Go.', model: openai('another') })
+      await model?.held('slow')
+      await posted(1)
+      const text = '[scenario:meanwhile] Go.'
+      const sessionID = first.reply?.sessionID
+      const refused = await client.prompt({ text, sessionID, model: openai('third') }).result
+      const second = client.prompt({ text, sessionID, model: openai('another') })
+      await posted(2)
+      model?.release('slow')
+      await Promise.all([first.result, second.result])
+      return [refused, ...(await settled((replies) => replies.length === 1))]
     },
   },
   /** Two calls of an MCP server. Each asks. */

@@ -1,6 +1,7 @@
 import type { LocalEnding } from '@reply/core/source'
 import * as z from 'zod'
 import { type CodexCall, type CodexItem, decodeItem } from './item.ts'
+import { type ThreadSettings, updatedSettings } from './settings.ts'
 
 /**
  * An event of a turn, from a notification of `codex app-server`. `turn` is the first of each turn. Recorded with versions
@@ -39,6 +40,8 @@ export type CodexNotice =
   | { readonly type: 'active'; readonly threadID: string }
   /** The thread has a goal, towards which Codex goes on by itself. */
   | { readonly type: 'goal'; readonly threadID: string; readonly objective: string }
+  /** The thread has these settings from its next turn on. */
+  | { readonly type: 'settings'; readonly threadID: string; readonly settings: ThreadSettings }
 
 /** Tokens of one model call. */
 export interface CodexTokens {
@@ -65,6 +68,7 @@ const retry = z.object({ ...place, error: failure, willRetry: z.literal(true) })
 const resolved = z.object({ ...thread, requestId: z.union([z.string(), z.number()]) })
 const status = z.object({ ...thread, status: z.object({ type: z.literal('active') }) })
 const goal = z.object({ ...thread, goal: z.object({ objective: z.string() }) })
+const settingsUpdated = z.object({ ...thread, threadSettings: z.unknown() })
 const turnStarted = z.object({ ...thread, turn: z.object({ id: z.string() }) })
 const turnEnd = z.object({ id: z.string(), status: z.string(), error: failure.nullish() })
 const turnCompleted = z.object({ ...thread, turn: turnEnd })
@@ -114,6 +118,11 @@ export function decodeNotification(method: string, params: unknown): CodexNotice
   if (method === 'thread/status/changed') {
     const found = status.safeParse(params).data
     return found && { type: 'active', threadID: found.threadId }
+  }
+  if (method === 'thread/settings/updated') {
+    const found = settingsUpdated.safeParse(params).data
+    const settings = updatedSettings(found?.threadSettings)
+    return found && settings && { type: 'settings', threadID: found.threadId, settings }
   }
   if (method !== 'thread/goal/updated') return undefined
   const found = goal.safeParse(params).data

@@ -1,7 +1,9 @@
+import type { ModelInfo } from '@reply/core/source'
 import * as z from 'zod'
 import { formSchema } from '../../forms/decode.ts'
 import type { Form } from '../../forms/form.ts'
 import type { RpcMessage } from '../../process/json-rpc.ts'
+import type { Page } from './thread.ts'
 
 const id = z.union([z.string(), z.number()])
 
@@ -234,7 +236,15 @@ const models = z.object({
       supportedReasoningEfforts: z.array(z.object({ reasoningEffort: z.string() })).default([]),
     }),
   ),
+  nextCursor: z.string().nullish(),
 })
 
-/** The models that Codex lists. Throws if the response is malformed. */
-export const modelsIn = (value: unknown): z.infer<typeof models>['data'] => models.parse(value).data
+/** The page of a list of models, with their efforts as variants. Throws if the response is malformed. */
+export function modelsIn(value: unknown): Page<ModelInfo> {
+  const { data, nextCursor } = models.parse(value)
+  const items = data.map(({ model: modelID, displayName: name, supportedReasoningEfforts }) => {
+    const variants = supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort)
+    return { providerID: 'openai', modelID, name, variants }
+  })
+  return { items, next: nextCursor ?? undefined }
+}

@@ -12,7 +12,10 @@ export interface HashState {
 
 export const emptyHash: HashState = { at: 0, a: 0xdeadbeef, b: 0x41c6ce57 }
 
-/** Continues hashing a text up to `end`, which must not be before the state's position. */
+/**
+ * Continues hashing a text up to `end`, which must not be before the state's position. So only what a growing text gains has
+ * to be hashed.
+ */
 export function hashedTo(end: number, text: string, state: HashState): HashState {
   let { at, a, b } = state
   for (; at < end; at++) {

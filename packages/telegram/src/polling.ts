@@ -101,9 +101,9 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   }
 
   /**
-   * Waits for the tasks, for `longestMs` at most, then stops the pause's timer and listener. Doesn't use
-   * `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was derived from it, and this one lives
-   * for months.
+   * Waits for the updates in work, so that the next poll confirms them: at most `longestMs`, and until the signal aborts.
+   * Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was derived from it, and this one
+   * lives for months.
    */
   async function waitForTasks(longestMs: number, signal: AbortSignal): Promise<void> {
     const waited = new AbortController()

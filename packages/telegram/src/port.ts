@@ -127,7 +127,7 @@ export function createTelegramPort(
 
   /** Edits a message. Omitting the keyboard removes the buttons. The method takes no topic: the message id is enough. */
   async function edit(ref: MessageRef, bubble: Bubble, editing: EditOptions): Promise<void> {
-    const other = { ...keyboardFields(bubble), ...noPreview }
+    const fields = { ...keyboardFields(bubble), ...noPreview }
     await sendInBestFormat(
       'edit',
       { bubble, signal: editing.signal },
@@ -138,7 +138,7 @@ export function createTelegramPort(
           ),
         text: (text, mode, signal) =>
           ignoreUnchanged(
-            api.editMessageText(currentChatId(), reachableIdOf(ref), text, { ...other, ...mode }, signal),
+            api.editMessageText(currentChatId(), reachableIdOf(ref), text, { ...fields, ...mode }, signal),
           ),
       },
     )

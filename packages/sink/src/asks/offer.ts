@@ -73,8 +73,8 @@ function rejectOnlyOffer(why: string): Offer {
 }
 
 /**
- * Whether every message of the ask's current version is confirmed on the screen. A press confirms the message with the
- * button.
+ * Whether every message of the ask's current version is confirmed on the screen. For a press, its own message needs no
+ * confirmation, because the person saw the button.
  */
 export function isFullyShown(ask: PermissionAsk, ledger: Ledger, isPress: boolean): boolean {
   const own = entriesOf(ledger, permissionCardKey(ask)).filter(({ part }) => part !== undefined)

@@ -205,8 +205,8 @@ interface Wake {
 }
 
 /**
- * Calls `work` when an operation is ready. Another chat may use up the client's budget first, and then the timer is only set
- * again. `readyAt` returns when an operation may be performed, in ms since the epoch.
+ * Creates the timer that calls `work` when an operation is ready. Another chat may use up the client's budget first, and then
+ * the timer is only set again. `readyAt` returns when an operation may be performed, in ms since the epoch.
  */
 export function createWake(clock: Clock, readyAt: (operation: Operation) => number, work: () => void): Wake {
   let stop = (): void => {}

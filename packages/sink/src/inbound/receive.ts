@@ -191,8 +191,8 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /**
-   * Returns a function that sends an answer once. It waits for the chat's budget or pause, and reports an answer that
-   * failed or expired.
+   * Returns a function that sends an answer once, or without a text only confirms a press, if the platform has that. It waits
+   * for the chat's budget or pause, and reports an answer that failed or expired.
    */
   function answerFor(about: InboundPlace, { send, confirm, isMessage }: AnswerRoute): AnswerInbound {
     const arrivedAt = clock.now()
@@ -280,19 +280,19 @@ interface Turns {
   runInTurn<T>(chat: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T>
 }
 
-/** Creates the turns of all chats, with no task in any. */
+/** Creates the queues in which the texts of each chat and thread are handled one after another. All are empty at first. */
 function createTurns(): Turns {
-  const last = new Map<string, Promise<unknown>>()
+  const lastTurns = new Map<string, Promise<unknown>>()
   return { runInTurn }
 
   /** Runs a task after all earlier tasks of the same chat and thread. */
   function runInTurn<T>({ id, thread }: Pick<Chat, 'id' | 'thread'>, task: () => Promise<T>): Promise<T> {
     const key = JSON.stringify([id, thread])
-    const before = last.get(key)
+    const before = lastTurns.get(key)
     const turn = before ? before.then(task) : task()
-    last.set(key, turn)
+    lastTurns.set(key, turn)
     void turn.then(() => {
-      if (last.get(key) === turn) last.delete(key)
+      if (lastTurns.get(key) === turn) lastTurns.delete(key)
     })
     return turn
   }

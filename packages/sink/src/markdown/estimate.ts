@@ -91,7 +91,8 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
 }
 
 /**
- * Returns a test whether a line outside of tables takes exactly its own units. Most lines do, and are then not sliced.
+ * Returns a test whether a rendered line outside of tables takes no more units than it has. That is true of most lines,
+ * which are then not sliced.
  * Unsure cases count as no. Call it from the first line to the last.
  */
 function createPlainLineTest(text: string, escapable: RegExp | undefined): (row: Line) => boolean {

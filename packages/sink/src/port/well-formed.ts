@@ -12,8 +12,8 @@ export function withoutHalf(text: string): string {
 }
 
 /**
- * Returns the same port, which gets only well-formed text: in messages, labels, forms, files and streams. Methods that the
- * port lacks stay absent.
+ * Returns the same port, which gets only well-formed text, because platforms refuse other text: in messages, labels, forms,
+ * files and streams. Methods that the port lacks stay absent.
  */
 export function wellFormedPort(port: ChannelPort): ChannelPort {
   return {

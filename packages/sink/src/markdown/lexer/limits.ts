@@ -57,7 +57,7 @@ interface Stretch {
   readonly reads: number
 }
 
-/** Returns the lists and quotes at the beginning of a text, and how costly they are to read. */
+/** Returns how far the lists and quotes at the beginning of a text go, and how costly they are for marked to read. */
 export function containersAt(src: string): Stretch {
   let start = 0
   let lazyLines = 0

@@ -58,8 +58,8 @@ export function withIntent(
     unsureSince: before?.unsureSince,
     kind,
   }
-  const known = entryAt(ledger, slot.key)
-  const rest = known ? withoutEntry(ledger, known) : ledger
+  const former = entryAt(ledger, slot.key)
+  const rest = former ? withoutEntry(ledger, former) : ledger
   return {
     ...rest,
     entries: [...rest.entries, intent],

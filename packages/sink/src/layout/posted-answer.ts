@@ -33,7 +33,7 @@ interface PostedPiece {
 }
 
 /**
- * Decides which posted messages of an answer stay as they are:
+ * Decides which posted messages of an answer stay as they are, and so where the text for the messages below them begins:
  * 1. the last one that can't be edited, with all before it
  * 2. otherwise the last one that was a stream and was closed before the text ended
  * 3. where less fits than expected, also all before the message that did not fit

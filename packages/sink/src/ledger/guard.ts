@@ -58,8 +58,8 @@ export function mayAllow({ guard }: Pick<AskState, 'guard'>, { chat, mayAnswer }
 }
 
 /**
- * Makes the first permission of a chat where nothing can be allowed explain why, and all later ones not. `claimFirst` returns
- * true once per chat. Returns the same object if nothing changed.
+ * Where nothing can be allowed, lets only the first permission of a chat explain why. `claimFirst` returns true once per chat.
+ * Returns the same object if nothing changed.
  */
 export function withExplainedFirst(ledger: Ledger, facts: AllowFacts, claimFirst: () => boolean): Ledger {
   // Only permissions have a digest. Questions can be answered anywhere.

@@ -38,7 +38,10 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
     return last
   }
 
-  /** Writes the text and reports the first of several failures. Rejects only with `taken-over`. */
+  /**
+   * Writes the text, under a new key together with the former one, and reports the first of several failures. Rejects only with
+   * `taken-over`.
+   */
   async function writeOrReport(key: string, text: string): Promise<void> {
     try {
       await store.write(key, text, ...(written === undefined || written === key ? [] : [written]))

@@ -41,40 +41,44 @@ const numberPattern = /^(?:[ \t>]|[-*+][ \t])*(\d{1,9})[.)]/
  */
 export function estimateFit(text: string, from: Line, room: number, escapable?: RegExp): Estimate {
   const isPlain = createPlainLineTest(text, escapable)
-  let used = 0
+  let usedUnits = 0
   let table = noTable
+  /** The line above, which is the head of a table if this one is a rule. */
   let head: Line | undefined
+  /** The last line that begins a block. */
   let block: Line | undefined
   let lines = 0
   for (let line: Line | undefined = from; line !== undefined; line = nextLine(text, line)) {
     if (line.afterBlank) {
-      used += paddingUnits(table)
+      usedUnits += paddingUnits(table)
       table = noTable
       head = undefined
       if (line !== from) block = line
     }
     const isBlank = line.end === line.start + 1 && text.charCodeAt(line.start) === lineFeed
     if (!(isBlank && line.afterBlank) && ++lines > mostLines) return { end: line.start, block, isFull: true }
-    if (table.rows === 0 && used + line.end - line.start <= room && isPlain(line)) {
+    if (table.rows === 0 && usedUnits + line.end - line.start <= room && isPlain(line)) {
       if (line !== from && beginsBlock(line, text)) block = line
-      used += line.end - line.start
+      usedUnits += line.end - line.start
       head = line
       continue
     }
     const content = text.slice(line.start, line.end)
     // A table that has begun has no other head.
     const lineAbove = head === undefined || table.rows > 0 ? '' : text.slice(head.start, head.end)
-    const before = used
-    const above = table
+    const usedAbove = usedUnits
+    const tableAbove = table
     // No part can be longer than the room, so the rest of a long line is skipped.
-    const maxUnits = Math.max(0, room - before) + 1
+    const maxUnits = Math.max(0, room - usedAbove) + 1
     const relevantPart = content.length <= maxUnits ? content : content.slice(0, maxUnits)
-    const below = relevantPart.length < content.length ? undefined : withLine(above, content, lineAbove)
+    const tableWithLine = relevantPart.length < content.length ? undefined : withLine(tableAbove, content, lineAbove)
     const ownUnits =
-      below === undefined ? content.length : content.length + extraUnits(content, escapableIn(content, escapable))
-    if (below === undefined || before + ownUnits + paddingUnits(below) > room) {
+      tableWithLine === undefined
+        ? content.length
+        : content.length + extraUnits(content, escapableIn(content, escapable))
+    if (tableWithLine === undefined || usedAbove + ownUnits + paddingUnits(tableWithLine) > room) {
       const costs = (part: string, escaped: number): number =>
-        before + part.length + extraUnits(part, escaped) + paddingUnits(withLine(above, part, lineAbove))
+        usedAbove + part.length + extraUnits(part, escaped) + paddingUnits(withLine(tableAbove, part, lineAbove))
       const fits = longestFittingPart(relevantPart, { room, escapable, costs })
       return {
         end: line.start + fits,
@@ -83,8 +87,8 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
       }
     }
     if (line !== from && beginsBlock(line, text)) block = line
-    used += ownUnits
-    table = below
+    usedUnits += ownUnits
+    table = tableWithLine
     head = line
   }
   return { end: text.length, block, isFull: false }

@@ -108,8 +108,11 @@ export function closingFence(open: OpenBlocks | undefined): string {
   return `\n${continuationMarks(open.containers)}${open.fence.marker}`
 }
 
-/** Reopens the items that contain the first line. If the line begins an item, its number continues the list's. */
-function itemReopening(text: string, blank: number, containers: readonly Container[]): Reopening {
+/**
+ * Returns how to begin a slice within a list, after `blankLength` units of blank lines: reopens the items that contain the
+ * first line of `text`. If the line begins an item, its number continues the list's.
+ */
+function itemReopening(text: string, blankLength: number, containers: readonly Container[]): Reopening {
   const indent = /^ */.exec(text)?.[0].length ?? 0
   let depth = 0
   let columns = 0
@@ -123,9 +126,9 @@ function itemReopening(text: string, blank: number, containers: readonly Contain
   const next = containers[depth]
   const number = /^ {0,3}(\d{1,9})([.)])(?=[ \t])/.exec(text.slice(columns))
   if (next?.type === 'item' && next.number !== undefined && number !== null && number[2] === next.mark) {
-    return { prefix: `${prefix}${next.number + 1}${next.mark}`, skip: blank + columns + number[0].length }
+    return { prefix: `${prefix}${next.number + 1}${next.mark}`, skip: blankLength + columns + number[0].length }
   }
-  return { prefix, skip: blank + columns }
+  return { prefix, skip: blankLength + columns }
 }
 
 /** Returns the container of an item with this source. `number` is its number in a numbered list. */

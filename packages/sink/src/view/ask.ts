@@ -50,10 +50,10 @@ export function askCards(reply: Reply, options: ViewOptions): AskView {
     const isBehind: boolean = isWaiting || (isBlocked && isPending && !shown.requests.has(ask.requestID))
     // Already posted cards keep their place.
     cards.push(...view.cards.filter(({ key }) => !isBehind || shown.posted.has(key)))
-    nextAt = earliest(nextAt, isBehind ? undefined : view.shownAt)
+    nextAt = earliest(nextAt, isBehind ? undefined : view.waitsUntil)
     // A permission whose messages were refused doesn't block others.
     const isAnsweredAlone = !buttons && isPending && !shown.lost?.has(permissionCardKey(ask))
-    isWaiting ||= isBehind || view.shownAt !== undefined || isAnsweredAlone
+    isWaiting ||= isBehind || view.waitsUntil !== undefined || isAnsweredAlone
   }
   return { cards, nextAt }
 }
@@ -198,7 +198,7 @@ const inputWaitMs = 1500
 interface PermissionView {
   readonly cards: readonly AskCard[]
   /** Set while the permission is not shown yet. Later asks wait for it. */
-  readonly shownAt?: number | undefined
+  readonly waitsUntil?: number | undefined
 }
 
 /**
@@ -216,8 +216,8 @@ function permissionCards(ask: PermissionAsk, state: AskState, options: ViewOptio
   const before = [...shown.posted].filter((card) => card !== key && requestIDOf(card) === ask.requestID)
   const end = isPending || isPosted ? texts.superseded : askEndText(ask, state, texts)
   const old = before.map((card) => retiredCard(card, `${summaryOf(ask, texts)}\n\n${literal(end)}`))
-  const shownAt = (state.seenAt ?? 0) + inputWaitMs
-  if (isPending && !isKnown && !isPosted && now < shownAt) return { cards: old, shownAt }
+  const waitsUntil = (state.seenAt ?? 0) + inputWaitMs
+  if (isPending && !isKnown && !isPosted && now < waitsUntil) return { cards: old, waitsUntil }
   const content = permissionContent(ask, state, options)
   const { buttons } = content.open
   return { cards: [...old, { type: 'ask', key, source: content.head, buttons, isPending, content }] }

@@ -92,12 +92,12 @@ export function ledgersOf({
     const stored = await state.list(keyOf(session))
     checkedSessions.set(session, true)
     for (const row of stored.toReversed()) {
-      const other = row.key.slice(prefix.length)
+      const leftKey = row.key.slice(prefix.length)
       // This process may show that reply itself.
-      if (hasPrompt(other) || ownKeys.has(other)) continue
+      if (hasPrompt(leftKey) || ownKeys.has(leftKey)) continue
       const text = withLeftStatus(row.value)
       if (text === undefined) continue
-      continuedKeys.set(key, other)
+      continuedKeys.set(key, leftKey)
       return text
     }
     return undefined

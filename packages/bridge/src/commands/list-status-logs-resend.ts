@@ -128,11 +128,11 @@ export function logsCommand({ registry }: CommandServices): Command {
 export function logText(id: string, lines: readonly LogLine[]): string {
   if (lines.length === 0) return texts.noLog(id)
   const shown: string[] = []
-  let left = mostOfLog
+  let unitsLeft = mostOfLog
   for (const { from, text } of lines.toReversed()) {
     const line = texts.logLine(from, escapeInvisible(text))
-    left -= line.length + 1
-    if (left < 0) break
+    unitsLeft -= line.length + 1
+    if (unitsLeft < 0) break
     shown.unshift(line)
   }
   return shown.join('\n')

@@ -74,9 +74,9 @@ async function sessionChoices(
   const sessions = await client.sessions({ directory })
   // Only in a private chat, because the others in a shared chat may not see all of the project.
   const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
-  const isAll = person.may.has('admin') && isPrivate && directory !== undefined
+  const showsAll = person.may.has('admin') && isPrivate && directory !== undefined
   const titles = new Map(sessions.map(({ sessionID, title }) => [sessionID, title ?? texts.untitled]))
-  const ids = isAll ? sessions.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
+  const ids = showsAll ? sessions.map(({ sessionID }) => sessionID) : used.map(({ sessionID }) => sessionID)
   // Omits sessions of other directories and deleted ones, which the server doesn't list.
   return ids.flatMap((sessionID) => {
     const title = titles.get(sessionID)
@@ -140,7 +140,10 @@ export async function switchToSession(
   return { text: texts.switched(plain(title)), session: { server: route.server, sessionID } }
 }
 
-/** Shows the session, server, agent and model of the chat. A session that the server does not list is untitled. */
+/**
+ * Shows the session, server, agent and model of the chat. A session that the server does not list is untitled. Only says so if
+ * the chat has no session yet.
+ */
 export function currentCommand({ config }: CommandServices): Command {
   return {
     name: 'current',
@@ -162,7 +165,7 @@ export function currentCommand({ config }: CommandServices): Command {
   }
 }
 
-/** Copies the session of the chat, and switches the chat to the copy. */
+/** Copies the session of the chat, and switches the chat to the copy. Only says so if the chat has no session yet. */
 export function forkCommand({ state, routes }: CommandServices): Command {
   return {
     name: 'fork',

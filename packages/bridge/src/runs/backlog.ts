@@ -223,7 +223,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     }
   }
 
-  /** Removes entries of all places that were not run and were received more than `keptMs` ago. */
+  /** Removes the backlog entries of all places that were not run and were received more than `keptMs` ago. */
   async function removeExpired(): Promise<void> {
     for (const queue of await state.queues('backlog/')) {
       for (const { id, value } of await state.queue(queue)) {

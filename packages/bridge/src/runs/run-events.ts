@@ -125,8 +125,8 @@ export function createRunEvents(
   function emitAsk(phase: AskEvent['phase'], ask: Ask): void {
     const { type: askType, requestID, sessionID } = ask
     const decision = ask.type === 'permission' ? ask.reply : undefined
-    const taken = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
-    const by = phase === 'withdrawn' ? undefined : taken
+    const answerer = phase === 'asked' ? undefined : answeredBy.takeActor(requestID)
+    const by = phase === 'withdrawn' ? undefined : answerer
     const askedAt = askedTimes.get(requestID)
     if (phase === 'asked') askedTimes.set(requestID, monotonic())
     const waitedMs = phase === 'asked' || askedAt === undefined ? undefined : monotonic() - askedAt

@@ -144,16 +144,18 @@ export async function checkServer(
 }
 
 /**
- * Rejects with a `BridgeError` that names the people if the server can't be made to ask before it acts. Rejects with other
- * errors of the server, too.
+ * Rejects with a `BridgeError` that names the people if the server can't be made to ask before it acts, because they can only
+ * prompt it then. Rejects with other errors of the server, too.
  */
-async function requireGuardFor(client: Client, names: readonly string[]): Promise<void> {
+async function requireGuardFor(client: Client, guardedPeople: readonly string[]): Promise<void> {
   try {
     await client.requireGuard()
   } catch (error) {
     if (!(error instanceof ReplyError) || error.type !== 'unguarded') throw error
     const cure = 'Or set `trustPrompt` if they may do everything that it can.'
-    throw new BridgeError('config', `${names.join(', ')} can't prompt it. ${error.message} ${cure}`, { cause: error })
+    throw new BridgeError('config', `${guardedPeople.join(', ')} can't prompt it. ${error.message} ${cure}`, {
+      cause: error,
+    })
   }
 }
 

@@ -52,8 +52,8 @@ export function albumWaitMs({ albumID, receivedAt }: QueuedPrompt, now: number):
 const clockToleranceMs = 2000
 
 /**
- * Whether it was surely sent more than `ageMs` before `now`, by the platform's time and with `clockToleranceMs` to spare. False
- * if the platform told no time.
+ * Whether a prompt was surely sent more than `ageMs` before `now`, and so before a run that it must not steer: by the
+ * platform's time, with `clockToleranceMs` to spare. False if the platform told no time.
  */
 export function isSurelyOlder({ messageRef: { postedAt } }: QueuedPrompt, ageMs: number, now: number): boolean {
   return postedAt !== undefined && now - postedAt > ageMs + clockToleranceMs

@@ -26,8 +26,8 @@ export interface Rows {
  * those before it. Undefined if all are applied.
  */
 export function applyWrites(rows: Rows, writes: readonly Write[]): number | undefined {
-  const conflict = writes.findIndex((write) => !applyWrite(rows, write))
-  return conflict === -1 ? undefined : conflict
+  const conflictIndex = writes.findIndex((write) => !applyWrite(rows, write))
+  return conflictIndex === -1 ? undefined : conflictIndex
 }
 
 /** Applies one write. Returns false on a conflict, and changes nothing then. */

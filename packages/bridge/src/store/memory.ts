@@ -60,15 +60,18 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return true
   }
 
-  /** Applies the writes if the lease is current, or if none is given. On a conflict, undoes the writes before it. */
+  /**
+   * Applies the writes and returns `done`. Writes nothing and returns `fenced` if a lease is given and is not current. If a
+   * write conflicts, undoes those before it and returns its index.
+   */
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
     if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
     const undos: (() => void)[] = []
-    const index = applyWrites(rowsOf(memory, now, undos), writes)
-    if (index === undefined) return { type: 'done' }
+    const conflictIndex = applyWrites(rowsOf(memory, now, undos), writes)
+    if (conflictIndex === undefined) return { type: 'done' }
     for (const undoChange of undos.toReversed()) undoChange()
-    return { type: 'conflict', index }
+    return { type: 'conflict', index: conflictIndex }
   }
 }
 

@@ -95,10 +95,10 @@ function keyText(bytes: unknown): string {
  */
 function afterPrefix(prefix: string): Buffer | undefined {
   const bytes = keyBytes(prefix)
-  const last = bytes.findLastIndex((byte) => byte < 0xff)
-  const after = bytes.subarray(0, last + 1)
-  after[last] = (after[last] ?? 0) + 1
-  return last === -1 ? undefined : after
+  const lastIndex = bytes.findLastIndex((byte) => byte < 0xff)
+  const after = bytes.subarray(0, lastIndex + 1)
+  after[lastIndex] = (after[lastIndex] ?? 0) + 1
+  return lastIndex === -1 ? undefined : after
 }
 
 /** Lone surrogates, which UTF-8 can't encode, and U+0000, at which the driver truncates text. */

@@ -210,8 +210,8 @@ function commitOne(
   // Checked within the transaction: the lease may have expired while it waited, and now no other process can take it.
   if (lease && !isCurrentLease(tables.storedLease(lease.name), lease, clock.now()))
     return { keep: false, result: { type: 'fenced' } }
-  const index = applyWrites(tables, writes)
-  if (index !== undefined) return { keep: false, result: { type: 'conflict', index } }
+  const conflictIndex = applyWrites(tables, writes)
+  if (conflictIndex !== undefined) return { keep: false, result: { type: 'conflict', index: conflictIndex } }
   return { keep: true, result: { type: 'done' } }
 }
 
@@ -265,8 +265,8 @@ export function createTaskGroups<Task, Result>(
   return { addTask, flush, waiting: () => waiting.map(({ task }) => task) }
 
   /**
-   * Resolves with the result of a task, which runs with all tasks that are added in the same turn of the event loop, or earlier
-   * on `flush`. Rejects with the error of its transaction.
+   * Adds a task, and resolves with its result. All tasks of one turn of the event loop run together after it, or earlier on
+   * `flush`. Rejects with the error of the task's transaction.
    */
   async function addTask(task: Task): Promise<Result> {
     return await new Promise((resolve, reject) => {

@@ -53,6 +53,7 @@ export function createDispatcher(options: { readonly onError?: OnError | undefin
 
   /** Adds a listener, whose errors and rejections are reported. Returns a function that removes it. */
   function on<T extends ChangeType>(type: T, listener: Observe<T>): () => void {
+    /** Calls the listener, and reports an error or a rejection instead of throwing. */
     const guarded = (observation: Events[T]): void => {
       try {
         reportRejection(listener(observation), type)

@@ -133,16 +133,17 @@ function diffOf(edit: InputEdit): readonly string[] {
  */
 function coveredDiffs(metadata: Fields, shown: string): readonly string[] {
   const found: string[] = []
-  const walk = (value: unknown): void => {
+  /** Adds the covered texts in a value to `found`, at any depth. */
+  const collectCovered = (value: unknown): void => {
     if (typeof value === 'string' && /^@@ /m.test(value) && isCoveredBy(value, shown)) found.push(value)
     if (!isFields(value) && !Array.isArray(value)) return
     if (isFields(value) && typeof value.before === 'string' && typeof value.after === 'string') {
       const changes = diffOf({ before: value.before, after: value.after }).join('\n')
       if (isCoveredBy(changes, shown)) found.push(value.before, value.after)
     }
-    for (const item of Object.values(value)) walk(item)
+    for (const item of Object.values(value)) collectCovered(item)
   }
-  walk(metadata)
+  collectCovered(metadata)
   return found
 }
 
@@ -217,9 +218,10 @@ function hunkLinesOf(diff: string): readonly string[] {
 function withoutFileHeader(diff: string, isFile: (path: string) => boolean): string {
   const lines = diff.split('\n')
   const start = lines.findIndex((line) => line.startsWith('@@'))
-  const isName = (line: string): boolean => {
+  /** Whether a header line only names the file, or is a separator. */
+  const namesOnlyFile = (line: string): boolean => {
     const [, path] = /^(?:Index:|---|\+\+\+) ([^\t]+)(?:\t.*)?$/.exec(line) ?? []
     return path === undefined ? /^={3,}$/.test(line) : isFile(path) || isFile(path.replace(/^[ab]\//, ''))
   }
-  return start > 0 && lines.slice(0, start).every(isName) ? lines.slice(start).join('\n') : diff
+  return start > 0 && lines.slice(0, start).every(namesOnlyFile) ? lines.slice(start).join('\n') : diff
 }

@@ -154,8 +154,9 @@ function messagesFromRunOf(
   messages: SnapshotEvent['messages'],
   messageID: string | undefined,
 ): SnapshotEvent['messages'] {
-  const at = messages.findIndex(({ head }) => head.id === messageID)
-  const start = at === -1 ? lastRunStart(messages) : runStarts(messages).findLast((each) => each <= at)
+  const messageIndex = messages.findIndex(({ head }) => head.id === messageID)
+  const start =
+    messageIndex === -1 ? lastRunStart(messages) : runStarts(messages).findLast((each) => each <= messageIndex)
   return messages.slice(Math.max(0, start ?? 0))
 }
 

@@ -131,6 +131,7 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
     catchUp.dispatch({ reply: entry.reply, changes: missed })
     let stops: readonly (() => void)[] = []
     let isStopped = false
+    /** Lets the observers receive later steps, unless they have been removed. */
     const addObservers = (): void => {
       if (!isStopped) stops = observers.map((observer) => entry.dispatcher.observe(observer))
     }

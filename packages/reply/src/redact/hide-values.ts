@@ -21,7 +21,10 @@ export function hideValues(values: readonly string[]): HiddenValues {
     end: () => replaceDecided(pending, 0),
   }
 
-  /** Returns the text up to its last `ahead` units, where a value may still be incomplete. Those stay pending. */
+  /**
+   * Replaces the values in a text, and returns it without its last `undecidedLength` units, where a value may still be
+   * incomplete. Those stay pending.
+   */
   function replaceDecided(text: string, undecidedLength: number): string {
     const decided = Math.max(0, text.length - undecidedLength)
     let result = ''

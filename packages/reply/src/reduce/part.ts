@@ -276,6 +276,9 @@ function isAmbiguous(before: ToolPart, incoming: ToolPart): boolean {
   )
 }
 
+/**
+ * Marks a call whose state may be that of another call with the same id. A permission for it then has no known call.
+ */
 function withAmbiguity(part: ToolPart): ToolPart {
   return { ...part, state: { ...part.state, ambiguous: true } }
 }

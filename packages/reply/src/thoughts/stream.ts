@@ -68,6 +68,7 @@ export function createThoughtStream<T extends ThoughtType, Result>(
     let changes: AsyncIterator<Change> | undefined
     let isClosed = false
     let previous: Promise<unknown> = Promise.resolve()
+    /** Resolves with the next wanted thought. Done at the end of the run, and once `return` was called. */
     const next = async (): Promise<IteratorResult<ThoughtOf<T>, undefined>> => {
       changes ??= await openChanges()
       for (;;) {

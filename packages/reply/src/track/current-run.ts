@@ -55,9 +55,9 @@ export function isRunActive({ status, messages, children }: SnapshotEvent): bool
  * name the call that the next run belongs to. All messages if no run follows, or none of the run's messages was read.
  */
 export function messagesUntilNextRun({ roles, run }: Cell, messages: readonly ReadMessage[]): readonly ReadMessage[] {
-  const known = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
-  const next = known === -1 ? undefined : runStarts(messages).find((start) => start > known)
-  return next === undefined ? messages : messages.slice(0, next)
+  const knownIndex = messages.findIndex(({ head }) => roleIn(roles, head.id)?.run === run)
+  const nextIndex = knownIndex === -1 ? undefined : runStarts(messages).find((start) => start > knownIndex)
+  return nextIndex === undefined ? messages : messages.slice(0, nextIndex)
 }
 
 /**
@@ -136,12 +136,12 @@ function knownRunStart(cell: Cell, { messages }: SnapshotEvent): number | undefi
 function missedRunStart({ roles, createdAt = 0 }: Cell, { messages, since }: SnapshotEvent): number | undefined {
   if (since === undefined) return undefined
   const from = Math.max(since, createdAt - 1)
-  const lastKnown = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
-  const missed = messages.findIndex(({ head }, at) => {
-    const isLater = (head.createdAt ?? 0) > from || (lastKnown !== -1 && at > lastKnown)
+  const lastKnownIndex = messages.findLastIndex(({ head }) => (roleIn(roles, head.id)?.run ?? goneRun) !== goneRun)
+  const missedIndex = messages.findIndex(({ head }, at) => {
+    const isLater = (head.createdAt ?? 0) > from || (lastKnownIndex !== -1 && at > lastKnownIndex)
     return isLater && isNewMessage(roles, head, messages)
   })
-  return runStarts(messages).findLast((start) => start <= missed)
+  return runStarts(messages).findLast((start) => start <= missedIndex)
 }
 
 /** Whether the stream has not reported the message. A missed prompt is not new if the stream reported its answer. */

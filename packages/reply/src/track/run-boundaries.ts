@@ -93,12 +93,12 @@ export function withoutUndecided(
   { messages, status }: Pick<SnapshotEvent, 'messages' | 'status'>,
   isKnown: (id: string) => boolean,
 ): readonly ReadMessage[] {
-  const last = messages.findLastIndex(({ head }) => head.role === 'assistant')
-  const before = messages[last]
+  const lastAnswerIndex = messages.findLastIndex(({ head }) => head.role === 'assistant')
+  const before = messages[lastAnswerIndex]
   const isUndecided = status !== 'idle' && before !== undefined && !hasMessageEnded(before.head)
   return messages.filter(
     ({ head, parts }, at) =>
-      at <= last || isKnown(head.id) || !(parts.length === 0 || (isUndecided && !isInserted(parts))),
+      at <= lastAnswerIndex || isKnown(head.id) || !(parts.length === 0 || (isUndecided && !isInserted(parts))),
   )
 }
 

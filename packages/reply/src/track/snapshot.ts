@@ -223,7 +223,7 @@ function rolesAfter(
   { cell, isRoot, rootReply }: SessionState,
   { read: { messages }, startIndex }: PlacedRead,
 ): MessageRoles {
-  const lastAnswer = messages.findLastIndex(({ head }) => head.role === 'assistant')
+  const lastAnswerIndex = messages.findLastIndex(({ head }) => head.role === 'assistant')
   // A sub-agent may end before its task's part names it. The run of its messages is about to be known.
   const isExpected = !isRoot && isOpen(rootReply)
   let { roles } = cell
@@ -233,7 +233,7 @@ function rolesAfter(
     // A current run may begin with a message that seemed to be of an old one.
     if (role && (role.run !== goneRun || index !== startIndex)) continue
     // An unanswered prompt may be a new one that the stream is about to send.
-    if (!isOwn && (isExpected || index > lastAnswer)) continue
+    if (!isOwn && (isExpected || index > lastAnswerIndex)) continue
     roles = withRole(roles, { messageID: head.id, role: roleOfHead(head), run: isOwn ? cell.run : goneRun })
   }
   return roles

@@ -87,17 +87,18 @@ export function createAsks(
     // An observer that answers every ask it receives also answers those that an equal one has settled.
     const settled = sharedAnswers.get(ask.requestID)
     if (settled?.reply === reply && !isOpen(ask)) return await settled.sent
-    const check = (): Ask => {
+    /** Returns the permission as it is now. Throws if it isn't pending, or would be allowed and has changed. */
+    const requireAnswerable = (): Ask => {
       const known = requirePending(ask)
       if (reply !== 'reject') requireSameContent(ask, known)
       return known
     }
     const how = { type: 'permission', reply } as const
     // "Allow" applies to equal asks only if the caller knew what this one would run.
-    const known = check()
+    const known = requireAnswerable()
     const meant = reply === 'reject' ? known : ask
     const equal = pendingEqualTo(meant).map(({ requestID }) => requestID)
-    await sendAndClose(ask, how, check, (signal) => postToSource(ask, signal))
+    await sendAndClose(ask, how, requireAnswerable, (signal) => postToSource(ask, signal))
     // Looks them up again, because an ask that has changed in the meantime would run something else.
     const others = pendingEqualTo(meant).filter(({ requestID }) => equal.includes(requestID))
     const posts = others.map(async (other) => {

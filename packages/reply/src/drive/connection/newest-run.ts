@@ -40,14 +40,14 @@ export function replyOfPrompt(read: SnapshotEvent, messageID: string): Reply | u
  */
 function runOfPrompt(read: SnapshotEvent, messageID: string) {
   const messages = withoutUndecided(read, (id) => id === messageID)
-  const at = messages.findIndex(({ head }) => head.id === messageID)
+  const promptIndex = messages.findIndex(({ head }) => head.id === messageID)
   const starts = runStarts(messages)
-  const next = starts.find((start) => start > at)
-  const run = messages.slice(starts.findLast((start) => start <= at) ?? 0, next)
-  if (next === undefined)
+  const nextIndex = starts.find((start) => start > promptIndex)
+  const run = messages.slice(starts.findLast((start) => start <= promptIndex) ?? 0, nextIndex)
+  if (nextIndex === undefined)
     return { messages: run, status: isRunActive(read) && read.status === 'idle' ? 'busy' : read.status }
   const begunAt = run[0]?.head.createdAt ?? 0
-  const nextAt = messages[next]?.head.createdAt ?? 0
+  const nextAt = messages[nextIndex]?.head.createdAt ?? 0
   // If the server's clock was set back in between, times can't separate the runs.
   return { messages: run, status: 'idle' as const, nextAt: nextAt < begunAt ? undefined : nextAt }
 }

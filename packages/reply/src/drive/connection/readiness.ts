@@ -127,6 +127,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     if (isUp) return Promise.resolve()
     if (isClosed) return Promise.reject(closedError())
     const { promise, resolve, reject } = promiseWithResolvers()
+    /** Rejects and removes the caller after `connectTimeoutMs`. Returns a function that stops the timer. */
     const startTimeout = (): (() => void) =>
       clock.after(connectTimeoutMs, () => {
         waiters = waiters.filter((other) => other !== waiter)

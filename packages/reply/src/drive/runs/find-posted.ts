@@ -189,6 +189,6 @@ function promptsIn(messages: SnapshotEvent['messages']) {
  */
 function messagesAfter(messages: SnapshotEvent['messages'], after: string | undefined): SnapshotEvent['messages'] {
   if (after === undefined) return messages
-  const at = messages.findIndex(({ head }) => head.id === after)
-  return at === -1 ? messages.filter(({ head }) => head.id > after) : messages.slice(at + 1)
+  const index = messages.findIndex(({ head }) => head.id === after)
+  return index === -1 ? messages.filter(({ head }) => head.id > after) : messages.slice(index + 1)
 }

@@ -190,6 +190,7 @@ export function createReplyStream(abort: () => Promise<void>): StreamSource {
     isWanted: (change: Change) => change is C,
   ): AsyncIterableIterator<C, undefined> {
     let queue: ReturnType<typeof createChangeQueue> | undefined
+    /** Creates this iterator's queue. It has ended already if the reply has settled or the stream was left. */
     const open = (): ReturnType<typeof createChangeQueue> => {
       const opened = createChangeQueue(reply?.sessionID ?? '', reply)
       if (settled || hasLeft) opened.end()

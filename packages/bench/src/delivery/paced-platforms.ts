@@ -51,7 +51,7 @@ interface Tracker {
   untilIdle(): Promise<void>
 }
 
-/** Returns a tracker without calls in flight. */
+/** Returns a tracker of a client's calls, none at first. The hand clock waits until they are over. */
 function createTracker(): Tracker {
   let inFlight = 0
   return { track: trackCall, untilIdle }

@@ -56,8 +56,8 @@ export function createCallLog<Call extends { readonly fault?: string }, Fault ex
   return { calls, inject: plan.add, answer, close: timers.close }
 
   /**
-   * Logs a call before it is done, so that a test sees calls that wait. Then does and answers it as the interface
-   * says, or as the first fault that is due demands. Resolves when no more will be sent.
+   * Logs a call before it is done, so that a test sees calls that wait. Then does it and sends its answer, or what the
+   * first due fault demands instead. Resolves when no more will be sent.
    */
   async function answer<Answer extends HttpAnswer>(
     response: ServerResponse,

@@ -95,8 +95,8 @@ export function createWebhookQueue<Event>(options: WebhookEvents<Event>): Webhoo
   }
 
   /**
-   * Drops an event that was accepted or had its last attempt, and sends the next. Reports a failure, and schedules a
-   * retry of any other. `failure` is undefined if the event was accepted.
+   * Reports a failure. Drops an event that was accepted or had its last attempt, and sends the next. Schedules a retry
+   * of any other. `failure` is undefined if the event was accepted.
    */
   function finishAttempt(failure: string | undefined): void {
     isSending = false

@@ -78,8 +78,8 @@ export function createFaultyStream(
       case 'cut':
       case 'stall': {
         const unit = 'bytes' in fault.at ? 'bytes' : 'events'
-        const from = 'bytes' in fault.at ? bytes + fault.at.bytes : events + fault.at.events
-        marks.add({ fault, unit, at: from })
+        const dueAt = 'bytes' in fault.at ? bytes + fault.at.bytes : events + fault.at.events
+        marks.add({ fault, unit, at: dueAt })
         return applyDueFaults()
       }
       case 'drop':

@@ -156,7 +156,7 @@ export function createRecordedServer(options: RecordedServerOptions): RecordedSe
   }
 
   /**
-   * Applies the published events to REST, and those that REST is ahead. It is never ahead of a restart: later events
+   * Makes REST show the published events, and the next `ahead` ones. It is never ahead of a restart: later events
    * haven't happened yet.
    */
   function foldPublished(): void {

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { holdAnswer, sayText, startModel } from '@reply/testing'
+import { holdAnswer, type Script, sayText, startModel } from '@reply/testing'
 import { startTelegram } from '@reply/testing/telegram'
 import { expect, onTestFinished, test } from 'vitest'
 import { texts } from '../src/texts.ts'
@@ -19,17 +19,15 @@ const cases = Object.entries(killedAgents).flatMap(([name, agent]) =>
 )
 
 test.each(cases)('a bridge that is killed while $name $version answers says so once', async ({ version, agent }) => {
-  const scripts = {
-    plain: { steps: [[sayText('Hello there.')]] },
-    cut: {
-      steps: [
-        [sayText('I look around.'), agent.look],
-        [sayText('I write it d'), holdAnswer('cut'), sayText('own.')],
-      ],
-    },
+  const plain = { steps: [[sayText('Hello there.')]] }
+  const cut = {
+    steps: [
+      [sayText('I look around.'), agent.look],
+      [sayText('I write it d'), holdAnswer('cut'), sayText('own.')],
+    ],
   }
-  let script: keyof typeof scripts = 'plain'
-  const model = await startModel({ scripts, fallback: () => script })
+  const scripts: Record<string, Script> = { turn: plain }
+  const model = await startModel({ scripts, fallback: 'turn' })
   const telegram = await startTelegram({ token })
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'reply-killed-')))
   const [directory, home, bin] = [join(folder, 'project'), join(folder, 'home'), join(folder, 'bin')]
@@ -54,12 +52,12 @@ test.each(cases)('a bridge that is killed while $name $version answers says so o
   onTestFinished(() => void bridge.kill('SIGKILL'))
   // The same text three times. The prompt that is cut off must not be taken for one of the others.
   for (const times of [1, 2]) {
-    telegram.say(chat, 'Go on.')
+    telegram.say(chat, '[scenario:turn] Go on.')
     await expect.poll(() => timesShown('Hello there.'), { timeout: 40_000 }).toBe(times)
   }
   const before = model.requests.length
-  script = 'cut'
-  telegram.say(chat, 'Go on.')
+  scripts.turn = cut
+  telegram.say(chat, '[scenario:turn] Go on.')
   await model.held('cut')
   bridge.kill('SIGKILL')
   await once(bridge, 'exit')
@@ -68,8 +66,8 @@ test.each(cases)('a bridge that is killed while $name $version answers says so o
   await expect.poll(() => shown().join('\n'), { timeout: 30_000 }).toContain(end)
   // Its two calls of the model were made once.
   expect(model.requests.slice(before).filter(({ kind }) => kind === 'step')).toHaveLength(2)
-  script = 'plain'
-  telegram.say(chat, 'Once more.')
+  scripts.turn = plain
+  telegram.say(chat, '[scenario:turn] Once more.')
   await expect.poll(() => timesShown('Hello there.'), { timeout: 40_000 }).toBe(3)
   expect(timesShown(end)).toBe(1)
   bridge.kill('SIGTERM')

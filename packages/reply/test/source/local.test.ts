@@ -57,6 +57,58 @@ test('an abort tells the agent that its ask will not be answered, then ends the 
   await drive.close()
 })
 
+test('what is asked after an abort is canceled and never shown, also by sub-agents', async () => {
+  const { agent, drive, rest } = await stage({ cancel: () => {} })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  const aborted = stream.abort()
+  await rest()
+  const run = agent.run(stream.reply?.sessionID ?? '')
+  const child = run?.child({ background: true })
+  if (run && child) for (const each of [run, child]) agent.act(each, 'permission')
+  await rest()
+  expect(agent.heard).toEqual(['endless', 'canceled', 'canceled'])
+  expect(await agent.source.asks(undefined)).toEqual({ asks: [], isWhole: true })
+  for (const each of [child, run]) each?.end({ type: 'aborted' })
+  expect(await aborted).toMatchObject({ outcome: 'aborted', asks: [] })
+  await drive.close()
+})
+
+test('an answer that fails after an abort leaves nothing to answer', async () => {
+  const { agent, drive, rest } = await stage({ cancel: () => {} })
+  const stream = drive.prompt({ text: 'endless' })
+  await rest()
+  const given: string[] = []
+  let refuse = (): void => {}
+  agent.run(stream.reply?.sessionID ?? '')?.ask({
+    type: 'permission',
+    requestID: 'per',
+    permission: 'bash',
+    patterns: [],
+    always: [],
+    title: 'ls',
+    metadata: {},
+    reply: async ({ type }) => {
+      given.push(type)
+      if (type === 'once')
+        await new Promise<void>((_, reject) => {
+          refuse = () => reject(new ReplyError('unreachable', 'It did not take the answer.'))
+        })
+    },
+  })
+  const address = { sessionID: stream.reply?.sessionID ?? '', requestID: 'per', directory: undefined }
+  const answered = agent.source.answer({ type: 'permission', ...address }, 'once')
+  const aborted = stream.abort()
+  await rest()
+  refuse()
+  await expect(answered).rejects.toThrow('did not take')
+  expect(given).toEqual(['once', 'canceled'])
+  await expect(agent.source.answer({ type: 'permission', ...address }, 'once')).rejects.toThrow('no longer pending')
+  agent.run(address.sessionID)?.end({ type: 'aborted' })
+  expect((await aborted).outcome).toBe('aborted')
+  await drive.close()
+})
+
 test('an abort before the first output settles as aborted', async () => {
   const { drive, rest } = await stage()
   const stream = drive.prompt({ text: 'wait' })

@@ -21,7 +21,10 @@ export interface LocalRun extends SessionRef {
    * `run.write({ type: 'text', delta: 'Hello' })`.
    */
   write(...outputs: readonly LocalOutput[]): void
-  /** Asks a person. The reply is blocked until the ask is answered or closed. Begins the run if it hasn't begun. */
+  /**
+   * Asks a person. The reply is blocked until the ask is answered or closed. Begins the run if it hasn't begun. After the run
+   * was aborted, only answers the ask with `canceled`.
+   */
   ask(request: LocalAsk): void
   /** Closes an ask that the agent withdrew. Its `reply` is not called. Does nothing for an ask that isn't pending. */
   closeAsk(requestID: string): void
@@ -86,7 +89,10 @@ export interface OwnedRun extends LocalRun {
   asks(): readonly Ask[]
   /** Sends the answer to the agent and emits that the ask is closed. Rejects with `gone` if no ask with this id is pending. */
   answer(requestID: string, answer: LocalAnswer): Promise<void>
-  /** Answers all pending asks of the run and its sub-agents with `canceled`, also those in the background. */
+  /**
+   * Answers all pending asks of the run and its sub-agents with `canceled`, also those in the background, and those that come
+   * later.
+   */
   cancelAsks(): void
 }
 
@@ -104,6 +110,8 @@ export function createRun(options: RunSetup): OwnedRun {
   let prompt: readonly InputPart[] = []
   let state: 'new' | 'running' | 'ending' | 'ended' = 'new'
   let isRetrying = false
+  /** Whether the run was aborted, so that nothing can be allowed in it. */
+  let isCanceled = false
   let compactionID: string | undefined
   const own: OwnedRun = {
     sessionID,
@@ -227,9 +235,14 @@ export function createRun(options: RunSetup): OwnedRun {
     return [stamped({ type: 'part-removed', messageID, partID }), stamped({ type: 'message-removed', messageID })]
   }
 
-  /** Adds a pending ask and emits it. Begins the run first. Does nothing once the run has ended. */
+  /**
+   * Adds a pending ask and emits it. Begins the run first. Does nothing once the run has ended, and answers with `canceled`
+   * once it was aborted.
+   */
   function openAsk(request: LocalAsk): void {
     if (!own.isOpen()) return
+    // The agent may have asked before it read the abort.
+    if (isCanceled) return cancelRequest(request)
     beginRun()
     const { reply: _, ...content } = request
     const fields = { sessionID, directory, path: [sessionID], status: 'pending', askedAt: now() } as const
@@ -257,10 +270,16 @@ export function createRun(options: RunSetup): OwnedRun {
       await asked.request.reply(answer)
     } catch (error) {
       // The agent didn't take the answer, so the ask can be answered again.
-      if (answering.delete(requestID) && state !== 'ended') pending.set(requestID, asked)
+      if (answering.delete(requestID) && state !== 'ended') reopenAsk(asked)
       throw error
     }
     closeAnswered(requestID)
+  }
+
+  /** Makes an ask pending again whose answer the agent has not taken. Cancels it if the run was aborted meanwhile. */
+  function reopenAsk(asked: PendingAsk): void {
+    pending.set(asked.request.requestID, asked)
+    if (isCanceled) cancelOwnAsks()
   }
 
   /**
@@ -274,8 +293,9 @@ export function createRun(options: RunSetup): OwnedRun {
     emit([stamped({ type: 'ask-closed', requestID, how: closedBy(answered.pending.shown, answered.answer) })])
   }
 
-  /** Closes the pending asks of the run and of all its sub-agents, and answers them with `canceled`. */
+  /** Closes the asks of the run and of all its sub-agents, pending and later ones, and answers them with `canceled`. */
   function cancelAsks(): void {
+    isCanceled = true
     for (const each of children) each.cancelAsks()
     cancelOwnAsks()
   }
@@ -288,9 +308,14 @@ export function createRun(options: RunSetup): OwnedRun {
         requestID,
         request.type === 'permission' ? { type: 'permission', reply: 'reject' } : { type: 'rejected' },
       )
-      // The run has ended or is about to, so a rejection changes nothing.
-      void (async () => await request.reply({ type: 'canceled' }))().catch(() => {})
+      cancelRequest(request)
     }
+  }
+
+  /** Answers an ask with `canceled`, without waiting for the agent. */
+  function cancelRequest(request: LocalAsk): void {
+    // The run has ended or is about to, so a rejection changes nothing.
+    void (async () => await request.reply({ type: 'canceled' }))().catch(() => {})
   }
 
   /** Begins a sub-agent's run, which ends with this run unless it is in the background. Begins this run first. */
@@ -298,6 +323,7 @@ export function createRun(options: RunSetup): OwnedRun {
     beginRun()
     const run = options.startChild(start)
     children.push(run)
+    if (isCanceled) run.cancelAsks()
     return run
   }
 

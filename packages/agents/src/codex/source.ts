@@ -177,7 +177,13 @@ export function codex(options: CodexOptions = {}): Source {
     const turnId = turns.turnOf(run)
     if (turnId === undefined || interrupted.has(turnId)) return
     interrupted.add(turnId)
-    await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
+    try {
+      await rpc.request('turn/interrupt', { threadId: run.sessionID, turnId })
+    } catch (error) {
+      // The next stop tries again.
+      interrupted.delete(turnId)
+      throw error
+    }
   }
 
   /** Notes a thread that this response has opened. */

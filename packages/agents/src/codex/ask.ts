@@ -38,7 +38,7 @@ export function createAsks(writer: RunWriter): CodexAsks {
         const call = writer.callWith(run, server, tool, asked.arguments)
         if (call || tool === undefined) return mcpAsk(requestID, asked, call, send)
         // A server asks for what its own tool is about to do, as it names it.
-        const ask = mcpAsk(requestID, asked, { callID: `${requestID}.call`, tool: `${server}_${tool}` }, send)
+        const ask = mcpAsk(requestID, asked, { callID: ownCallID(requestID), tool: `${server}_${tool}` }, send)
         return withOwnCall(ask, run, { arguments: asked.arguments }, () => 'Allowed.')
       }
       case 'rights': {
@@ -51,6 +51,9 @@ export function createAsks(writer: RunWriter): CodexAsks {
     }
   }
 }
+
+/** The id of a call that only the ask has. */
+const ownCallID = (requestID: string): string => `${requestID}.call`
 
 /** The ask for a form of an MCP server. Rejected, it is declined. Canceled, it is canceled. */
 function formAsk(requestID: string, asked: Asked<'form'>, callID: string | undefined, send: Send): LocalAsk {
@@ -133,11 +136,12 @@ function mcpActionOf(answer: LocalAnswer): 'accept' | 'decline' | 'cancel' {
  * The ask for rights beyond the sandbox. "Once" grants them until the end of the turn, "always" until that of the
  * session, and other answers none of them.
  */
-function rightsAsk(requestID: string, { callID, rights }: Asked<'rights'>, send: Send): PermissionAsk {
+function rightsAsk(requestID: string, { rights }: Asked<'rights'>, send: Send): PermissionAsk {
   return {
     type: 'permission',
     requestID,
-    callID,
+    // An item with the id of the request would be shown instead of the rights.
+    callID: ownCallID(requestID),
     permission: 'request_permissions',
     patterns: [],
     always: ['the same until the end of the session'],

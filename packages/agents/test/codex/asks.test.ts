@@ -289,3 +289,80 @@ test.each([
   expect([ask?.type, ask?.callID]).toEqual(['permission', callID === 'own' ? expect.stringMatching(/\.call$/) : callID])
   if (ask?.type === 'permission') expect(askDetails(ask) === undefined).toBe(callID === undefined)
 })
+
+/** What an agent in place of Codex sends in a turn in which it asks for one thing, and what it gets as the answer. */
+const askingTurn = (lines: readonly object[], answer: object) => [
+  { from: 'us', line: { id: 3, method: 'turn/start', params: { threadId: 'root' } } },
+  { from: 'codex', line: { id: 3, result: { turn: { id: 'turn' } } } },
+  { from: 'codex', line: { method: 'turn/started', params: { threadId: 'root', turn: { id: 'turn' } } } },
+  ...lines.map((line) => ({ from: 'codex', line })),
+  { from: 'us', line: answer },
+  {
+    from: 'codex',
+    line: { method: 'turn/completed', params: { threadId: 'root', turn: { id: 'turn', status: 'completed' } } },
+  },
+]
+
+/** The item of a call that has begun. */
+const started = (item: object) => ({ method: 'item/started', params: { ...ofTurn, item } })
+
+/** The only permission of that turn as it is when it is rejected, in its details. */
+async function shownIn(name: string, lines: readonly object[], answer: object): Promise<string> {
+  const command = join(folder, name)
+  writeProgram(command, askingTurn(lines, answer))
+  const client = connectSource(codex({ command, graceMs: 200 }))
+  const { asks, outcome } = await client.prompt(
+    { text: 'Go.' },
+    { observe: () => [{ permissionAsked: ({ ask }) => void client.reject(ask) }] },
+  ).result
+  await client.close()
+  const [ask] = asks
+  expect([asks.length, outcome]).toEqual([1, 'completed'])
+  return ask?.type === 'permission' ? JSON.stringify(shownFor(ask)) : ''
+}
+
+// The shape is that of `codex app-server generate-json-schema` 0.169.0.
+test('a change of files shows what happens to each file, so that a deletion never looks like a new file', async () => {
+  const changes = [
+    { path: '/project/a', kind: { type: 'delete' }, diff: 'text' },
+    { path: '/project/b', kind: { type: 'update', move_path: '/etc/b' }, diff: '@@ -1 +1 @@' },
+  ]
+  const shown = await shownIn(
+    'changes',
+    [
+      started({ type: 'fileChange', id: 'c', status: 'inProgress', changes }),
+      { id: 0, method: 'item/fileChange/requestApproval', params: { ...ofTurn, itemId: 'c' } },
+    ],
+    { id: 0, result: { decision: 'decline' } },
+  )
+  for (const text of ['/project/a', 'delete', 'update', '/etc/b']) expect(shown).toContain(text)
+})
+
+test('a command in another environment shows where it runs', async () => {
+  const shown = await shownIn(
+    'environment',
+    [
+      started({ type: 'commandExecution', id: 'c', status: 'inProgress', command: 'ls', cwd: '/project' }),
+      {
+        id: 0,
+        method: 'item/commandExecution/requestApproval',
+        params: { ...ofTurn, itemId: 'c', command: 'ls', cwd: '/project', environmentId: 'production' },
+      },
+    ],
+    { id: 0, result: { decision: 'decline' } },
+  )
+  expect(shown).toContain('production')
+})
+
+test('a call with the id of a request for rights never hides the rights', async () => {
+  const permissions = { fileSystem: { write: ['/etc'] } }
+  const shown = await shownIn(
+    'hidden rights',
+    [
+      { id: 0, method: 'item/permissions/requestApproval', params: { ...ofTurn, itemId: 'c', permissions } },
+      started({ type: 'commandExecution', id: 'c', status: 'inProgress', command: 'ls', cwd: '/project' }),
+    ],
+    { id: 0, result: { permissions: {}, scope: 'turn' } },
+  )
+  expect(shown).toContain('/etc')
+})

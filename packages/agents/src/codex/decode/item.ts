@@ -78,7 +78,8 @@ const call = z.union([
     type: z.literal('fileChange'),
     id: z.string(),
     status: z.string(),
-    changes: z.array(z.object({ path: z.string(), diff: z.string().default('') })),
+    // With all other fields, because a person allows them: only `kind` tells a deleted file from a new one.
+    changes: z.array(z.looseObject({ path: z.string(), diff: z.string().default('') })),
   }),
   z.object({
     type: z.literal('mcpToolCall'),

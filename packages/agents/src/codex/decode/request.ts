@@ -33,7 +33,9 @@ export type CodexRequest = { readonly threadID: string; readonly turnID: string 
       readonly callID: string
       readonly permission: 'bash' | 'edit'
       readonly reason: string
-      /** Further rights that it would grant: a folder to write to, a network host, another folder to run in. */
+      /**
+       * Further rights that it would grant: a folder to write to, a network host, another folder or environment to run in.
+       */
       readonly more: Readonly<Record<string, unknown>>
       /** The decision to send for "always", and what it allows. Absent if Codex offers none. */
       readonly always?: { readonly decision: unknown; readonly pattern: string }
@@ -85,6 +87,7 @@ const approval = z.object({
   additionalPermissions: z.unknown().optional(),
   command: z.unknown().optional(),
   cwd: z.unknown().optional(),
+  environmentId: z.unknown().optional(),
   availableDecisions: z.array(z.unknown()).nullish(),
 })
 
@@ -218,7 +221,9 @@ function permissionRequest(params: unknown, permission: 'bash' | 'edit'): CodexR
   const { reason, grantRoot, command, cwd } = found
   const { networkApprovalContext: network, additionalPermissions } = found
   const kind = found.kind === 'writeStdin' ? 'input to the running command' : undefined
-  const more = presentFields({ kind, grantRoot, network, additionalPermissions, command, cwd })
+  // Nearly all commands run locally.
+  const environment = found.environmentId === 'local' ? undefined : found.environmentId
+  const more = presentFields({ kind, grantRoot, network, additionalPermissions, command, cwd, environment })
   const always = permanent[0] && { always: permanent[0] }
   return { type: 'permission', ...idsIn(found), permission, reason: reason ?? '', more, ...always }
 }

@@ -35,6 +35,8 @@ interface Call {
   /** The arguments, as Claude Code sends them. */
   readonly arguments: Input
   readonly isEnded: boolean
+  /** Whether Claude Code has asked to run it with these arguments. */
+  readonly isAsked: boolean
   readonly startedAt: number
 }
 
@@ -79,6 +81,8 @@ export function createSessionWriter(
   let step: { readonly messageID: string; readonly usage: ClaudeUsage; readonly output: number } | undefined
   let lastTotalCost = 0
   const calls = new Map<string, Call>()
+  /** The permissions that are asked for and not decided, by the call. */
+  const openAsks = new Map<string, { readonly requestID: string; readonly run: LocalRun }>()
   const tasks = new Map<string, Task>()
   /** Sub-agents, by the call that started them. */
   const children = new Map<string, { readonly run: LocalRun; readonly isBackground: boolean }>()
@@ -119,6 +123,7 @@ export function createSessionWriter(
       case 'form':
         return showForm(event)
       case 'ask-gone':
+        closeAsk(event.requestID)
         for (const run of [turn?.run, ...[...children.values()].map((child) => child.run)])
           run?.closeAsk(event.requestID)
         return
@@ -250,18 +255,33 @@ export function createSessionWriter(
 
   /**
    * Shows an ask and its call in the run of its sub-agent, or else of the turn. Denies the request if that run has
-   * ended or there is none.
+   * ended or there is none. Denies an earlier request for the same call, because only the newest input is shown.
    */
   function showAsk(event: Extract<ClaudeEvent, { readonly type: 'ask' }>, raw: unknown): void {
     const child = event.agentID === undefined ? undefined : tasks.get(event.agentID)?.run
     const askingRun = child ?? turn?.run
-    if (!askingRun?.isOpen()) return denyRequest(event.requestID)
+    if (!askingRun?.isOpen()) return denyRequest(event.requestID, 'No run is active, so no person can be asked.')
+    const open = openAsks.get(event.callID)
+    if (open && open.requestID !== event.requestID) {
+      open.run.closeAsk(open.requestID)
+      denyRequest(open.requestID, 'Another request for the same call has replaced this one.')
+    }
     const known = calls.get(event.callID)?.arguments
     // From 2.1.318 on, the request to leave plan mode repeats no input, and the plan is in the call alone.
     const input = known && Object.keys(event.input).length === 0 ? known : event.input
     // Claude Code may send a sub-agent's call after its request.
-    writeCall(askingRun, { ...event, input }, raw)
-    askingRun.ask(toAsk(event, input, (decision) => respond(event.requestID, decision)))
+    writeCall(askingRun, { ...event, input }, raw, true)
+    openAsks.set(event.callID, { requestID: event.requestID, run: askingRun })
+    const decide = async (decision: ClaudeResponse): Promise<void> => {
+      await respond(event.requestID, decision)
+      closeAsk(event.requestID)
+    }
+    askingRun.ask(toAsk(event, input, decide))
+  }
+
+  /** Forgets that this permission is open. */
+  function closeAsk(requestID: string): void {
+    for (const [callID, open] of openAsks) if (open.requestID === requestID) openAsks.delete(callID)
   }
 
   /** Shows a form in the run of the server's newest open call, or else of the turn. Cancels it if no run is open. */
@@ -275,22 +295,32 @@ export function createSessionWriter(
   }
 
   /** Denies a permission request that no person can be asked about. Ignores that the process may be gone. */
-  function denyRequest(requestID: string): void {
-    respond(requestID, { behavior: 'deny', message: 'No run is active, so no person can be asked.' }).catch(() => {})
+  function denyRequest(requestID: string, message: string): void {
+    respond(requestID, { behavior: 'deny', message }).catch(() => {})
   }
 
   /**
-   * Writes a call: as pending without an input, and as running with one. Does nothing for a known call without an input.
+   * Writes a call: as pending without an input, and as running with one. Does nothing for a known call without an input. A
+   * call that was asked for keeps that input, because it runs with it if it is allowed. A hook may have changed it.
    */
   function writeCall(
     run: LocalRun,
     { callID, tool, input }: { readonly callID: string; readonly tool: string; readonly input?: Input },
     raw: unknown,
+    isAsked = false,
   ): void {
     const known = calls.get(callID)
-    if (known && input === undefined) return
+    if (known && (input === undefined || (known.isAsked && !isAsked))) return
     const startedAt = known?.startedAt ?? now()
-    calls.set(callID, { run, name: tool, tool: toolName(tool), arguments: input ?? {}, isEnded: false, startedAt })
+    calls.set(callID, {
+      run,
+      name: tool,
+      tool: toolName(tool),
+      arguments: input ?? {},
+      isEnded: false,
+      isAsked,
+      startedAt,
+    })
     const begun = input === undefined ? ({ status: 'pending' } as const) : ({ status: 'running', startedAt } as const)
     const state = { ...begun, input: toolInput(tool, input ?? {}), ...childLink(callID) }
     run.write({ type: 'tool', callID, tool: toolName(tool), state, raw })

@@ -32,13 +32,20 @@ const fields: Readonly<Record<string, string>> = {
 
 /** Returns the tool's name in replies. A tool that isn't listed keeps its name. */
 export function toolName(tool: string): string {
-  return names[tool] ?? tool
+  return (Object.hasOwn(names, tool) && names[tool]) || tool
 }
 
-/** Returns the input with its fields renamed as replies name them. The same input for a tool that isn't listed. */
+/**
+ * Returns the input with its fields renamed as replies name them. A field keeps its name if the input has one with the new
+ * name too, so that all are shown. The same input for a tool that isn't listed.
+ */
 export function toolInput(tool: string, input: Input): Input {
-  if (!(tool in names)) return input
-  return Object.fromEntries(Object.entries(input).map(([name, value]) => [fields[name] ?? name, value]))
+  if (!Object.hasOwn(names, tool)) return input
+  const renamed = (name: string): string => {
+    const to = Object.hasOwn(fields, name) ? fields[name] : undefined
+    return to === undefined || Object.hasOwn(input, to) ? name : to
+  }
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [renamed(name), value]))
 }
 
 const asked = z.object({

@@ -93,8 +93,8 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
      * Returns the run of a sub-agent, by its place among its parent's. Begins it if it is new: a session that runs again for
      * another call becomes another child of its parent.
      */
-    function runOf(parent: LocalRun, { title, reply }: Child, at: number): LocalRun {
-      const key = `${parent.sessionID} ${at}`
+    function runOf(parent: LocalRun, { title, reply }: Child, index: number): LocalRun {
+      const key = `${parent.sessionID} ${index}`
       const known = runs.get(key)
       if (known) return known
       const made = parent.child({ sessionID: reply.sessionID, title, text: reply.prompt?.text })

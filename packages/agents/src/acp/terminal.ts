@@ -104,6 +104,7 @@ export function createTail(maxBytes: number): Tail {
   let total = 0
   return { push, text, isTruncated: () => total > maxBytes }
 
+  /** Appends a text, and drops the pieces that are no longer among the last `maxBytes`. */
   function push(text: string): void {
     const bytes = Buffer.from(text)
     const last = pieces.at(-1)

@@ -295,16 +295,16 @@ export function codex(options: CodexOptions = {}): Source {
     return found
   }
 
-  /** Returns the turns of a thread, newest first, this many at most. */
-  async function listTurns(threadId: string, most: number): Promise<readonly CodexTurn[]> {
+  /** Returns the turns of a thread, newest first, `maxCount` at most. */
+  async function listTurns(threadId: string, maxCount: number): Promise<readonly CodexTurn[]> {
     const found: CodexTurn[] = []
     let cursor: string | undefined
     do {
-      const limit = Math.min(most - found.length, 100)
+      const limit = Math.min(maxCount - found.length, 100)
       const params = { threadId, itemsView: 'full', sortDirection: 'desc', limit, cursor }
       const page = turnsIn(await rpc.request('thread/turns/list', params))
       found.push(...page.items)
-      cursor = found.length < most ? page.next : undefined
+      cursor = found.length < maxCount ? page.next : undefined
     } while (cursor !== undefined)
     return found
   }
@@ -532,19 +532,19 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /** Fails all requests and runs, because the program or connection has ended. */
-  function handleEnd(how: number | string | undefined, last: string): void {
+  function handleEnd(codeOrSignal: number | string | undefined, lastLine: string): void {
     program = undefined
-    const error = new ReplyError('unreachable', endMessage(how, last))
+    const error = new ReplyError('unreachable', endMessage(codeOrSignal, lastLine))
     rpc.failAll(error)
     agent.fail(error)
   }
 
   /** Returns why the runs fail: the exit code or signal, and the last line of stderr if there is one. */
-  function endMessage(how: number | string | undefined, last: string): string {
+  function endMessage(codeOrSignal: number | string | undefined, lastLine: string): string {
     if (url !== undefined)
       return `The connection to ${name} has ended, so the rest of this is not shown. It goes on there if Codex still runs.`
-    const ended = `${name} ended with ${typeof how === 'number' ? `code ${how}` : how}`
-    return last === '' ? `${ended}. Run it by hand to see why.` : `${ended}: ${last}`
+    const ended = `${name} ended with ${typeof codeOrSignal === 'number' ? `code ${codeOrSignal}` : codeOrSignal}`
+    return lastLine === '' ? `${ended}. Run it by hand to see why.` : `${ended}: ${lastLine}`
   }
 }
 

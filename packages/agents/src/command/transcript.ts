@@ -158,18 +158,18 @@ function createExcerpt(maxBytes: number): Excerpt {
   }
 }
 
-/** Returns the longest beginning that fits into `limit` bytes, cut between characters. */
-function firstBytes(text: string, limit: number): string {
+/** Returns the longest beginning that fits into `maxBytes`, cut between characters. */
+function firstBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text)
-  let end = Math.min(limit, bytes.length)
+  let end = Math.min(maxBytes, bytes.length)
   while (end > 0 && isInside(bytes, end)) end--
   return bytes.subarray(0, end).toString('utf8')
 }
 
-/** Returns the longest end that fits into `limit` bytes, cut between characters. */
-function lastBytes(text: string, limit: number): string {
+/** Returns the longest end that fits into `maxBytes`, cut between characters. */
+function lastBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text)
-  let start = Math.max(0, bytes.length - limit)
+  let start = Math.max(0, bytes.length - maxBytes)
   while (isInside(bytes, start)) start++
   return bytes.subarray(start).toString('utf8')
 }

@@ -9,12 +9,13 @@ const copiedLength = 13
  * Returns the value of the JSON string whose quotes are at these positions. Undefined if they aren't the quotes of a
  * valid string.
  */
-export function stringIn(data: string, opening: number, closing: number): string | undefined {
-  if (opening >= closing || data.charAt(opening) !== '"') return undefined
-  if (closing - opening <= copiedLength && isPlain(data, opening + 1, closing)) return data.slice(opening + 1, closing)
+export function stringIn(data: string, openingIndex: number, closingIndex: number): string | undefined {
+  if (openingIndex >= closingIndex || data.charAt(openingIndex) !== '"') return undefined
+  if (closingIndex - openingIndex <= copiedLength && isPlain(data, openingIndex + 1, closingIndex))
+    return data.slice(openingIndex + 1, closingIndex)
   try {
     // Parsing also copies the text, while a slice would keep the whole original in memory.
-    const value: unknown = JSON.parse(data.slice(opening, closing + 1))
+    const value: unknown = JSON.parse(data.slice(openingIndex, closingIndex + 1))
     return typeof value === 'string' ? value : undefined
   } catch {
     return undefined
@@ -22,12 +23,12 @@ export function stringIn(data: string, opening: number, closing: number): string
 }
 
 /** Whether the text between these indexes has no escapes, quotes and control characters, and a quote follows it. */
-function isPlain(data: string, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) {
+function isPlain(data: string, fromIndex: number, toIndex: number): boolean {
+  for (let at = fromIndex; at < toIndex; at++) {
     const unit = data.charCodeAt(at)
     if (unit < 32 || unit === quote || unit === backslash) return false
   }
-  return data.charCodeAt(to) === quote
+  return data.charCodeAt(toIndex) === quote
 }
 
 const encoder = new TextEncoder()

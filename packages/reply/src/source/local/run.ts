@@ -151,13 +151,13 @@ export function createRun(options: RunSetup): OwnedRun {
       createdAt: options.messageTime(),
       raw: undefined,
     } as const
-    const parts = prompt.map((part, at) => promptPartEvent(part, at)).filter((part) => part !== undefined)
+    const parts = prompt.map((part, index) => promptPartEvent(part, index)).filter((part) => part !== undefined)
     emit([stamped({ type: 'message', message }), ...parts, stamped({ type: 'status', status: 'busy' })])
   }
 
   /** Returns the event of a part of the prompt. Undefined for parts other than texts and files. */
-  function promptPartEvent(part: InputPart, at: number): ReplyEvent | undefined {
-    const fields = { id: `${promptID}.${at + 1}`, messageID: promptID, status: 'sealed', raw: undefined } as const
+  function promptPartEvent(part: InputPart, index: number): ReplyEvent | undefined {
+    const fields = { id: `${promptID}.${index + 1}`, messageID: promptID, status: 'sealed', raw: undefined } as const
     if (part.type === 'text') {
       const synthetic = part.synthetic === true ? true : undefined
       return stamped({ type: 'part', part: { ...fields, type: 'text', text: part.text, synthetic } })

@@ -52,8 +52,8 @@ export function createTextDecoder(options: DecoderOptions = {}): TextDecoder1 {
   return { decode, decodeValue, decodeUnparsed, decodeParsed }
 
   /**
-   * Returns the frame's event. Undefined for a frame that concerns no reply, and for one that is reported: malformed,
-   * or not JSON.
+   * Returns the event of a frame that arrived at `at`, in ms since the epoch. Undefined for a frame that concerns no reply,
+   * and for one that is reported: malformed, or not JSON.
    */
   function decode(data: string, at: number): ReplyEvent | undefined {
     const unparsed = decodeUnparsed(data, at)

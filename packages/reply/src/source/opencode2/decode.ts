@@ -30,8 +30,8 @@ export function createDecoder2({ onError }: { readonly onError?: OnError | undef
   return { decode, decodeUnparsed, decodeValue, memory }
 
   /**
-   * Returns the frame's events. Empty for a frame that concerns no reply, and for one that is reported: malformed, or
-   * not JSON.
+   * Returns the events of a frame that arrived at `at`, in ms since the epoch. Empty for a frame that concerns no reply,
+   * and for one that is reported: malformed, or not JSON.
    */
   function decode(data: string, at: number): ReplyEvent | readonly ReplyEvent[] {
     const unparsed = decodeUnparsed(data, at)

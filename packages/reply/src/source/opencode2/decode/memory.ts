@@ -151,9 +151,9 @@ function emptyMemory(sessionID: string): SessionMemory {
 }
 
 /** Stores when a prompt was accepted. Drops the oldest if there are more than 100. Does nothing without a time. */
-export function storeAcceptedAt({ acceptedAt }: SessionMemory, messageID: string, at: number | undefined): void {
-  if (at === undefined) return
-  acceptedAt.set(messageID, at)
+export function storeAcceptedAt({ acceptedAt }: SessionMemory, messageID: string, time: number | undefined): void {
+  if (time === undefined) return
+  acceptedAt.set(messageID, time)
   if (acceptedAt.size <= maxPrompts) return
   const [oldest] = acceptedAt.keys()
   if (oldest !== undefined) acceptedAt.delete(oldest)

@@ -125,13 +125,13 @@ function toRawFrame(template: Template, id: string, time: number, delta: string)
 }
 
 /** Returns the number between these indexes. Undefined unless JSON allows it as a whole number, which excludes `01`. */
-function wholeNumberIn(data: string, from: number, to: number): number | undefined {
+function wholeNumberIn(data: string, fromIndex: number, toIndex: number): number | undefined {
   let number = 0
-  for (let at = from; at < to; at++) {
+  for (let at = fromIndex; at < toIndex; at++) {
     const digit = data.charCodeAt(at) - zero
     if (digit < 0 || digit > 9) return undefined
     number = number * 10 + digit
   }
-  const isWhole = to - from === 1 || data.charCodeAt(from) !== zero
-  return to > from && isWhole && to - from <= maxDigits ? number : undefined
+  const isWhole = toIndex - fromIndex === 1 || data.charCodeAt(fromIndex) !== zero
+  return toIndex > fromIndex && isWhole && toIndex - fromIndex <= maxDigits ? number : undefined
 }

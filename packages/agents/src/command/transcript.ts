@@ -175,6 +175,6 @@ function lastBytes(text: string, maxBytes: number): string {
 }
 
 /** Whether the byte at this index continues a character. False after the last one. */
-function isInside(bytes: Uint8Array, at: number): boolean {
-  return ((bytes[at] ?? 0) & 0xc0) === 0x80
+function isInside(bytes: Uint8Array, index: number): boolean {
+  return ((bytes[index] ?? 0) & 0xc0) === 0x80
 }

@@ -50,7 +50,10 @@ function askedInput(known: unknown, asked: unknown): unknown {
   return { ...known, ...(isFields(asked) ? asked : { input: asked }) }
 }
 
-/** Claude's agent begins the names of Claude Code's tools with a capital letter. In a reply they are small. */
+/**
+ * Returns the name of a call's tool in replies. Claude's agent begins the names of Claude Code's tools with a capital letter,
+ * and in a reply they are small.
+ */
 function toolNameOf({ toolCallId, name, title, kind, rawInput }: ToolCallUpdate): string {
   const own = name && /^[A-Z]/.test(name) ? name.toLowerCase() : name
   return toolOf({ toolCallId, name: own, title, kind, rawInput })

@@ -18,10 +18,10 @@ export function undoCommand(services: CommandServices): Command {
       const { route, client } = await target()
       if (route.sessionID === undefined) return { text: texts.noSession }
       refuseWhileBusy(services, place, route.sessionID)
-      const last = (await client.reply(route.sessionID))?.promptIDs[0]
-      if (last === undefined) return { text: texts.nothingToUndo }
-      await refuseUnlessAuthor(services, last, entry, person)
-      await client.revert(route.sessionID, last)
+      const lastPromptID = (await client.reply(route.sessionID))?.promptIDs[0]
+      if (lastPromptID === undefined) return { text: texts.nothingToUndo }
+      await refuseUnlessAuthor(services, lastPromptID, entry, person)
+      await client.revert(route.sessionID, lastPromptID)
       return { text: texts.undone, session: { server: route.server, sessionID: route.sessionID } }
     },
   }
@@ -44,8 +44,8 @@ export function compactCommand(services: CommandServices): Command {
       if (sessionID === undefined) return { text: texts.noSession }
       refuseWhileBusy(services, place, sessionID)
       const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
-      const last = isPrivate ? undefined : (await client.reply(sessionID))?.promptIDs[0]
-      if (last !== undefined) await refuseUnlessAuthor(services, last, entry, person)
+      const lastPromptID = isPrivate ? undefined : (await client.reply(sessionID))?.promptIDs[0]
+      if (lastPromptID !== undefined) await refuseUnlessAuthor(services, lastPromptID, entry, person)
       // Not awaited: it may take minutes, and must not delay other commands.
       void client.compact(sessionID, route.model).catch(async (error) => {
         onError(toError(error))

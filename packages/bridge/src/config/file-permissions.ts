@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
  *
  * Files in `/run/secrets` and on read-only mounts count as closed: the modes of mounted secrets don't show who has access.
  */
-export function openTo(path: string, right: 'read' | 'write'): 'others' | 'its group' | undefined {
+export function otherUsersWith(path: string, right: 'read' | 'write'): 'others' | 'its group' | undefined {
   // Windows has no such modes.
   if (process.platform === 'win32') return undefined
   const real = realpathSync.native(path)

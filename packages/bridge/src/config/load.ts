@@ -5,7 +5,7 @@ import type { SecretSource } from '@reply/sink/internal'
 import * as z from 'zod'
 import { BridgeError, messageOf } from '../error.ts'
 import { reachedFrom } from './agent-reach.ts'
-import { openTo } from './file-permissions.ts'
+import { otherUsersWith } from './file-permissions.ts'
 import { parseConfig } from './parse.ts'
 import { type BridgeConfig, configSchema } from './schema.ts'
 
@@ -79,7 +79,7 @@ export function requireApart(what: string, directory: string, ownPaths: readonly
 
 /** Throws a `BridgeError` if every user can write the config, because they could grant themselves rights. Its group may. */
 function requireUnwritable(path: string): void {
-  if (openTo(path, 'write') !== 'others') return
+  if (otherUsersWith(path, 'write') !== 'others') return
   throw new BridgeError('config', `Every user of this computer can change ${path}. Run "chmod o-w" on it.`)
 }
 
@@ -111,7 +111,7 @@ export function secretsOf(folder: string, env: Readonly<Record<string, string | 
     }
     const path = resolve(folder, source.file)
     const value = readRegularFile(path).trim()
-    const readers = openTo(path, 'read')
+    const readers = otherUsersWith(path, 'read')
     if (readers !== undefined)
       throw new BridgeError(
         'config',

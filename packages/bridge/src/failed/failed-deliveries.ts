@@ -288,9 +288,9 @@ export function createFailedDeliveries(options: {
     const deliveries = failures.filter(({ type }) => type === 'delivery').length
     const rows = failures.length - deliveries
     const prompts = (await state.list(unknownPrefix)).length
-    const now = [deliveries, prompts, rows].join()
-    if (now === lastCounts) return
-    lastCounts = now
+    const counts = [deliveries, prompts, rows].join()
+    if (counts === lastCounts) return
+    lastCounts = counts
     emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
   }
 

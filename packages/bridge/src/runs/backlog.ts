@@ -112,8 +112,8 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     const undecided = (await entriesOf(place)).filter(({ left }) => left === undefined)
     const old = undecided.filter((entry) => entry.isOld)
     const recent = undecided.filter((entry) => !old.includes(entry))
-    const count = { latest: recent.length > 0 || hasChosen ? 0 : 1, all: old.length, none: 0 }[router.backlog]
-    const left = old.slice(0, Math.max(0, old.length - count))
+    const chosenCount = { latest: recent.length > 0 || hasChosen ? 0 : 1, all: old.length, none: 0 }[router.backlog]
+    const left = old.slice(0, Math.max(0, old.length - chosenCount))
     const chosen = [...old.slice(left.length), ...recent]
     const writes = [
       ...chosen.flatMap((entry) => writesToRun(entry)),
@@ -197,8 +197,8 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   }
 
   /**
-   * Removes the entries that `isOwn` accepts, and resolves with their number and a list of the others. Entries that the
-   * policy has not decided stay.
+   * Removes the entries that a person leaves, which `isOwn` accepts, and resolves with their number and a list of the others.
+   * Entries that the policy has not decided stay.
    */
   async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
     const queue = queueOf(place)

@@ -85,8 +85,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /**
-   * Returns an observer that decides whether the reply is unprompted as soon as that is known, at the latest at its end. If it
-   * is, the run begins, and gets this and all later observations. Otherwise it ignores them.
+   * Returns an observer of one reply that decides whether it is unprompted as soon as that is known, at the latest at its end.
+   * If it is, the run begins, and gets this and all later observations. Otherwise it ignores them.
    */
   function observerFor(client: Client): ReplyObserver {
     let newestReply: Reply

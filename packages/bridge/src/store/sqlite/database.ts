@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { openTo } from '../../config/file-permissions.ts'
+import { otherUsersWith } from '../../config/file-permissions.ts'
 import { StoreError } from '../store.ts'
 import { toStoreError } from './errors.ts'
 
@@ -87,7 +87,7 @@ function prepareFile(file: string): void {
 
 /** Throws a `StoreError` if others can read the state, because they may have copied it. Accepts a missing file. */
 export function requirePrivate(file: string): void {
-  const readers = existsSync(file) ? openTo(file, 'read') : undefined
+  const readers = existsSync(file) ? otherUsersWith(file, 'read') : undefined
   if (readers === undefined) return
   const who = readers === 'others' ? 'Every user of this computer' : 'Its group'
   throw new StoreError(
@@ -108,8 +108,8 @@ function restrictFolder(folder: string): void {
 export function needsRestriction(folder: string): boolean {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o077) === 0) return false
-  const others = readdirSync(folder).filter((name) => !name.startsWith('bridge.db'))
-  if (others.length === 0) return true
+  const otherFiles = readdirSync(folder).filter((name) => !name.startsWith('bridge.db'))
+  if (otherFiles.length === 0) return true
   throw new StoreError(
     'failed',
     `Others on this computer can read the folder ${folder} (mode ${mode.toString(8)}). Run "chmod 700" on it, or name another folder for the state.`,

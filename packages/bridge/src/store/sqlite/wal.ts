@@ -56,7 +56,7 @@ const leastBytes = 16_384
  */
 export function createWalMerger(database: Database): WalMerger {
   database.exec('PRAGMA wal_autocheckpoint = 0')
-  let bytes = mergeBytes
+  let unmergedBytes = mergeBytes
   let isMarked = false
   return { addAndMerge, mergeAll }
 
@@ -65,8 +65,8 @@ export function createWalMerger(database: Database): WalMerger {
    * meanwhile, so that a missing WAL is noticed. A merge that fails is retried after the next transaction.
    */
   function addAndMerge(writtenBytes: number): void {
-    bytes += leastBytes + writtenBytes
-    if (bytes < mergeBytes) return
+    unmergedBytes += leastBytes + writtenBytes
+    if (unmergedBytes < mergeBytes) return
     try {
       database.setSynced(true)
       setMark('behind')
@@ -74,7 +74,7 @@ export function createWalMerger(database: Database): WalMerger {
       // Does not wait for other readers or writers.
       database.exec('PRAGMA wal_checkpoint(PASSIVE)')
       setMark('open')
-      bytes = 0
+      unmergedBytes = 0
     } catch (error) {
       // The transaction itself succeeded. The merge is retried after the next one.
       if (!(error instanceof StoreError)) throw error

@@ -138,8 +138,8 @@ export function permissionAsk(
   const title = request.title ?? toolCall.title ?? call.title ?? call.tool
   // Fields that the call's own arguments lack, for example the diff of an edit.
   const requested = isFields(toolCall.rawInput) ? toolCall.rawInput : {}
-  const own = isFields(call.rawInput) ? call.rawInput : {}
-  const lacking = Object.entries(requested).filter(([name, value]) => own[name] !== value)
+  const callArguments = isFields(call.rawInput) ? call.rawInput : {}
+  const lacking = Object.entries(requested).filter(([name, value]) => callArguments[name] !== value)
   const metadata = Object.fromEntries([
     ...lacking,
     ...(description !== undefined && !request.isOwnCall ? [['reason', description] as const] : []),

@@ -99,7 +99,7 @@ export async function startAgent(
     ])
   }
 
-  /** Waits for the exit code of the process, which explains more than the error. */
+  /** Rejects with the error after a second, in which the process may still end: its exit code explains more. */
   function rejectLater(error: unknown): Promise<never> {
     return new Promise((_, reject) => clock.after(1000, () => reject(error)))
   }

@@ -118,7 +118,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     clock,
     start,
     create: async ({ directory = cwd, title, mcpServers: own = [], ...wanted }: AcpCreateInput) => {
-      const { connection, opened, dialect } = live()
+      const { connection, opened, dialect } = requireAgent()
       const servers = dialect.serversOf([...mcpServers, ...own])
       const response = await connection.call('session/new', { cwd: directory, mcpServers: servers })
       const sessionID = readSessionID(response)
@@ -138,7 +138,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       return found && { sessionID, directory }
     },
     read: async (place, history) => {
-      if (live().dialect.version === 2) return await read(place, history)
+      if (requireAgent().dialect.version === 2) return await read(place, history)
       const { sessionID, directory = cwd } = place
       // A copy was not loaded yet.
       const repeated = histories.get(sessionID) ?? (await load(sessionID, directory))
@@ -146,7 +146,12 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       histories.delete(sessionID)
     },
     sessions: async ({ directory, everywhere, since }) =>
-      await listSessions(live(), everywhere === true ? undefined : (directory ?? (await spelled(cwd))), since, spelled),
+      await listSessions(
+        requireAgent(),
+        everywhere === true ? undefined : (directory ?? (await spelled(cwd))),
+        since,
+        spelled,
+      ),
     fork: async (place, messageID) => {
       if (messageID !== undefined)
         throw new ReplyError('unsupported', `${name} can only copy a whole session. Leave the message out.`)
@@ -161,7 +166,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     cancel: async (run, aborted) => {
       canceled.add(run)
       // A sub-agent below the aborted session is canceled with it.
-      const sending = cancels.get(aborted.sessionID) ?? cancel(aborted.sessionID)
+      const sending = cancels.get(aborted.sessionID) ?? sendCancel(aborted.sessionID)
       cancels.set(aborted.sessionID, sending)
       // Before its commands end. Otherwise the agent would continue with their output.
       await sending.finally(() => cancels.delete(aborted.sessionID))
@@ -196,17 +201,17 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     settings,
   )
   const subagents = createSubagents(runOf, sessions)
-  const readHistory = createHistoryReader(() => live().dialect, local.run)
+  const readHistory = createHistoryReader(() => requireAgent().dialect, local.run)
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
   return { ...local.source, details: sessions.details, agentInfo: () => running?.agent }
 
-  /** The work of the sessions of one process of the agent. */
+  /** Creates the work of the sessions of one process of the agent, for version 2. */
   function newTurns(): Turns {
     return createTurns(wake, sessions.beginRun, endRun, handOver, applyUpdate, clock)
   }
 
-  /** The prompts of one process of the agent. */
+  /** Creates the prompts of one process of the agent, for version 1. */
   function newPromptTurns(): PromptTurns {
     return createPromptTurns(sessions.beginRun, (sessionID) => wakes.runOf(sessionID) !== undefined, endRun, handOver)
   }
@@ -216,7 +221,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return local.wake({ sessionID, directory: local.session(sessionID)?.directory }, reason)
   }
 
-  /** Returns the ending of a run that the agent should have ended. */
+  /** Returns the failure of a run that the agent began by itself, and whose end it never told. */
   function silenceEnding(): LocalEnding {
     const minutes = longestSilenceMs / 60_000
     const message = `${name} went on by itself, but was silent for ${minutes} minutes without an end. Ask it what it did.`
@@ -265,10 +270,10 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     promptTurns = newPromptTurns()
     const { files, env } = settings
     const folderOf = (sessionID: string): string | undefined => local.session(sessionID)?.directory
-    const own = settings.terminals
-      ? createTerminals({ env, clock, runOf: writtenRun, folderOf, onChange: printed })
+    const newTerminals = settings.terminals
+      ? createTerminals({ env, clock, runOf: writtenRun, folderOf, onChange: showTerminal })
       : undefined
-    terminals = own
+    terminals = newTerminals
     const { permission, elicitation } = createAsks(sessions, runOf, (sessionID) => turns.decided(rootOf(sessionID)))
     const runStarting = await startAgent(await openTransport(), settings, {
       permission,
@@ -281,14 +286,14 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       },
       files,
       folderOf,
-      terminals: own,
+      terminals: newTerminals,
     })
     if (isClosed) return await runStarting.connection.close()
     running = runStarting
     canRead = runStarting.agent.loadsSessions
     void runStarting.connection.ended.then((how) => {
       if (running === runStarting) running = undefined
-      own?.close()
+      newTerminals?.close()
       wakes.close()
       ownTurns.close()
       local.fail(new ReplyError('unreachable', `${name} ${how}. It restarts for the next prompt.`))
@@ -304,13 +309,13 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   /** Sends a cancel. The protocol requires that pending requests are answered first, and their answers are being sent. */
-  async function cancel(sessionID: string): Promise<void> {
+  async function sendCancel(sessionID: string): Promise<void> {
     await new Promise((sent) => setImmediate(sent))
-    await live().connection.notify('session/cancel', { sessionId: sessionID })
+    await requireAgent().connection.notify('session/cancel', { sessionId: sessionID })
   }
 
   /** Returns the running agent. Throws `unreachable` if there is none. */
-  function live(): RunningAgent {
+  function requireAgent(): RunningAgent {
     if (running) return running
     throw new ReplyError('unreachable', `${name} is not running. Wait until it has restarted.`)
   }
@@ -321,7 +326,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    * `unreachable` if it doesn't answer.
    */
   async function load(sessionID: string, directory: string): Promise<readonly unknown[] | undefined> {
-    const { connection, agent, opened, dialect } = live()
+    const { connection, agent, opened, dialect } = requireAgent()
     if (!agent.loadsSessions) return undefined
     const repeated: unknown[] = []
     loading.set(sessionID, repeated)
@@ -344,7 +349,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    * still works, its last run goes on, else the sub-agents that have not ended are aborted.
    */
   async function read({ sessionID, directory = cwd }: SessionRef, history: LocalHistory): Promise<void> {
-    const { agent, connection, dialect, opened } = live()
+    const { agent, connection, dialect, opened } = requireAgent()
     const replay = createReplay(agent.name, history, () => sessions.beginRun(sessionID), endRun)
     replays.set(sessionID, replay)
     try {
@@ -365,7 +370,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    * no id.
    */
   async function fork(sessionID: string, directory: string): Promise<SessionInfo> {
-    const { agent, connection, dialect, opened } = live()
+    const { agent, connection, dialect, opened } = requireAgent()
     if (!agent.forksSessions) throw new ReplyError('unsupported', `${name} can't copy sessions. Start a new one.`)
     const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
     const response = await connection.call('session/fork', params)
@@ -412,7 +417,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       const value = values.find((one) => option?.choices.some((choice) => choice.value === one))
       if (!option || value === undefined) throw notOffered(name, category, values[0] ?? '', option)
       if (option.value === value) return
-      const setting = live().dialect.settingOf(value)
+      const setting = requireAgent().dialect.settingOf(value)
       await call('session/set_config_option', { sessionId: sessionID, configId: option.id, ...setting })
       const changed = config.map((one): AcpConfigOption => (one === option ? { ...one, value } : one))
       sessions.change(sessionID, { config: changed })
@@ -427,7 +432,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    */
   async function prompt(run: LocalRun, given: SourcePrompt): Promise<void> {
     const { sessionID } = run
-    const { connection, agent, opened, dialect } = live()
+    const { connection, agent, opened, dialect } = requireAgent()
     const blocks = blocksOf(given, agent, name)
     if (!opened.has(sessionID) && !(await load(sessionID, run.directory ?? cwd)))
       throw new ReplyError('gone', `${name} lost session ${sessionID} when it ended. Start a new session.`)
@@ -441,7 +446,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     // Canceled while its session was loaded or configured, or while it waited.
     if (canceled.has(run)) return run.end({ type: 'aborted' })
     if (dialect.version === 1) return sendTurn(run, request)
-    const accepted = sendAndAccept(run, live().connection.request('session/prompt', request))
+    const accepted = sendAndAccept(run, requireAgent().connection.request('session/prompt', request))
     // A prompt that is queued begins later.
     if (local.run(sessionID) === run) await accepted
   }
@@ -455,7 +460,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
       if (output) run.write(output)
       return output !== undefined
     })
-    live()
+    requireAgent()
       .connection.request('session/prompt', request)
       .finally(() => beforeEnd?.())
       .then(
@@ -473,7 +478,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    */
   async function steer(run: LocalRun, request: { readonly sessionId: string }): Promise<boolean> {
     const { sessionID } = run
-    const { connection, dialect } = live()
+    const { connection, dialect } = requireAgent()
     const turn = promptTurns.first(sessionID)
     if (dialect.version === 1 ? !turn : !turns.isWorking(sessionID)) return false
     let isTaken = false
@@ -612,7 +617,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   }
 
   /** Writes what a terminal has printed, in the calls of the session's run. Does nothing if the session has no run. */
-  function printed(sessionID: string, terminalID: string): void {
+  function showTerminal(sessionID: string, terminalID: string): void {
     writtenRun(sessionID)?.write(...sessions.printed(sessionID, terminalID))
   }
 }

@@ -135,8 +135,8 @@ export function createSubagents(
     state: Pick<ToolState, 'status' | 'output' | 'error'>,
     isBackground = false,
   ): void {
-    const own = sessions.link(parentID, callID, sessionID, isBackground)
-    if (own) return parent?.write(own)
+    const ownCall = sessions.link(parentID, callID, sessionID, isBackground)
+    if (ownCall) return parent?.write(ownCall)
     const input = { ...(title !== undefined && { description: title }), ...(text !== undefined && { prompt: text }) }
     const metadata = { sessionId: sessionID, ...(isBackground && { background: true }) }
     parent?.write({ type: 'tool', callID, tool: 'task', state: { ...state, input, metadata } })

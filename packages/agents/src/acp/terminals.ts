@@ -55,7 +55,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
   let openCount = 0
   return {
     create,
-    find: (sessionID, terminalID) => found(sessionID, terminalID),
+    find: (sessionID, terminalID) => requireTerminal(sessionID, terminalID),
     release,
     textOf: (terminalID) => terminals.get(terminalID)?.terminal.text(),
     endRun: (run) => stopOf(run).abort(),
@@ -102,7 +102,7 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
   }
 
   async function release(sessionID: string, terminalID: string): Promise<void> {
-    const terminal = found(sessionID, terminalID)
+    const terminal = requireTerminal(sessionID, terminalID)
     // Removed before it is killed, so that a second release at the same time fails.
     onChange(sessionID, terminalID)
     terminals.delete(terminalID)
@@ -110,7 +110,8 @@ export function createTerminals({ env, clock, runOf, folderOf, onChange }: Termi
     openCount--
   }
 
-  function found(sessionID: string, terminalID: string): Terminal {
+  /** Returns a terminal of this session. Throws an error for the agent for any other, and once all were closed. */
+  function requireTerminal(sessionID: string, terminalID: string): Terminal {
     const known = terminals.get(terminalID)
     if (known?.sessionID !== sessionID || all.signal.aborted) throw RequestError.resourceNotFound(terminalID)
     return known.terminal

@@ -171,18 +171,20 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       if (startedBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
     for (const [server, client] of servers) watchServer(server, client)
-    const done = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
+    const endedNames = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
-    await Promise.all([...sessions].slice(0, mostRestored).map(async (sessionID) => await showMissed(sessionID, done)))
+    await Promise.all(
+      [...sessions].slice(0, mostRestored).map(async (sessionID) => await showMissed(sessionID, endedNames)),
+    )
   }
 
   /** Shows what happened in a session while no bridge ran. Ends a stored run that is not found, unless the bridge stops. */
-  async function showMissed(sessionID: string, done: ReadonlySet<string>): Promise<void> {
+  async function showMissed(sessionID: string, endedNames: ReadonlySet<string>): Promise<void> {
     const client = servers.get(newest.get(sessionID)?.server ?? '')
     // The watch finds the runs that start from here on.
     await client?.ready.catch(() => {})
-    if (client) await showLastReply(sessionID, client, done)
+    if (client) await showLastReply(sessionID, client, endedNames)
     const stored = unfinished.get(sessionID)
     if (!stored || isStopped) return
     unfinished.delete(sessionID)
@@ -190,17 +192,18 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   }
 
   /**
-   * Shows the last reply of a session if it is an unprompted one that is not in `done`. Waits until it has ended, because the
-   * watch may not report one that was running. Does nothing if the session can't be read, or the bridge stops.
+   * Shows the last reply of a session if it is an unprompted one without a name in `endedNames`: an earlier process showed
+   * those. Waits until it has ended, because the watch may not report one that was running. Does nothing if the session can't
+   * be read, or the bridge stops.
    */
-  async function showLastReply(sessionID: string, client: Client, done: ReadonlySet<string>): Promise<void> {
+  async function showLastReply(sessionID: string, client: Client, endedNames: ReadonlySet<string>): Promise<void> {
     while (!isStopped) {
       const reply = await client.reply(sessionID).catch(() => undefined)
       if (
         !reply ||
         isUnprompted(reply) === false ||
         runs.isOfPromptedRun(reply) ||
-        namesOfUnprompted(reply).some((name) => done.has(name))
+        namesOfUnprompted(reply).some((name) => endedNames.has(name))
       )
         return
       if (reply.phase === 'settled') return void (await showUnprompted(reply, client))

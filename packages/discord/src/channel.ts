@@ -155,7 +155,8 @@ function refuseUnsigned(head: WebhookHead, clock: Clock): WebhookAnswer | undefi
 
 /**
  * Resolves with the response to Discord's request. It is the first response to the interaction, or a status of 400 for
- * one that is unreadable or isn't the channel's, and for a foreign press that your handler didn't answer.
+ * one that is unreadable or isn't the channel's, and for a foreign press that your handler didn't answer. A repeat gets an
+ * empty response.
  */
 async function answerInteraction(
   interaction: Interaction | undefined,

@@ -175,8 +175,8 @@ export function createCatchUp(
   return catchUp
 
   /**
-   * Reports chats that can't be read, unless they are gone or refuse the bot, and goes on with the next one. Stops when the
-   * signal aborts. Rejects if the chats can't be listed.
+   * Passes on the missed messages of all chats, one chat after the other. Reports chats that can't be read, unless they are
+   * gone or refuse the bot, and goes on with the next one. Stops when the signal aborts. Rejects if the chats can't be listed.
    */
   async function catchUp(signal: AbortSignal): Promise<void> {
     for (const { chat, since } of await chats()) {

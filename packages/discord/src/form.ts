@@ -104,17 +104,19 @@ function fieldsOf(
   })
   if (selects.length === 0) return [labelled(textField(true), name, description)]
   const values = optionValues(question)
-  let before = 0
+  let optionsBefore = 0
   const fields = selects.map((options, chunk) => {
-    const first = before
-    before += options.length
+    const firstOption = optionsBefore
+    optionsBefore += options.length
     const select = {
       type: kind.select,
       custom_id: `${questionIndex}.${chunk}`,
       required: needsSelect,
       min_values: needsSelect ? 1 : 0,
       max_values: question.multiple ? options.length : 1,
-      options: options.map((option, index) => selectOption(option, values[first + index] ?? '', first + index + 1)),
+      options: options.map((option, index) =>
+        selectOption(option, values[firstOption + index] ?? '', firstOption + index + 1),
+      ),
     }
     const count = selects.length > 1 ? ` (${chunk + 1}/${selects.length})` : ''
     return labelled(select, `${oneLine(name, dialog.label - count.length)}${count}`, description)

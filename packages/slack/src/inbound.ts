@@ -491,7 +491,10 @@ interface ReadForm {
   readonly form: Form | undefined
 }
 
-/** Decodes a button's form. Undefined if `encodeForm` did not write the value. */
+/**
+ * Decodes a button's form. Undefined if `encodeForm` did not write the value. Without the questions if only the token had room
+ * there.
+ */
 export function readForm(value: string): ReadForm | undefined {
   const { data } = formSchema.safeParse(jsonOf(value))
   if (!data) return undefined

@@ -397,9 +397,9 @@ const openingMs = 30_000
 async function lookUp(options: LookUpOptions, place: LookUpTarget): Promise<LookedUp> {
   const { threadTs, startsThreads } = place
   const found = await lookUpIn(threadTs, options, place)
-  const started = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
-  if (found.type === 'there' || started === undefined) return found
-  const below = await lookUpIn(started, options, place)
+  const startedThread = threadTs === undefined && startsThreads ? options.replyTo?.id : undefined
+  if (found.type === 'there' || startedThread === undefined) return found
+  const below = await lookUpIn(startedThread, options, place)
   return below.type === 'absent' ? found : below
 }
 

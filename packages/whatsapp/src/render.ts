@@ -135,8 +135,8 @@ function piecesOf(line: string): readonly LinePiece[] {
 }
 
 /**
- * Returns the piece of a placeholder, which is a whole match with its content. Code with a backtick becomes a block, which
- * can contain one.
+ * Returns the piece for a match of `anyPlaceholder`, with the `content` that it encloses. Code with a backtick becomes a block,
+ * which can contain one.
  */
 function pieceOf(placeholder: string, content: string): LinePiece {
   if (placeholder === quoteMark) return { type: 'quote' }
@@ -241,7 +241,7 @@ function couldBeMark(sign: string, before: string, after: string): boolean {
   return couldOpen || couldClose
 }
 
-/** Returns the pieces without marks inside marks of the same kind. */
+/** Returns the pieces without marks inside marks of the same kind, which would end those. Their text stays. */
 function withoutNested(pieces: readonly LinePiece[]): readonly LinePiece[] {
   const open: Mark[] = []
   let nested: Mark[] = []

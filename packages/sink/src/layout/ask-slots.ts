@@ -101,11 +101,11 @@ function lastSlot(
   { page, foot }: { readonly page: string; readonly foot: AskFoot },
   options: LayoutOptions,
 ): Slot {
-  const most = maxLengthOf(card, options)
-  const isFitting = (source: string): boolean => options.render(joinedParagraphs(page, source)).length <= most
+  const maxLength = maxLengthOf(card, options)
+  const isFitting = (source: string): boolean => options.render(joinedParagraphs(page, source)).length <= maxLength
   const [slice] = isFitting(foot.source)
     ? [{ source: foot.source }]
-    : split(foot.source, { maxLength: reservedFootLength(most), measure: (text) => options.render(text).length })
+    : split(foot.source, { maxLength: reservedFootLength(maxLength), measure: (text) => options.render(text).length })
   const slot = slotOf({ ...card, buttons: foot.buttons }, key, joinedParagraphs(page, slice?.source ?? ''), options)
   return { ...slot, ...(foot.isAllowing && { isAllowing: true }) }
 }

@@ -14,10 +14,10 @@ export interface LedgerStorage {
 
 /** Creates the storage of one reply's ledger. Reports a failed read, and the first of several failed writes. */
 export function createLedgerStorage(store: LedgerStore, onError: (error: SinkError) => void): LedgerStorage {
-  let last = Promise.resolve()
+  let lastWrite = Promise.resolve()
   let isReported = false
   /** The last key that was written. */
-  let written: string | undefined
+  let lastKey: string | undefined
   return { load, write }
 
   /** Reads the ledger. If it can't be read, reports that and resolves with an empty one. */
@@ -34,8 +34,8 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
 
   /** Writes the ledger, after all earlier writes. */
   function write(key: string, ledger: Ledger): Promise<void> {
-    last = last.then(() => writeOrReport(key, JSON.stringify(ledger)))
-    return last
+    lastWrite = lastWrite.then(() => writeOrReport(key, JSON.stringify(ledger)))
+    return lastWrite
   }
 
   /**
@@ -44,8 +44,8 @@ export function createLedgerStorage(store: LedgerStore, onError: (error: SinkErr
    */
   async function writeOrReport(key: string, text: string): Promise<void> {
     try {
-      await store.write(key, text, ...(written === undefined || written === key ? [] : [written]))
-      written = key
+      await store.write(key, text, ...(lastKey === undefined || lastKey === key ? [] : [lastKey]))
+      lastKey = key
       isReported = false
     } catch (cause) {
       if (isTakenOver(cause)) throw cause

@@ -33,12 +33,15 @@ export function activityOf(reply: Reply, options: StatusOptions): Activity {
   if (compaction) return compaction
   if (reply.stalled) return { key: 'stalled', text: texts.stalled }
   const agents = activeAgentsOf(reply)
-  const own = reply.phase === 'settled' ? undefined : openPartOf(reply)
+  const growingPart = reply.phase === 'settled' ? undefined : openPartOf(reply)
   const first = agents[0]
   const deepest = agents.at(-1)
   if (!first || !deepest) {
-    if (own)
-      return { key: own.type === 'tool' ? own.id : own.type, text: oneLine(partActivityText(own, reply, texts), 120) }
+    if (growingPart)
+      return {
+        key: growingPart.type === 'tool' ? growingPart.id : growingPart.type,
+        text: oneLine(partActivityText(growingPart, reply, texts), 120),
+      }
     if (reply.phase === 'waiting') return { key: 'waiting', text: texts.waiting, since: reply.startedAt }
     return { key: 'working', text: texts.working }
   }

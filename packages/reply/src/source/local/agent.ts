@@ -283,18 +283,18 @@ export function createLocalAgent(options: LocalAgentOptions): LocalAgent {
       )
     await readOnce(place)
     const { queuesPrompts, takesPromptsWhileBusy } = capabilities()
-    const joins = takesPromptsWhileBusy && prompt.delivery !== 'queue'
-    if (runs.has(sessionID) && !queuesPrompts && !joins)
+    const joinsRun = takesPromptsWhileBusy && prompt.delivery !== 'queue'
+    if (runs.has(sessionID) && !queuesPrompts && !joinsRun)
       throw new ReplyError('refused', `Session ${sessionID} runs one prompt at a time. Wait until it is idle.`)
     if (prompt.noReply) throw new ReplyError('unsupported', `${name} stores no notes. Send a prompt without noReply.`)
-    const isQueued = !joins && runs.has(sessionID)
+    const isQueued = !joinsRun && runs.has(sessionID)
     const run = addRun({ sessionID, directory }, prompt.messageID ?? ids())
     if (isQueued) queued.add(run)
     run.setPrompt(parts)
     try {
       await options.prompt(run, prompt)
       // A queued run begins with its first output. One that joins is part of the same reply at once.
-      if (joins || runs.get(sessionID)?.[0] === run) run.begin()
+      if (joinsRun || runs.get(sessionID)?.[0] === run) run.begin()
     } catch (error) {
       const hasBegun = run.hasBegun()
       removeRun(run)

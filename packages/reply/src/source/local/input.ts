@@ -29,9 +29,9 @@ export function failureFrom(error: unknown): ReplyFailure {
  * message.
  */
 export function withoutSecrets(failure: ReplyFailure, redact: (text: string) => string): ReplyFailure {
-  const all = redact(failure.message)
-  const message = sentenceOf(all)
-  const raw = failure.raw ?? (message === all ? undefined : all)
+  const redacted = redact(failure.message)
+  const message = sentenceOf(redacted)
+  const raw = failure.raw ?? (message === redacted ? undefined : redacted)
   return { ...failure, message, raw: redactStrings(raw, redact) }
 }
 

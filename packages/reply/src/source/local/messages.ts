@@ -20,7 +20,7 @@ interface Message {
   readonly head: MessageHead
   /** The text part that is still growing. */
   open: TextPiece | undefined
-  parts: number
+  partCount: number
   /** The text parts that have an id of the agent, by that id. */
   readonly texts: Map<string, TextPiece>
 }
@@ -103,7 +103,7 @@ export function createMessages(options: RunStamp): LocalMessages {
       model: model ?? newest?.head.model,
       raw: undefined,
     }
-    newest = { head, open: undefined, parts: 0, texts: new Map() }
+    newest = { head, open: undefined, partCount: 0, texts: new Map() }
     current = newest
     messages.set(head.id, newest)
     return [...before, stamped({ type: 'message', message: head })]
@@ -257,8 +257,8 @@ export function createMessages(options: RunStamp): LocalMessages {
 
   /** Counts the message's parts up and returns the id of the new one. */
   function nextPartID(message: Message): string {
-    message.parts += 1
-    return `${message.head.id}.${message.parts}`
+    message.partCount += 1
+    return `${message.head.id}.${message.partCount}`
   }
 
   /** Returns the event of a part's whole current state. */

@@ -216,11 +216,11 @@ export function createRun(options: RunSetup): OwnedRun {
    * Stores that a compaction runs or has ended, and returns its events: a new compaction part, `compacted`, or the
    * part's removal if the compaction failed.
    */
-  function compactionEvents(to: 'started' | 'done' | 'failed', auto: boolean): readonly ReplyEvent[] {
+  function compactionEvents(newState: 'started' | 'done' | 'failed', auto: boolean): readonly ReplyEvent[] {
     const runningID = compactionID
     compactionID = undefined
-    if (to === 'done') return [stamped({ type: 'compacted' })]
-    if (to === 'failed') return runningID === undefined ? [] : compactionRemoved(runningID)
+    if (newState === 'done') return [stamped({ type: 'compacted' })]
+    if (newState === 'failed') return runningID === undefined ? [] : compactionRemoved(runningID)
     const id = nextID()
     compactionID = id
     const message = { id, role: 'user', summary: false, createdAt: options.messageTime(), raw: undefined } as const
@@ -300,7 +300,10 @@ export function createRun(options: RunSetup): OwnedRun {
     cancelOwnAsks()
   }
 
-  /** Closes the pending asks of this run only, and answers them with `canceled`, without waiting for the agent. */
+  /**
+   * Closes the pending asks of this run, but not those of its sub-agents, and answers them with `canceled`, without
+   * waiting for the agent.
+   */
   function cancelOwnAsks(): void {
     for (const [requestID, { request }] of [...pending]) {
       // Closed first, because the agent may end the run as soon as it has the answer.

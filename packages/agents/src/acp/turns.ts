@@ -12,8 +12,9 @@ export interface Turns {
   /** Adds a prompt that waits for the agent. Call it before you send the prompt. */
   expect(run: LocalRun): void
   /**
-   * The agent has inserted the prompt, with this id. Applies the updates that were held for it. If the agent didn't send the
-   * message before, the run gets the work that the session does now, or does next.
+   * The agent has taken the prompt, with this id. Applies the updates that were held for it. If the agent didn't send the
+   * message before, the run gets the work that begins next, or goes on without a run. Work that has another run stays that
+   * run's until the message comes.
    */
   accept(run: LocalRun, messageID: string | undefined): void
   /**
@@ -62,7 +63,7 @@ interface Held {
 interface Work {
   /** The runs whose prompts have no response, oldest first. */
   readonly waiting: Set<LocalRun>
-  /** The runs with a response whose messages are held, by the ids of the messages. */
+  /** The runs with a response whose messages are held, or have not come, by the ids of the messages. Oldest first. */
   readonly accepted: Map<string, LocalRun>
   /** The runs of prompts that were taken into the work, whose messages have not come, oldest first. */
   readonly joining: LocalRun[]
@@ -166,10 +167,11 @@ export function createTurns(
     release(work)
     if (isHeld) return
     // The message may come later.
-    if (messageID !== undefined) {
-      work.unnamed.delete(messageID)
-      work.shown.add(messageID)
-    }
+    if (messageID === undefined) return insertRun(work, run)
+    const isSent = work.unnamed.delete(messageID) || work.shown.has(messageID)
+    // Until the message comes, the output may belong to the run before.
+    if (!isSent && work.isWorking && work.run?.isOpen()) return void work.accepted.set(messageID, run)
+    work.shown.add(messageID)
     insertRun(work, run)
   }
 
@@ -246,7 +248,8 @@ export function createTurns(
 
   /**
    * Ends the work with its usage, and the prompts that joined it and were not read: as failed if it has completed, else like
-   * it. Does nothing if the session does no work, because an idle session also reports what it runs in the background.
+   * it. The next work is that of the oldest prompt whose message has not come. If the work was aborted, these prompts were
+   * too. Does nothing if the session does no work, because an idle session also reports what it runs in the background.
    */
   function finish(sessionID: string, { ending, usage }: Extract<DecodedState, { readonly type: 'idle' }>): void {
     const work = workOf(sessionID)
@@ -261,6 +264,15 @@ export function createTurns(
     run?.write(...usage)
     if (run) end(run, ending)
     for (const left of work.joining.splice(0)) end(left, ending.type === 'completed' ? unread : ending)
+    for (const [messageID, accepted] of work.accepted) {
+      if (work.held.some((held) => held.messageID === messageID)) continue
+      work.accepted.delete(messageID)
+      if (ending.type === 'aborted') end(accepted, ending)
+      else {
+        work.shown.add(messageID)
+        return insertRun(work, accepted)
+      }
+    }
   }
 
   /** Returns the work of a session. Creates it if needed. */

@@ -163,6 +163,35 @@ test.each<readonly [string, (session: SessionV2) => readonly (object | (() => vo
   expect(texts).toEqual(both)
 })
 
+test.each<readonly [string, (session: SessionV2) => readonly (object | (() => void))[]]>([
+  ['in work of its own', () => [idle, sent, running]],
+  ['in work that has begun', () => [idle, running, sent]],
+  ['in the same work', () => [sent]],
+  ['never', () => [idle, running]],
+])('work goes on as before until an accepted prompt is inserted: %s', async (_, steps) => {
+  const { reply, texts } = await secondOf((session) => {
+    session.say(running)
+    session.say(said('By '))
+    session.accept()
+    session.say(said('itself.'))
+    for (const step of steps(session)) session.say(step)
+    session.say(said('The answer.', 'm2'))
+    session.say(idle)
+  })
+  expect([reply.outcome, answerOf(reply)]).toEqual(['completed', 'The answer.'])
+  expect(texts).toEqual(both)
+})
+
+test('a prompt that was accepted is aborted with the work before it', async () => {
+  const { reply, texts } = await secondOf((session) => {
+    session.say(running)
+    session.say(said('By itself.'))
+    session.accept()
+    session.say({ ...idle, stopReason: 'cancelled' })
+  })
+  expect([reply.outcome, texts]).toEqual(['aborted', [...both.slice(0, 3), ['assistant', '']]])
+})
+
 test.each<readonly [string, readonly object[], readonly object[]]>([
   ['in the middle', [running, said('By itself.'), idle, running, sent, said('The ')], [said('answer.'), idle]],
   ['at the end', [running, said('By itself.'), idle, sent, running, said('The '), said('answer.'), idle], []],

@@ -178,6 +178,33 @@ test('prompts that wait for their run are counted too', async () => {
   await client.close()
 })
 
+test('a prompt that waits is never taken for an earlier one with the same text', async () => {
+  const runs: LocalRun[] = []
+  const { client, agent, posted } = await stage(prompts('yes', 'yes'), {
+    capabilities: () => ({ queuesPrompts: true }),
+    prompt: async (run) => void runs.push(run),
+  })
+  void client.prompt({ ...place, text: 'Work.', delivery: 'queue' }).result
+  await expect.poll(() => runs.length).toBe(1)
+  const own: PostedPrompt[] = []
+  const onPosting = (one: PostedPrompt): void => void own.push(one)
+  void client.prompt({ ...place, text: 'yes', delivery: 'queue' }, { onPosting }).result
+  await expect.poll(() => runs.length).toBe(2)
+  const [waiting] = own
+  if (!waiting) throw new Error('It was not posted.')
+  const resumed = await client.resume(waiting)
+  // An earlier process had posted the second one.
+  expect((await client.resume(posted('yes', { sameTextBefore: 1 }))).type).toBe('unknown')
+  for (const run of runs) {
+    run.write({ type: 'text', delta: run.promptID })
+    run.end({ type: 'completed' })
+  }
+  const reply = resumed.type === 'found' ? await resumed.stream.result : undefined
+  expect(reply && textOf(reply)).toBe(waiting.messageID)
+  agent.source.close()
+  await client.close()
+})
+
 test('a prompt with a time is found by its text and its time', async () => {
   const { client, posted, clock } = await stage((history) => {
     for (const minutes of [9, 6, 3]) {

@@ -68,7 +68,7 @@ async function lookOnce(server: RunServer, posted: PostedPrompt): Promise<FoundP
 
 /**
  * Looks once for the prompt on a server that has its own ids for it. Resolves with the prompt under the id that it was
- * posted with. Otherwise with the first prompt with the same text that was added since the post, unless it is older. If
+ * posted with, also if it waits. Otherwise with the first prompt with the same text that was added since the post, unless it is older. If
  * the number of added ones is unknown, it is the newest prompt if that has the same text and isn't older. It then needs
  * a time, or must be the only one with the text. Resolves with undefined if ours isn't there, and with `unclear` if
  * that can't be told.
@@ -78,6 +78,8 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   const read = await readBackTo(server, posted, noMessage)
   // This program posted it.
   if (messageID !== undefined && hasMessage(read, messageID)) return { sessionID, messageID, read }
+  const waiting = await findWaiting(server, posted)
+  if (waiting) return waiting
   const prompts = promptsIn(read.messages)
   const newest = prompts.at(-1)
   // A session that had messages and shows none can't be trusted.
@@ -88,6 +90,8 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   const sameText = prompts.filter((prompt) => prompt.text === text)
   const isOlder = (prompt: typeof newest): boolean => (prompt.createdAt ?? posted.at) < posted.at - clockSkewMs
   if (added !== undefined && added > 0) {
+    // Prompts that wait are counted and not read, so they hide which one is ours.
+    if (await hasWaiting(server, posted)) return 'unclear'
     // The others were posted after it.
     const ours = sameText.at(-added)
     return ours && !isOlder(ours) ? { sessionID, messageID: ours.id, read } : 'unclear'
@@ -101,6 +105,12 @@ async function lookByText(server: RunServer, posted: PostedPrompt): Promise<Foun
   if (added === 0) return undefined
   const isAmbiguous = added !== undefined || sameText.some((prompt) => prompt !== newest)
   return isAmbiguous || mayBeDropped(read, posted) ? 'unclear' : undefined
+}
+
+/** Whether prompts of the session wait. False if the server has no queue. */
+async function hasWaiting({ source, info }: RunServer, { sessionID, directory }: PostedPrompt): Promise<boolean> {
+  if (!info.current().queuesPrompts) return false
+  return ((await source.waiting?.({ sessionID, directory })) ?? []).length > 0
 }
 
 /** Counts how many more prompts with the text the session has than before the post. Undefined if either is unknown. */

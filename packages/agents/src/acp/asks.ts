@@ -22,13 +22,13 @@ export function createAsks(
   /**
    * Asks in the session's run, once that is known, and returns the answer for the agent. Also writes the request's call to
    * the run, as running. A rejected call is ended there, as is one that the agent sends no updates for. Returns `cancelled`
-   * if the session has no run.
+   * if the session has no run, or one that has ended.
    */
   async function permission(request: PermissionRequest, signal: AbortSignal): Promise<PermissionResponse> {
     const waiting = decided(request.sessionId)
     if (waiting) await waiting
     const run = runOf(request.sessionId)
-    if (!run) return { outcome: { outcome: 'cancelled' } }
+    if (!run?.isOpen()) return { outcome: { outcome: 'cancelled' } }
     const { call: asked, output } = sessions.callFor(request)
     run.write(output)
     const response = await ask<PermissionResponse>(
@@ -44,14 +44,14 @@ export function createAsks(
 
   /**
    * Asks the fields of a form as questions in the session's run, once that is known, and returns the answer for the agent.
-   * Returns `cancel` for other kinds of elicitation, without a session, and if the session has no run.
+   * Returns `cancel` for other kinds of elicitation, without a session, and if the session has no run, or one that has ended.
    */
   async function elicitation(request: ElicitationRequest, signal: AbortSignal): Promise<FormResponse> {
     const waiting = request.sessionId ? decided(request.sessionId) : undefined
     if (waiting) await waiting
     const run = request.sessionId ? runOf(request.sessionId) : undefined
     // The client only announced support for forms, and only a run can ask people.
-    if (!run || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
+    if (!run?.isOpen() || (request.mode && request.mode !== 'form')) return { action: 'cancel' }
     const form = { message: request.message, schema: request.requestedSchema ?? undefined }
     return await ask<FormResponse>(run, signal, (requestID, reply) => ({
       type: 'question',

@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -229,6 +230,14 @@ test('lists sessions, newest first, of one folder or all', async () => {
   expect((await source.sessions({ everywhere: true, since: 2_000_000 })).map((info) => info.sessionID)).toEqual([
     otherID,
   ])
+})
+
+test('a transcript that is gone, or is a folder, leaves the others in the list', async () => {
+  write(user('First.'))
+  mkdirSync(join(project, '00000000-0000-4000-8000-000000000002.jsonl'))
+  symlinkSync(join(home, 'gone'), join(project, '00000000-0000-4000-8000-000000000003.jsonl'))
+  connect()
+  expect((await source.sessions({ directory: '/project' })).map((info) => info.sessionID)).toEqual([sessionID])
 })
 
 test('a session without a transcript is gone, unless Claude Code keeps no transcripts here', async () => {

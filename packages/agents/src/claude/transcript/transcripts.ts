@@ -19,7 +19,7 @@ export interface Transcripts {
   find(sessionID: string): Promise<SessionInfo | undefined>
   /**
    * Lists the sessions that changed most recently, newest first, at most 100: those of the directory, or of all, that changed
-   * at `since` or later. Leaves out those without a prompt.
+   * at `since` or later. Leaves out those without a prompt, and those that can't be read.
    */
   list(query: {
     readonly directory?: string | undefined
@@ -76,7 +76,10 @@ export function createTranscripts(env: Readonly<Record<string, string | undefine
     const wanted = directory === undefined ? folders : folders.filter((folder) => folder === folderOf(directory))
     const files = (await Promise.all(wanted.map(async (folder) => await transcriptsIn(join(projects, folder))))).flat()
     const newest = files.filter(({ updatedAt }) => updatedAt >= since).toSorted((a, b) => b.updatedAt - a.updatedAt)
-    const infos = await Promise.all(newest.slice(0, mostListed).map(({ path, sessionID }) => infoOf(path, sessionID)))
+    const infos = await Promise.all(
+      // One that was removed meanwhile, or can't be read, leaves the others.
+      newest.slice(0, mostListed).map(({ path, sessionID }) => infoOf(path, sessionID).catch(() => undefined)),
+    )
     return infos.filter((info) => info !== undefined)
   }
 

@@ -46,6 +46,11 @@ interface Written {
  */
 const mostOutput = 4000
 
+/** Returns the end of an output that is shown. Without half a character at its beginning. */
+function endOf(output: string): string {
+  return output.length > mostOutput ? output.slice(-mostOutput).replace(/^[\uDC00-\uDFFF]/, '') : output
+}
+
 /**
  * Creates the writer of Codex's events to runs, for all runs of a source. It keeps what it wrote to each, because later
  * events only have the changes. `now` is the time in ms since the epoch.
@@ -92,7 +97,7 @@ export function createRunWriter(now: () => number): RunWriter {
       case 'output': {
         const known = running.get(event.callID)
         if (!known) return
-        const output = (known.output + event.delta).slice(-mostOutput)
+        const output = endOf(known.output + event.delta)
         running.set(event.callID, { ...known, output })
         const { callID, tool, state } = known.call
         return run.write({ type: 'tool', callID, tool, state: { ...state, metadata: { output } }, raw })

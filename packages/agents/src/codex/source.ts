@@ -109,9 +109,7 @@ export function codex(options: CodexOptions = {}): Source {
     clock,
     start,
     create: async ({ directory = cwd }) => {
-      const response = await rpc.request('thread/start', { cwd: directory, ...chosen })
-      const { sessionID } = sessionIn(response)
-      opened(sessionID, response)
+      const { sessionID } = await ask('thread/start', { cwd: directory, ...chosen }, openedIn)
       return { sessionID, directory }
     },
     find: async ({ sessionID }) => {
@@ -143,10 +141,7 @@ export function codex(options: CodexOptions = {}): Source {
     fork: async ({ sessionID }, messageID) => {
       const before = messageID === undefined ? undefined : await turnBegunBy(sessionID, messageID)
       const params = { threadId: sessionID, excludeTurns: true, ...(before && { beforeTurnId: before }), ...chosen }
-      const response = await rpc.request('thread/fork', params)
-      const copy = sessionIn(response)
-      opened(copy.sessionID, response)
-      return copy
+      return await ask('thread/fork', params, openedIn)
     },
     // Codex keeps the id of a prompt as that of its client. A running turn takes further prompts after its current step.
     capabilities: () => ({ keepsPromptIDs: true, takesPromptsWhileBusy: true }),
@@ -186,10 +181,24 @@ export function codex(options: CodexOptions = {}): Source {
     }
   }
 
-  /** Notes a thread that this response has opened. */
-  function opened(threadID: string, response: unknown): void {
-    threads.add(threadID)
-    settings.opened(threadID, settingsIn(response))
+  /** Sends a request, and resolves with what `read` makes of the response. Rejects with `malformed` if `read` throws. */
+  async function ask<T>(method: string, params: object, read: (response: unknown) => T): Promise<T> {
+    const response = await rpc.request(method, params)
+    try {
+      return read(response)
+    } catch {
+      // The cause may quote the response.
+      const cure = 'Update Codex, or report this with its version.'
+      throw new ReplyError('malformed', `${name} answered ${method} in an unknown form. ${cure}`)
+    }
+  }
+
+  /** Notes the thread that a response has opened, and returns it as a session. Throws if the response is malformed. */
+  function openedIn(response: unknown): SessionInfo {
+    const session = sessionIn(response)
+    threads.add(session.sessionID)
+    settings.opened(session.sessionID, settingsIn(response))
+    return session
   }
 
   /**
@@ -215,7 +224,7 @@ export function codex(options: CodexOptions = {}): Source {
       const fields = settings.set(sessionID, prompt, turns.currentTurn(sessionID))
       turns.expectTurn(run)
       const params = { threadId: sessionID, input, clientUserMessageId: promptID, ...fields }
-      const turnID = turnIDIn(await startTurn(run, params))
+      const turnID = await startTurn(run, params)
       settings.began(sessionID, turnID)
       turns.promptTaken(run, turnID)
     } catch (error) {
@@ -235,15 +244,15 @@ export function codex(options: CodexOptions = {}): Source {
   }
 
   /**
-   * Sends a run's prompt, and resolves with Codex's response. Rejects if Codex refuses it. If Codex does not answer,
-   * the turn could begin later unnoticed, so this also fails the run, and ends a Codex that was started here.
+   * Sends a run's prompt, and resolves with the turn that takes it. Rejects if Codex refuses it. If Codex does not answer, or in
+   * an unknown form, the turn could go on unnoticed, so this also fails the run, and ends a Codex that was started here.
    */
-  async function startTurn(run: LocalRun, params: object): Promise<unknown> {
+  async function startTurn(run: LocalRun, params: object): Promise<string> {
     const asked = program
     try {
-      return await rpc.request('turn/start', params)
+      return await ask('turn/start', params, turnIDIn)
     } catch (error) {
-      if (error instanceof ReplyError && error.type === 'unreachable') {
+      if (error instanceof ReplyError && ['unreachable', 'malformed'].includes(error.type)) {
         run.end({ type: 'failed', error: { name: error.type, message: error.message, raw: undefined } })
         if (url === undefined) void asked?.close()
       }
@@ -261,10 +270,7 @@ export function codex(options: CodexOptions = {}): Source {
   async function resume(threadId: string): Promise<SessionInfo> {
     // Other clients of a listener have chosen for themselves.
     const own = url === undefined ? chosen : {}
-    const response = await rpc.request('thread/resume', { threadId, excludeTurns: true, ...own })
-    const found = sessionIn(response)
-    opened(threadId, response)
-    return found
+    return await ask('thread/resume', { threadId, excludeTurns: true, ...own }, openedIn)
   }
 
   /** Returns the root threads, newest first, back to `since` or all of them. Without a directory, those of `cwd`. */
@@ -274,7 +280,7 @@ export function codex(options: CodexOptions = {}): Source {
     do {
       const params = { sortKey: 'updated_at', modelProviders: [], sourceKinds, limit: 100, cursor }
       const where = everywhere ? {} : { cwd: directory ?? cwd }
-      const page = sessionsIn(await rpc.request('thread/list', { ...params, ...where }))
+      const page = await ask('thread/list', { ...params, ...where }, sessionsIn)
       // Codex's times are whole seconds.
       const recent = page.items.filter(({ updatedAt = since }) => updatedAt + 999 >= since)
       found.push(...recent)
@@ -288,7 +294,7 @@ export function codex(options: CodexOptions = {}): Source {
     const found: ModelInfo[] = []
     let cursor: string | undefined
     do {
-      const page = modelsIn(await rpc.request('model/list', { cursor }))
+      const page = await ask('model/list', { cursor }, modelsIn)
       found.push(...page.items)
       cursor = page.next
     } while (cursor !== undefined)
@@ -302,7 +308,7 @@ export function codex(options: CodexOptions = {}): Source {
     do {
       const limit = Math.min(maxCount - found.length, 100)
       const params = { threadId, itemsView: 'full', sortDirection: 'desc', limit, cursor }
-      const page = turnsIn(await rpc.request('thread/turns/list', params))
+      const page = await ask('thread/turns/list', params, turnsIn)
       found.push(...page.items)
       cursor = found.length < maxCount ? page.next : undefined
     } while (cursor !== undefined)
@@ -382,7 +388,7 @@ export function codex(options: CodexOptions = {}): Source {
    * threads that Codex can't resume, because they have no turn. Rejects for other errors.
    */
   async function followLoaded(): Promise<void> {
-    for (const threadID of threadIDsIn(await rpc.request('thread/loaded/list', {}))) {
+    for (const threadID of await ask('thread/loaded/list', {}, threadIDsIn)) {
       heldMessages.set(threadID, [])
       try {
         const found = await readThread(threadID)
@@ -413,7 +419,7 @@ export function codex(options: CodexOptions = {}): Source {
       const response = await resumeBegun(threadID)
       const going = turnsOfResumed(response).filter(({ status }) => status === 'inProgress')
       for (const { id } of going) shown.add(id)
-      opened(threadID, response)
+      openedIn(response)
       agent.update(found)
       for (const turn of going)
         for (const event of eventsSoFar(threadID, turn)) turns.write(await withPicture(event), turn)
@@ -459,7 +465,7 @@ export function codex(options: CodexOptions = {}): Source {
 
   /** Returns a thread as a session, without opening it. */
   async function readThread(threadId: string): Promise<SessionInfo> {
-    return sessionIn(await rpc.request('thread/read', { threadId }))
+    return await ask('thread/read', { threadId }, sessionIn)
   }
 
   /**

@@ -70,7 +70,12 @@ const status = z.object({ ...thread, status: z.object({ type: z.literal('active'
 const goal = z.object({ ...thread, goal: z.object({ objective: z.string() }) })
 const settingsUpdated = z.object({ ...thread, threadSettings: z.unknown() })
 const turnStarted = z.object({ ...thread, turn: z.object({ id: z.string() }) })
-const turnEnd = z.object({ id: z.string(), status: z.string(), error: failure.nullish() })
+// A turn always ends, whatever is told of its end.
+const turnEnd = z.object({
+  id: z.string(),
+  status: z.string().catch('over for an unknown reason'),
+  error: failure.nullish().catch(undefined),
+})
 const turnCompleted = z.object({ ...thread, turn: turnEnd })
 
 /** A decoder for each notification that is an event of a turn. */

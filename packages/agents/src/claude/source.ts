@@ -69,6 +69,8 @@ interface Fork {
 interface SessionProcess {
   readonly program: JsonProgram
   readonly writer: ClaudeSessionWriter
+  /** Ends it. The next prompt of the session waits for that, and starts another one. */
+  end(): void
   /** Stops the timer that ends an idle process. Called when a run begins. */
   stopIdleTimer(): void
   /** Starts that timer again from the beginning. Called when nothing runs, not even in the background. */
@@ -156,7 +158,7 @@ export function claude(options: ClaudeOptions = {}): Source {
           : { subtype: 'interrupt' }
       await found.program.send({ type: 'control_request', request_id: randomUUID(), request })
     },
-    kill: (run) => void processOf(run)?.program.close(),
+    kill: (run) => processOf(run)?.end(),
     models: async () =>
       (await readOffers()).models.map(({ value, displayName, supportedEffortLevels }) => {
         return { providerID: 'anthropic', modelID: value, name: displayName, variants: supportedEffortLevels }
@@ -196,39 +198,49 @@ export function claude(options: ClaudeOptions = {}): Source {
       : [...copyArguments, '--session-id', sessionID]
     const respond = async (requestID: string, response: object): Promise<void> => {
       const answer = { subtype: 'success', request_id: requestID, response }
-      await processes.get(sessionID)?.program.send({ type: 'control_response', response: answer })
+      await opened?.program.send({ type: 'control_response', response: answer })
     }
     const wake = (reason: string): LocalRun => agent.wake({ sessionID, directory }, reason)
     const writer = createSessionWriter(checklists.of(sessionID), () => clock.now(), respond, wake)
     // Only a session that Claude Code has started can be resumed.
     const takeEvent = (event: ClaudeEvent, value: unknown): void => {
+      // The session's next run must not get what the old process still says.
+      if (isEnding) return
       if (event.type === 'turn') begun.add(sessionID)
       writer.write(event, value)
       if (writer.isBusy()) stopIdleTimer()
       else startIdleTimer()
     }
     let stopIdleTimer = (): void => {}
+    let opened: SessionProcess | undefined
+    let isEnding = false
     const program = await startClaude(sessionArguments, directory, takeEvent, (message) => {
       stopIdleTimer()
       if (processes.get(sessionID)?.writer === writer) processes.delete(sessionID)
       writer.failAll(message)
     })
-    const opened: SessionProcess = { program, writer, stopIdleTimer: () => stopIdleTimer(), startIdleTimer }
-    processes.set(sessionID, opened)
+    const own: SessionProcess = { program, writer, stopIdleTimer: () => stopIdleTimer(), startIdleTimer, end }
+    opened = own
+    processes.set(sessionID, own)
     if (isClosed) void program.close()
-    return opened
+    return own
 
     /** Arms the timer that ends the process after `idleMs`. Stops an earlier one. */
     function startIdleTimer(): void {
       stopIdleTimer()
-      stopIdleTimer = clock.after(idleMs, () => {
-        if (processes.get(sessionID) !== opened) return
-        processes.delete(sessionID)
-        ending.set(
-          sessionID,
-          program.close().finally(() => ending.delete(sessionID)),
-        )
-      })
+      stopIdleTimer = clock.after(idleMs, end)
+    }
+
+    /** Ends the process. The next prompt waits for its end. Does nothing if it is ending. */
+    function end(): void {
+      stopIdleTimer()
+      if (processes.get(sessionID) !== opened) return
+      isEnding = true
+      processes.delete(sessionID)
+      ending.set(
+        sessionID,
+        program.close().finally(() => ending.delete(sessionID)),
+      )
     }
   }
 

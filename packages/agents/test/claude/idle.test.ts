@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectSource } from '@reply/core/source'
@@ -76,6 +76,38 @@ test('a prompt that is aborted while the process before it is being ended is not
   // One process for both.
   expect(log()).toEqual([`start --session-id ${sessionID}`, 'Go.', 'end', `start --resume ${sessionID}`, 'Go.'])
   await close()
+})
+
+test('a prompt that follows a process that ignored an abort gets a new one, while the old one still ends', async () => {
+  const command = join(folder, 'ignores')
+  const script = `#!${process.execPath}
+const say = (line) => console.log(JSON.stringify(line))
+require('node:readline').createInterface({ input: process.stdin }).on('line', (text) => {
+  const { message } = JSON.parse(text)
+  if (!message) return require('node:fs').writeFileSync(__filename + '.log', 'asked to stop')
+  say({ type: 'system', subtype: 'init', model: 'one' })
+  if (message.content[0].text === 'Go.') say({ type: 'result', subtype: 'success', result: 'Done.' })
+})
+process.stdin.on('end', () => {
+  say({ type: 'system', subtype: 'init', model: 'one' })
+  say({ type: 'assistant', message: { model: 'one', content: [{ type: 'text', text: 'Never shown.' }] } })
+  setTimeout(() => process.exit(0), 300)
+})
+`
+  writeFileSync(command, script, { mode: 0o755 })
+  // The time after which a run that ignored its abort is killed.
+  const { clock, elapse } = heldClock(10_000)
+  const agent = connectSource(claude({ command, clock, graceMs: 2000 }))
+  const { sessionID } = await agent.prompt({ text: 'Go.' }).result
+  const stream = agent.prompt({ text: 'Wait.', sessionID })
+  await expect.poll(() => stream.reply?.phase).toBe('working')
+  const aborted = stream.abort()
+  await expect.poll(() => existsSync(`${command}.log`)).toBe(true)
+  elapse()
+  const next = await agent.prompt({ text: 'Go.', sessionID }).result
+  expect([next.outcome, JSON.stringify(next)]).toEqual(['completed', expect.not.stringContaining('Never shown.')])
+  await aborted
+  await agent.close()
 })
 
 test('the checklists of the 256 sessions that were used last are kept', () => {

@@ -162,7 +162,7 @@ export function createTurns(
   function write(event: CodexEvent, raw: unknown): void {
     const { threadID, turnID } = event
     const turn = turns.get(turnID)
-    if (turn) return turn.threadID === threadID ? applyEvent(turn, event, raw) : undefined
+    if (turn) return applyEvent(turn, event, raw)
     const waiting = held.get(turnID)
     // Other turns have ended, or began before this connection.
     if (!waiting && event.type !== 'turn') return

@@ -76,11 +76,6 @@ test.each([
     ['completed', '😀', ''],
   ],
   [
-    "the end of another thread's turn with the same id",
-    "note('turn/completed', { threadId: 'other', turn: { id: turn, status: 'failed' } }); done(turn)",
-    ['completed', 'Done.', ''],
-  ],
-  [
     'a turn that ends without a status',
     "note('turn/completed', { turn: { id: turn } })",
     ['failed', '', 'The turn is over for an unknown reason.'],

@@ -22,7 +22,7 @@ export function createHistoryReader(dialectOf: () => Dialect, runOf: (sessionID:
       },
     )
     const writtenRun = (id: string): LocalRun | undefined => (id === sessionID ? replay.run() : runOf(id))
-    const subagents = createSubagents(writtenRun, sessions)
+    const subagents = createSubagents(writtenRun, (id) => id === sessionID, sessions)
     for (const params of updates) {
       const updated = sessions.update(params, () => false)
       if (!updated) continue

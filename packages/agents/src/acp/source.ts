@@ -200,7 +200,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     },
     settings,
   )
-  const subagents = createSubagents(runOf, sessions)
+  const subagents = createSubagents(runOf, isRoot, sessions)
   const readHistory = createHistoryReader(() => requireAgent().dialect, local.run)
   const inFolder = (directory: string | undefined): readonly AcpSession[] =>
     sessions.all().filter(({ sessionID: id }) => [undefined, local.session(id)?.directory].includes(directory))
@@ -228,13 +228,18 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return { type: 'failed', error: { name: 'silent', message, raw: undefined } }
   }
 
+  /** Whether the session is known and no sub-agent. */
+  function isRoot(sessionID: string): boolean {
+    const session = local.session(sessionID)
+    return session !== undefined && session.parentID === undefined
+  }
+
   /**
    * Whether nothing runs in a root session that isn't being loaded, so that output means that the agent goes on by itself.
    * False for an unknown session.
    */
   function isIdle(sessionID: string): boolean {
-    const session = local.session(sessionID)
-    return session !== undefined && session.parentID === undefined && !local.run(sessionID) && !loading.has(sessionID)
+    return isRoot(sessionID) && !local.run(sessionID) && !loading.has(sessionID)
   }
 
   /**

@@ -7,7 +7,7 @@ export interface Subagents {
   /**
    * Announces, begins, changes or ends a sub-agent of the session. A known one takes the title, begins with any state, and
    * ends with an ending. One that has ended is announced again if it is said to be running. Ignores the end of one that is
-   * unknown, and a session that reports itself.
+   * unknown, and a session that reports itself, one above it, or one that is no sub-agent.
    */
   report(parentID: string, subagent: DecodedSubagent): void
   /** Takes the prompt of a sub-agent that was announced, and begins its run. Ignores messages to others. */
@@ -42,10 +42,11 @@ interface Subagent {
 
 /**
  * Creates the sub-agents of one agent, none at first. It begins and ends their runs, and shows the calls that started them.
- * `runOf` returns the run that a session's output goes to.
+ * `runOf` returns the run that a session's output goes to. `isRoot` tells whether a session is known and no sub-agent.
  */
 export function createSubagents(
   runOf: (sessionID: string) => LocalRun | undefined,
+  isRoot: (sessionID: string) => boolean,
   sessions: Pick<SessionStore, 'beginRun' | 'link'>,
 ): Subagents {
   const known = new Map<string, Subagent>()
@@ -62,12 +63,21 @@ export function createSubagents(
       return
     }
     // A sub-agent that ended runs again only if the agent says so.
-    if (typeof state === 'object' || (before && state !== 'running') || sessionID === parentID) return
+    if (typeof state === 'object' || (before && state !== 'running')) return
+    // A session can't be below itself, and another root session has prompts of its own.
+    if (isRoot(sessionID) || isWithin(parentID, sessionID)) return
     begin(parentID)
     announced += 1
     const callID = `subagent_${announced}`
     const fields = { sessionID, parentID, title: title ?? before?.title, text: undefined, callID }
     known.set(sessionID, { ...fields, state: 'announced' })
+  }
+
+  /** Whether the session is the other one or below it. */
+  function isWithin(sessionID: string, ancestorID: string): boolean {
+    if (sessionID === ancestorID) return true
+    const parentID = known.get(sessionID)?.parentID
+    return parentID !== undefined && isWithin(parentID, ancestorID)
   }
 
   function receive({ id, sessionID, text }: DecodedMessage): void {

@@ -180,3 +180,22 @@ test('a plan is a checklist, a text or a file', async () => {
     'file:///plan.md',
   ])
 })
+
+test('a session is never below itself, also if its own sub-agents say so', async () => {
+  const { reply } = await replied(({ say, end }) => {
+    say(subagent('a', running, { title: 'A' }))
+    say(subagent('b', running, { title: 'B' }), 'a')
+    say(chunk('I am B.'), 'b')
+    say(subagent('a', idle))
+    say(subagent('ses_1', running), 'b')
+    say(subagent('a', running), 'b')
+    say(chunk('Still here.'))
+    say(subagent('b', idle), 'a')
+    end(completed)
+  })
+  expect([textOf(reply), reply.outcome, childrenOf(reply)]).toEqual([
+    'Still here.',
+    'completed',
+    [['A', 'completed', '']],
+  ])
+})

@@ -256,10 +256,21 @@ export function createTurns(
     for (const run of turn.joining) run.end(unreadEnding(ending))
   }
 
-  /** Remembers which run gave sub-agents their task, and shows their held turns. */
+  /** Whether the thread is the other one or a sub-agent's below it. */
+  function isWithin(threadID: string, ancestorID: string): boolean {
+    if (threadID === ancestorID) return true
+    const agent = agents.get(threadID)
+    return agent !== undefined && isWithin(agent.parent.sessionID, ancestorID)
+  }
+
+  /**
+   * Remembers which run gave sub-agents their task, and shows their held turns. Leaves out the threads of the run itself and
+   * above it, to which a sub-agent may write, and those that were sessions before.
+   */
   function storeAgents(run: LocalRun, task: Task): void {
     for (const id of task.agentIDs) {
       const agent = agents.get(id)
+      if (isWithin(run.sessionID, id) || (!agent && isOpen(id))) continue
       if (agent) {
         agent.parent = run
         agent.task = task

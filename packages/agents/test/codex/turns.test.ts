@@ -116,3 +116,47 @@ test('a prompt whose turn ended before the response is handled fails if it was n
     ['failed', 'Codex ended its turn before it read this prompt. Send it again.'],
   ])
 })
+
+test('a sub-agent that writes to the threads above it leaves them where they are', async () => {
+  const begun: (string | undefined)[] = []
+  const reply = await runRecorded((prompted) => {
+    const run: LocalRun = {
+      ...prompted,
+      child: (start) => {
+        begun.push(start.sessionID)
+        return prompted.child(start)
+      },
+    }
+    const turns = createTurns(
+      createRunWriter(() => 0),
+      (threadID) => threadID === recordedSession,
+      () => run,
+    )
+    const tell = (threadID: string, ...agentIDs: readonly string[]): void => {
+      const task = { agentIDs, title: 'Do it.', text: 'Do it.' }
+      const state = { status: 'running', input: {} } as const
+      turns.write(
+        { threadID, turnID: `${threadID} 1`, type: 'call', callID: threadID, tool: 'task', state, task },
+        undefined,
+      )
+    }
+    const begin = (threadID: string, turnID: string): void => turns.write({ threadID, turnID, type: 'turn' }, undefined)
+    turns.continueTurn(recordedSession, `${recordedSession} 1`, run)
+    tell(recordedSession, 'a')
+    begin('a', 'a 1')
+    tell('a', 'b')
+    begin('b', 'b 1')
+    tell('b', 'a', 'b', recordedSession)
+    turns.write({ threadID: 'a', turnID: 'a 1', ...end }, undefined)
+    begin('a', 'a 2')
+    for (const [threadID, turnID] of [
+      ['b', 'b 1'],
+      ['a', 'a 2'],
+      [recordedSession, `${recordedSession} 1`],
+    ] as const)
+      turns.write({ threadID, turnID, ...end }, undefined)
+  })
+  // Both turns of the sub-agent, and none of the session itself.
+  expect(begun).toEqual(['a', 'a'])
+  expect(reply.outcome).toBe('completed')
+})

@@ -228,7 +228,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     return { type: 'failed', error: { name: 'silent', message, raw: undefined } }
   }
 
-  /** Whether the session is known and no sub-agent. */
+  /** Whether it is a known root session. */
   function isRoot(sessionID: string): boolean {
     const session = local.session(sessionID)
     return session !== undefined && session.parentID === undefined

@@ -7,7 +7,7 @@ export interface Subagents {
   /**
    * Announces, begins, changes or ends a sub-agent of the session. A known one takes the title, begins with any state, and
    * ends with an ending. One that has ended is announced again if it is said to be running. Ignores the end of one that is
-   * unknown, and a session that reports itself, one above it, or one that is no sub-agent.
+   * unknown, and a session that reports itself, one above it, or a root session.
    */
   report(parentID: string, subagent: DecodedSubagent): void
   /** Takes the prompt of a sub-agent that was announced, and begins its run. Ignores messages to others. */
@@ -42,7 +42,7 @@ interface Subagent {
 
 /**
  * Creates the sub-agents of one agent, none at first. It begins and ends their runs, and shows the calls that started them.
- * `runOf` returns the run that a session's output goes to. `isRoot` tells whether a session is known and no sub-agent.
+ * `runOf` returns the run that a session's output goes to. `isRoot` tells whether a session is a known root session.
  */
 export function createSubagents(
   runOf: (sessionID: string) => LocalRun | undefined,

@@ -1,6 +1,6 @@
 import type { LocalHistory, LocalRun } from '@reply/core/source'
 import type { Dialect } from './dialect.ts'
-import { createReplay } from './replay.ts'
+import { createPastRuns } from './past-runs.ts'
 import { createSessionStore } from './session-store.ts'
 import { createSubagents } from './subagents.ts'
 
@@ -12,7 +12,7 @@ import { createSubagents } from './subagents.ts'
 export function createHistoryReader(dialectOf: () => Dialect, runOf: (sessionID: string) => LocalRun | undefined) {
   return (sessionID: string, updates: readonly unknown[], history: LocalHistory, agent: string | undefined): void => {
     const sessions = createSessionStore(dialectOf, () => undefined)
-    const replay = createReplay(
+    const replay = createPastRuns(
       agent,
       history,
       () => sessions.beginRun(sessionID),

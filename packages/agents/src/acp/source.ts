@@ -25,9 +25,9 @@ import { readMessageID, readUserMessageID } from './decode/v2/user-message.ts'
 import { dialects } from './dialect.ts'
 import { createHistoryReader } from './history.ts'
 import { type AcpOptions, type AcpSettings, toSettings } from './options.ts'
+import { createPastRuns, type PastRuns } from './past-runs.ts'
 import { blocksOf } from './prompt.ts'
 import { createPromptTurns, type PromptTurn, type PromptTurns } from './prompt-turns.ts'
-import { createReplay, type Replay } from './replay.ts'
 import { agentsIn, commandsIn, modelsIn } from './session.ts'
 import { listSessions } from './session-list.ts'
 import { createSessionStore } from './session-store.ts'
@@ -92,7 +92,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   /** What sessions of earlier processes held when they were loaded. */
   const histories = new Map<string, readonly unknown[]>()
   /** The sessions of version 2 that are being read. */
-  const replays = new Map<string, Replay>()
+  const pastRuns = new Map<string, PastRuns>()
   const canceled = new WeakSet<LocalRun>()
   /** The unknown kinds of updates that were reported. */
   const unknownKinds = new Set<string>()
@@ -249,7 +249,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   function runOf(sessionID: string): LocalRun | undefined {
     subagents.begin(sessionID)
     const session = local.session(sessionID)
-    if (running?.dialect.version === 2 && session?.parentID === undefined && !replays.has(sessionID)) {
+    if (running?.dialect.version === 2 && session?.parentID === undefined && !pastRuns.has(sessionID)) {
       turns.claim(sessionID)
       return turns.runOf(sessionID)
     }
@@ -355,15 +355,15 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
    */
   async function read({ sessionID, directory = cwd }: SessionRef, history: LocalHistory): Promise<void> {
     const { agent, connection, dialect, opened } = requireAgent()
-    const replay = createReplay(agent.name, history, () => sessions.beginRun(sessionID), endRun)
-    replays.set(sessionID, replay)
+    const replay = createPastRuns(agent.name, history, () => sessions.beginRun(sessionID), endRun)
+    pastRuns.set(sessionID, replay)
     try {
       const params = { sessionId: sessionID, cwd: directory, mcpServers: dialect.serversOf(mcpServers) }
       const all = { ...params, ...dialect.replaying }
       sessions.open(sessionID, await connection.call(dialect.methods.open, all))
       opened.add(sessionID)
     } finally {
-      replays.delete(sessionID)
+      pastRuns.delete(sessionID)
     }
     const run = replay.finish()
     if (run) turns.resume(run)
@@ -547,7 +547,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
   /** Takes an update of the agent. One of version 2 is held while it may belong to a prompt whose response is to come. */
   function update(params: unknown): void {
     const sent = running?.dialect.version === 2 ? decodeNotification(params) : undefined
-    if (sent && !replays.has(sent.sessionId)) {
+    if (sent && !pastRuns.has(sent.sessionId)) {
       const { sessionId: sessionID, update: raw } = sent
       const rootID = rootOf(sessionID)
       if (turns.hold(rootID, params, rootID === sessionID ? readUserMessageID(raw) : undefined)) return
@@ -585,7 +585,7 @@ export function createAcpSource(settings: AcpSettings, open: () => Promise<Trans
     }
     if (decoded.reason !== undefined) wakes.explain(sessionID, decoded.reason)
     if (begins) wakes.begin(sessionID)
-    const replay = replays.get(sessionID)
+    const replay = pastRuns.get(sessionID)
     replay?.take(decoded)
     // Its prompt may come in its own session.
     if (decoded.message) subagents.receive(decoded.message)

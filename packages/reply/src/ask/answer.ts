@@ -84,20 +84,20 @@ export function readQuestionAnswer(typed: string, question: Question): ReadQuest
   if (multiple && allOptionsAnswers.has(normalized(whole)))
     return { type: 'answer', answers: options.map(({ label }) => label) }
   const pieces = piecesOf(whole, question)
-  const labelsByPiece = pieces.map((piece) => labelsOf(question, piece))
-  const isListed = labelsByPiece.some((labels) => labels !== undefined)
+  const answersByPiece = pieces.map((piece) => answersOf(question, piece))
+  const isListed = answersByPiece.some((labels) => labels !== undefined)
   // "as you like, but quickly" names no option: it is a single free-text answer.
   if (custom && !isNumberList(whole) && !(multiple && isListed)) {
-    const isList = pieces.length > 1 && !labelsByPiece.includes(undefined)
+    const isList = pieces.length > 1 && !answersByPiece.includes(undefined)
     return isList ? { type: 'error', reason: 'one-only', piece: whole } : { type: 'answer', answers: [whole] }
   }
   if (pieces.length === 0) return { type: 'error', reason: 'empty', piece: whole }
-  const unknownPiece = pieces.find((piece, at) => labelsByPiece[at] === undefined && (!custom || isNumberList(piece)))
+  const unknownPiece = pieces.find((piece, at) => answersByPiece[at] === undefined && (!custom || isNumberList(piece)))
   if (unknownPiece !== undefined) {
     const isPart = isNumberList(whole) || (multiple && isListed)
     return { type: 'error', reason: 'not-an-option', piece: isPart ? unknownPiece : whole }
   }
-  const answers = [...new Set(pieces.flatMap((piece, at) => labelsByPiece[at] ?? [piece]))]
+  const answers = [...new Set(pieces.flatMap((piece, at) => answersByPiece[at] ?? [piece]))]
   if (!multiple && (pieces.length > 1 || answers.length > 1)) return { type: 'error', reason: 'one-only', piece: whole }
   return { type: 'answer', answers }
 }
@@ -125,18 +125,18 @@ function piecesOf(whole: string, question: Question): readonly string[] {
   return whole.split(/[,;\n]+\s*(?:(?:and|&)\s)?/i).flatMap((text) => {
     const piece = text.trim()
     if (piece === '') return []
-    if (labelsOf(question, piece) !== undefined) return [piece]
+    if (answersOf(question, piece) !== undefined) return [piece]
     // One space each: a pattern of runs takes quadratic time for long ones.
     const parts = piece.replace(/\s+/g, ' ').split(/ (?:and|[&+]) /i)
-    return parts.every((part) => labelsOf(question, part) !== undefined) ? parts : [piece]
+    return parts.every((part) => answersOf(question, part) !== undefined) ? parts : [piece]
   })
 }
 
 /**
- * The labels that a piece names: one option, or a range of numbers. Undefined if it names none, or the range leaves the
- * options.
+ * The answers that a piece stands for: the label of an option, a text in double quotes, or the labels of a range of numbers.
+ * Undefined for other texts, and if the range leaves the options.
  */
-function labelsOf(question: Question, piece: string): readonly string[] | undefined {
+function answersOf(question: Question, piece: string): readonly string[] | undefined {
   const single = optionLabelOf(question, piece) ?? quotedAnswer(question, piece)
   if (single !== undefined) return [single]
   const [, first, last] = /^#?(\d+)-#?(\d+)[.)]?$/.exec(piece) ?? []

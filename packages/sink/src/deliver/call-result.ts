@@ -222,8 +222,9 @@ function easierText(ledger: Ledger, slot: Slot, { type }: PortError): Pick<Ledge
 }
 
 /**
- * Records that the message can no longer be edited. If its text is uncertain, it counts as doubtful, or the text is
- * posted again.
+ * Records that the message can no longer be edited. If it may keep an older text for good (`newest-or-older`), its text is
+ * posted again below it if it is the newest message, and else counts as undelivered. Such a message, and one whose text is
+ * unsure, counts as doubtful.
  */
 export function withFixed(ledger: Ledger, entry: ShownEntry): Ledger {
   if (entry.content.type === 'newest-or-older') return withOneMoreDoubtful(withOlderText(ledger, entry))

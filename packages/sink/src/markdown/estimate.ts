@@ -58,7 +58,7 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
     const isBlank = line.end === line.start + 1 && text.charCodeAt(line.start) === lineFeed
     if (!(isBlank && line.afterBlank) && ++lines > mostLines) return { end: line.start, block, isFull: true }
     if (table.rows === 0 && usedUnits + line.end - line.start <= room && isPlain(line)) {
-      if (line !== from && beginsBlock(line, text)) block = line
+      if (line !== from && interruptsParagraph(line, text)) block = line
       usedUnits += line.end - line.start
       head = line
       continue
@@ -82,11 +82,11 @@ export function estimateFit(text: string, from: Line, room: number, escapable?: 
       const fits = longestFittingPart(relevantPart, { room, escapable, costs })
       return {
         end: line.start + fits,
-        block: line !== from && beginsBlock(line, text, line.start + fits) ? line : block,
+        block: line !== from && interruptsParagraph(line, text, line.start + fits) ? line : block,
         isFull: false,
       }
     }
-    if (line !== from && beginsBlock(line, text)) block = line
+    if (line !== from && interruptsParagraph(line, text)) block = line
     usedUnits += ownUnits
     table = tableWithLine
     head = line
@@ -113,8 +113,11 @@ function foundOrEnd(text: string, found: number): number {
   return found < 0 ? text.length : found
 }
 
-/** Whether the line begins a block, whatever follows `to` in it. */
-function beginsBlock({ start, end, inList }: Line, text: string, to = end): boolean {
+/**
+ * Whether the line certainly begins a list item or a heading without a blank line above it. Looks only at its text before
+ * `to`, so that more text can't change the result.
+ */
+function interruptsParagraph({ start, end, inList }: Line, text: string, to = end): boolean {
   if (!mayInterrupt(text, start)) return false
   const part = text.slice(start, to)
   return interruptPattern.test(part) || (inList && listPattern.test(part))

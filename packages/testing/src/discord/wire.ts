@@ -65,9 +65,9 @@ export function gatewayFieldsOf(channel: Channel, author: DiscordUser): Fields {
 }
 
 /**
- * Returns the message as one that replies to nothing, because a referenced message doesn't name the one it references.
+ * Returns the message without `replyTo`. Discord's `referenced_message` doesn't say which message that one replies to.
  */
-function withoutReply({ replyTo: _, ...post }: Post): Post {
+function withoutReplyTo({ replyTo: _, ...post }: Post): Post {
   return post
 }
 
@@ -110,7 +110,7 @@ export function messageObject(post: Post, channel: Channel, me: Me, cdn = 'https
     }),
     ...(post.replyTo !== undefined && {
       message_reference: { message_id: post.replyTo, channel_id: channel.id, type: 0 },
-      referenced_message: replied ? messageObject(withoutReply(replied), channel, me) : null,
+      referenced_message: replied ? messageObject(withoutReplyTo(replied), channel, me) : null,
     }),
   }
 }

@@ -3,7 +3,7 @@ import { dropsCutTexts, isInterruptionNote } from './claude-history.ts'
 import type { DecodedUpdate } from './decode/update.ts'
 
 /** Turns the updates that repeat the past of a session into its runs, for both versions of the protocol. */
-export interface Replay {
+export interface PastRuns {
   /**
    * Takes an update of the session. Output begins the run of the prompt before it, or of none if the past begins with output,
    * and ends the run before. Claude Code's note of an interruption ends its run. Call it before you write the output.
@@ -12,8 +12,8 @@ export interface Replay {
   /** The run that output is written to. Undefined before the first one, and after `finish`. */
   run(): LocalRun | undefined
   /**
-   * Begins and ends what is left, and returns undefined. If the agent has said that the session still works, returns the last
-   * run without ending it. Undefined also if there is none.
+   * Begins the run of a prompt that is left, and ends the last run, as aborted if its text may be cut off. Then returns
+   * undefined. If the agent has said that the session still works, returns the last run without ending it.
    */
   finish(): LocalRun | undefined
 }
@@ -25,12 +25,12 @@ type Prompt = NonNullable<DecodedUpdate['prompt']>
  * begins, and `end` ends a run. Agents don't repeat how a run ended: it is aborted unless it ends with a text, and the
  * last one also if that text may be cut off.
  */
-export function createReplay(
+export function createPastRuns(
   agent: string | undefined,
   history: LocalHistory,
   onBegin: () => void,
   end: (run: LocalRun, ending: LocalEnding) => void,
-): Replay {
+): PastRuns {
   /** The prompt whose run has not begun, because more of its text may come. */
   let prompt: Prompt | undefined
   let run: LocalRun | undefined
@@ -72,6 +72,7 @@ export function createReplay(
   function finish(): LocalRun | undefined {
     if (prompt) begin()
     if (isWorking) return run
+    // Other agents repeat a text that was cut off, so a last text may not be the whole answer.
     if (!dropsCutTexts(agent)) isAnswered = false
     endRun()
     return undefined

@@ -194,7 +194,7 @@ export function createMirror(server: () => Client | undefined, clock: Clock, onE
   }
 }
 
-/** Returns an ask for the run, without its id and reply. */
+/** Returns an ask for the run, without its id, call and reply, which the caller adds. */
 function contentOf(
   ask: Ask,
 ):

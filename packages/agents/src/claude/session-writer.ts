@@ -294,7 +294,10 @@ export function createSessionWriter(
     else respond(event.requestID, { action: 'cancel' }).catch(() => {})
   }
 
-  /** Denies a permission request that no person can be asked about. Ignores that the process may be gone. */
+  /**
+   * Denies a permission request without a person's decision: no run is open, or a newer request for the same call replaced
+   * it. Ignores that the process may be gone.
+   */
   function denyRequest(requestID: string, message: string): void {
     respond(requestID, { behavior: 'deny', message }).catch(() => {})
   }

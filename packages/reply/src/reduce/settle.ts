@@ -23,8 +23,8 @@ export function isFinished(reply: Reply): boolean {
 }
 
 /**
- * Whether no event of its run arrived except a status, which may be a late one of the run before. A run that was
- * reverted has no messages either, but it had steps.
+ * Whether only a status arrived for this run, which may be a late one of the run before. The next prompt doesn't end such
+ * a run. A reverted run has no messages either, but it keeps its `finish`.
  */
 export function isEmptyRun({ promptIDs, messages, children, error, compaction, finish }: Reply): boolean {
   if (error !== undefined || compaction !== undefined || finish !== undefined) return false

@@ -244,6 +244,22 @@ describe('a state', () => {
     for (const one of [other, store]) await one.close()
   })
 
+  test('is busy, and not lost, while another process begins its merged WAL anew', async () => {
+    const folder = newFolder()
+    await (await open(folder)).close()
+    const merging = new Libsql(fileIn(folder))
+    // The first process to commit after a merge. Its transaction doesn't fit its cache, so it writes before its commit.
+    merging.exec(
+      `PRAGMA user_version = ${2 * 0x100 + 1}; PRAGMA wal_checkpoint(PASSIVE); PRAGMA cache_size = 1; BEGIN IMMEDIATE`,
+    )
+    const insert = merging.prepare('INSERT INTO stored (key, value) VALUES (?, ?)')
+    for (let key = 0; key < 50; key++) insert.run([Buffer.from(`${key}`), 'x'.repeat(10_000)])
+    await expect(open(folder)).rejects.toMatchObject({ type: 'busy' })
+    merging.exec(`PRAGMA user_version = ${0x100 + 1}; COMMIT`)
+    await (await open(folder)).close()
+    merging.close()
+  })
+
   test('of a newer version is refused with the cure, and left as it is', async () => {
     const folder = await writtenFolder()
     await withFile(folder, (file) => void file.exec('PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)'))

@@ -17,15 +17,18 @@ const versions = 0x100
 
 /** Returns the state's version. Throws a `StoreError` if the file needs a WAL that is missing. */
 export function versionIn(database: Database, file: string): number {
-  const stored = Number(database.pragma('user_version'))
-  const isBehind = Math.floor(stored / versions) === marks.behind
-  // During a merge, or after a crash in one, the WAL is not empty.
-  if (isBehind && isWalEmpty(database))
-    throw new StoreError(
-      'failed',
-      `The state ${file} lacks what was written last, because its file ${file}-wal is missing or damaged. A copy of a running bridge's state needs both files. Put that file back beside it, restore a backup, or move the state away to start with an empty one.`,
-    )
-  return stored % versions
+  for (let tries = 0; tries < 3; tries++) {
+    const stored = Number(database.pragma('user_version'))
+    const isBehind = Math.floor(stored / versions) === marks.behind
+    // During a merge, or after a crash in one, the WAL is not empty.
+    if (!isBehind || !isWalEmpty(database)) return stored % versions
+    // A process that begins a merged WAL anew leaves it empty until it has committed, so this waits for its commit.
+    database.transact(() => ({ keep: false, result: undefined }))
+  }
+  throw new StoreError(
+    'failed',
+    `The state ${file} lacks what was written last, because its file ${file}-wal is missing or damaged. A copy of a running bridge's state needs both files. Put that file back beside it, restore a backup, or move the state away to start with an empty one.`,
+  )
 }
 
 /**

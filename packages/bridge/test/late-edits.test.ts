@@ -26,7 +26,7 @@ function stage() {
     })
     const stopping = new AbortController().signal
     const state = createState({ store, lease, clock, stopping, onError: () => {} })
-    const late = createLateEdits(state, 'tg', () => clock.now())
+    const late = createLateEdits(state, 'tg')
     renewed.push(() => void late.callListeners())
     const heard: string[] = []
     const listen = (): (() => void) => late.listen(key, async ({ id }) => void heard.push(id))

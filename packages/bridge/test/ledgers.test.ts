@@ -34,7 +34,7 @@ function stage() {
   /** A process. It ends without being told. */
   function open(chats: readonly (keyof typeof fakes)[] = ['one']) {
     const store = ledgersOf({
-      ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {}, now: () => clock.now() },
+      ...{ state, channel: 'tg', serverOf: () => undefined, onShown: () => {} },
       whenHeld: async () => new AbortController().signal,
       late: { report: async () => {}, listen: () => () => {} },
       routes: { writeMessages: () => [] } as Partial<Routes> as Routes,

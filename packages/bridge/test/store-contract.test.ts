@@ -94,7 +94,6 @@ function stageOf(
 ): StoreStage {
   const opened: Store[] = []
   return {
-    now: () => clock.now(),
     pass: async (ms) => await clock.advance(ms),
     open: async () => {
       const store = await open()

@@ -109,12 +109,11 @@ async function fillState(
   const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
   if (!lease) throw new Error('The state is in use.')
-  const expiresAt = Date.now() + 86_400_000
   for (let chat = 1_000_000; chat < 1_000_000 + knownChats; chat += 100) {
     const writes = Array.from({ length: 100 }, (_, index) => chat + index).flatMap((id) => {
       const session = { server: 'home', sessionID: `ses_${id}`, usedAt: Date.now() }
       const put = (key: string, value: object) =>
-        ({ type: 'put', key, value: JSON.stringify(value), expiresAt }) as const
+        ({ type: 'put', key, value: JSON.stringify(value), expiresInMs: 86_400_000 }) as const
       return [
         put(`route/tg/${id}/`, { server: 'home', sessionID: `ses_${id}` }),
         put(`session/tg/${id}//ses_${id}`, session),

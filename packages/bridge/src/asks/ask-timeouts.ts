@@ -138,7 +138,7 @@ export function createAskTimeouts(options: {
       type: 'put-if-absent',
       key,
       value: String(now),
-      expiresAt: now + Math.max(rememberedMs, 2 * askTimeoutMs),
+      expiresInMs: Math.max(rememberedMs, 2 * askTimeoutMs),
     } as const
     if (await state.commit([write])) return { at: now, isNew: true }
     return { at: Number((await state.read(key)) ?? now), isNew: false }

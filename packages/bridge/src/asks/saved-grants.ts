@@ -68,8 +68,7 @@ export function createSavedGrants({
 
   /** Stores a grant until a year after it was given. Replaces the one with its key. */
   async function writeGrant(grant: Grant): Promise<void> {
-    const expiresAt = grant.at + keptMs
-    await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresAt }])
+    await state.commit([{ type: 'put', key: keyOf(grant), value: JSON.stringify(grant), expiresInMs: keptMs }])
   }
 
   /** Deletes stored grants, but not the server's rules. Retries while the store fails. */

@@ -52,7 +52,7 @@ export function createChannels(options: {
   readonly onError: (error: Error) => void
 }): Channels {
   const { connections, sinkFields, state, whenHeld, routes, clock, onError } = options
-  const ownButtons = createOwnButtons(state, () => clock.now())
+  const ownButtons = createOwnButtons(state)
   /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
   return { connectionOf, sinkFields, has: (name) => connections.has(name), tryPost, post, edit, hasButton, showTyping }
@@ -167,7 +167,7 @@ interface OwnButtons {
 const keptMs = 2_592_000_000
 
 /** Stores the buttons of the bridge's own messages as hashes, for `keptMs`. */
-function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnButtons {
+function createOwnButtons(state: Pick<State, 'read'>): OwnButtons {
   return {
     write: (place, message, buttons) => writeHashes(place, message, hashesOf(buttons)),
     writeBoth: async (place, message, buttons) => {
@@ -180,7 +180,7 @@ function createOwnButtons(state: Pick<State, 'read'>, now: () => number): OwnBut
   function writeHashes(place: ChatPlace, message: MessageRef, hashes: readonly string[]): readonly Write[] {
     const key = buttonsKey(place, message)
     if (hashes.length === 0) return [{ type: 'remove', key }]
-    return [{ type: 'put', key, value: hashes.join(' '), expiresAt: now() + keptMs }]
+    return [{ type: 'put', key, value: hashes.join(' '), expiresInMs: keptMs }]
   }
 
   /** Returns the stored hashes of a message's buttons. Empty if none are stored. */

@@ -19,11 +19,10 @@ export interface ChannelLateEdits extends LateCalls {
   callListeners(): Promise<void>
 }
 
-/** Creates the reports of a channel. `now` returns the time in ms since the epoch. */
+/** Creates the reports of a channel. */
 export function createLateEdits(
   state: Pick<State, 'list' | 'commit' | 'commitWithoutLease'>,
   channel: string,
-  now: () => number,
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
   const listeners = new Map<string, Parameters<LateCalls['listen']>[1]>()
@@ -32,7 +31,7 @@ export function createLateEdits(
 
   /** Stores a late call for the successor, for `keptMs`. Needs no lease, because this process has lost it. */
   async function report(key: string, { id }: Parameters<LateCalls['report']>[1]): Promise<void> {
-    await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresAt: now() + keptMs }])
+    await state.commitWithoutLease([{ type: 'put', key: prefix + key, value: id, expiresInMs: keptMs }])
   }
 
   /**

@@ -26,7 +26,6 @@ export function ledgersOf({
   channel,
   serverOf,
   onShown,
-  now,
 }: {
   readonly state: State
   readonly whenHeld: BridgeLease['whenHeld']
@@ -38,8 +37,6 @@ export function ledgersOf({
   readonly serverOf: (sessionID: string) => string | undefined
   /** Called when the ledger of a reply names messages that are in the chat. */
   readonly onShown: (place: ChatPlace, sessionID: string) => void
-  /** In ms since the epoch. */
-  readonly now: () => number
 }): LedgerStore {
   /** By ledger: the messages whose session is remembered. */
   const rememberedIDs = createRecent<ReadonlySet<string>>(mostKnown)
@@ -131,7 +128,7 @@ export function ledgersOf({
       place && server !== undefined
         ? routes.writeMessages({ channel, chat: place.chat }, fresh, { server, sessionID: place.sessionID })
         : []
-    const put = { type: 'put', key: keyOf(key), value: text, expiresAt: now() + keptMs } as const
+    const put = { type: 'put', key: keyOf(key), value: text, expiresInMs: keptMs } as const
     await state.withRetries(() => state.commit([put, ...removalsOfReplaced(key, formerKey), ...remembered]))
     continuedKeys.delete(key)
     if (server === undefined) return

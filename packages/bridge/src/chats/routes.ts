@@ -127,12 +127,11 @@ export function createRoutes(options: {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
     ourPlaces.add(key)
-    const expiresAt = clock.now() + routeMs
     const value = JSON.stringify(route)
     return [
-      { type: 'put', key: `route/${shared}`, value, expiresAt },
+      { type: 'put', key: `route/${shared}`, value, expiresInMs: routeMs },
       // A mirrored thread has no route of its own, so a row marks it as one that the bot works in.
-      ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresAt } as const]),
+      ...(shared === key ? [] : [{ type: 'put', key: `ours/${key}`, value: '', expiresInMs: routeMs } as const]),
     ]
   }
 
@@ -150,12 +149,11 @@ export function createRoutes(options: {
    */
   function writeUsed(place: ChatPlace, { server, sessionID }: SessionRef): readonly Write[] {
     const key = mirrors.keyOf(place)
-    const now = clock.now()
-    const value = JSON.stringify({ server, sessionID, usedAt: now } satisfies UsedSession)
+    const value = JSON.stringify({ server, sessionID, usedAt: clock.now() } satisfies UsedSession)
     const messages = waitingMessages.get(key) ?? []
     waitingMessages.delete(key)
     return [
-      { type: 'put', key: `session/${key}/${sessionID}`, value, expiresAt: now + rememberedMs },
+      { type: 'put', key: `session/${key}/${sessionID}`, value, expiresInMs: rememberedMs },
       ...messages.flatMap((one) => writeMessages(one.place, [one.ref], { server, sessionID })),
     ]
   }
@@ -180,10 +178,9 @@ export function createRoutes(options: {
 
   /** Returns the writes that store the session of messages. */
   function writeMessages(...[place, messages, session]: Parameters<Routes['writeMessages']>): readonly Write[] {
-    const now = clock.now()
-    const value = JSON.stringify({ ...session, usedAt: now, thread: place.chat.thread } satisfies UsedSession)
+    const value = JSON.stringify({ ...session, usedAt: clock.now(), thread: place.chat.thread } satisfies UsedSession)
     return messages.map(({ id }) => {
-      return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresAt: now + rememberedMs }
+      return { type: 'put', key: `message/${chatKey(place)}/${id}`, value, expiresInMs: rememberedMs }
     })
   }
 
@@ -196,7 +193,7 @@ export function createRoutes(options: {
 
   /** Returns the write that stores the author of a prompt for `rememberedMs`. `/undo` and `/compact` check it. */
   function writeAuthor(promptID: string, author: Author): Write {
-    return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresAt: clock.now() + rememberedMs }
+    return { type: 'put', key: `author/${promptID}`, value: authorKey(author), expiresInMs: rememberedMs }
   }
 
   /** Returns who sent a prompt, which `/undo` and `/compact` check. Undefined if that is not stored. */

@@ -34,9 +34,8 @@ export function createSeenMessages({
    * conflicts if the message is marked.
    */
   function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
-    const now = clock.now()
     const key = `seen/${chatKey(place)}/${id}`
-    return { type: 'put-if-absent', key, value: String(postedAt ?? now), expiresAt: now + seenMs }
+    return { type: 'put-if-absent', key, value: String(postedAt ?? clock.now()), expiresInMs: seenMs }
   }
 
   /**

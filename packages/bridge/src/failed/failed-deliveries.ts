@@ -233,8 +233,8 @@ export function createFailedDeliveries(options: {
     const key = failureKey(failed)
     const expected = await state.read(key)
     if (expected === undefined) return
-    const { value, expiresAt } = writeFailure({ ...failed, isReported: true })
-    await state.commit([{ type: 'compare-and-set', key, expected, value, expiresAt }])
+    const { value, expiresInMs } = writeFailure({ ...failed, isReported: true })
+    await state.commit([{ type: 'compare-and-set', key, expected, value, expiresInMs }])
   }
 
   /**

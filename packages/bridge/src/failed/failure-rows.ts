@@ -23,9 +23,9 @@ export function failureKey(failure: Failure): string {
   return `${failedPrefix}row/${id === undefined ? key : `${key}/#${id}`}`
 }
 
-/** Returns the write that stores a failure: a delivery for 30 days from its failure, a row without an end. */
+/** Returns the write that stores a failure: a delivery for 30 days, a row without an end. */
 export function writeFailure(failure: Failure): PutWrite {
-  const expires = failure.type === 'delivery' ? { expiresAt: failure.at + undeliveredMs } : {}
+  const expires = failure.type === 'delivery' ? { expiresInMs: undeliveredMs } : {}
   return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
 }
 
@@ -54,6 +54,6 @@ export function unknownRunKey(place: ChatPlace, id: string): string {
 /**
  * Returns the write that stores the prompt of an execution until a person decides whether it runs again, at most for 30 days.
  */
-export function writeUnknownRun({ id, prompt }: Execution, now: number): PutWrite {
-  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresAt: now + undeliveredMs }
+export function writeUnknownRun({ id, prompt }: Execution): PutWrite {
+  return { type: 'put', key: unknownRunKey(prompt, id), value: JSON.stringify(prompt), expiresInMs: undeliveredMs }
 }

@@ -274,7 +274,7 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
         await updateExecution({ phase: 'planned', posted: undefined })
         return await postPrompt()
       case 'unknown':
-        await state.withRetries(() => state.commit([writeUnknownRun(execution, clock.now())]))
+        await state.withRetries(() => state.commit([writeUnknownRun(execution)]))
         void failed.emitCounts().catch(onError)
         await closeShown(services, { ...execution, reason: texts.lostSight }, sinks)
         return await endWith(texts.unknownRun, texts.unknownAfterRestart, runAgainButtons(execution))

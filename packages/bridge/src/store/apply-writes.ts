@@ -9,8 +9,8 @@ export type EnqueueWrite = Extract<Write, { readonly type: 'enqueue' }>
 export interface Rows {
   /** Returns the value of a key. Undefined if it has none. */
   read(key: string): string | undefined
-  /** Sets or replaces the value and its expiry. */
-  put(key: string, value: string, expiresAt: number | undefined): void
+  /** Sets or replaces the value, and when it expires from now. */
+  put(key: string, value: string, expiresInMs: number | undefined): void
   /** Removes the value. Does nothing if the key has none. */
   remove(key: string): void
   /** Appends an entry. Returns false, and changes nothing, if the queue has that id. */
@@ -34,16 +34,16 @@ export function applyWrites(rows: Rows, writes: readonly Write[]): number | unde
 function applyWrite(rows: Rows, write: Write): boolean {
   switch (write.type) {
     case 'put':
-      rows.put(write.key, write.value, write.expiresAt)
+      rows.put(write.key, write.value, write.expiresInMs)
       return true
     case 'put-if-absent':
       if (rows.read(write.key) !== undefined) return false
-      rows.put(write.key, write.value, write.expiresAt)
+      rows.put(write.key, write.value, write.expiresInMs)
       return true
     case 'compare-and-set':
       if (rows.read(write.key) !== write.expected) return false
       if (write.value === undefined) rows.remove(write.key)
-      else rows.put(write.key, write.value, write.expiresAt)
+      else rows.put(write.key, write.value, write.expiresInMs)
       return true
     case 'remove':
       rows.remove(write.key)

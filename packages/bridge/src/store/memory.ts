@@ -81,9 +81,9 @@ function rowsOf({ values, queues }: StoreMemory, now: number, undos: (() => void
   const copies = new Set<ReadonlyMap<string, string>>()
   return {
     read: (key) => readValue({ values }, key, now),
-    put: (key, value, expiresAt) => {
+    put: (key, value, expiresInMs) => {
       recordUndo(values, key)
-      values.set(key, { value, expiresAt })
+      values.set(key, { value, expiresAt: expiresInMs === undefined ? undefined : now + expiresInMs })
     },
     remove: (key) => {
       recordUndo(values, key)
@@ -142,7 +142,10 @@ function isAlive({ expiresAt }: { readonly expiresAt: number | undefined }, now:
 /** Returns the values whose keys begin with a prefix, ordered by key, without expired ones. */
 function listValues({ values }: StoreMemory, prefix: string, now: number): Awaited<ReturnType<Store['list']>> {
   const found = [...values].filter(([key, stored]) => key.startsWith(prefix) && isAlive(stored, now))
-  return found.map(([key, { value }]) => ({ key, value })).toSorted((one, other) => (one.key < other.key ? -1 : 1))
+  const listed = found.map(([key, { value, expiresAt }]) => {
+    return { key, value, expiresInMs: expiresAt === undefined ? undefined : expiresAt - now }
+  })
+  return listed.toSorted((one, other) => (one.key < other.key ? -1 : 1))
 }
 
 /** Returns the entries of a queue, oldest first. Empty without a queue. */

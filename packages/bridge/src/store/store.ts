@@ -1,7 +1,8 @@
 /**
  * Stores what must survive a restart of the bridge. Keys and values are opaque strings, and may be empty. Only the
  * process that holds the lease uses the store. Every write carries the lease, so a process that was suspended and resumes
- * too late changes nothing. Times are those of the store's clock. Calls only reject with a `StoreError`.
+ * too late changes nothing. Only the store's clock decides what has expired: processes on several machines may have
+ * different times. Calls only reject with a `StoreError`.
  */
 export interface Store {
   /** Returns the value of a key. Undefined if the key has none, or if it has expired. */
@@ -44,6 +45,8 @@ export interface StoredValue {
   readonly key: string
   /** The value that was put last. */
   readonly value: string
+  /** In how many ms it expires, by the store's clock. Undefined if it does not expire. */
+  readonly expiresInMs?: number | undefined
 }
 
 /** One entry of a queue. */
@@ -55,18 +58,19 @@ export interface QueuedValue {
 }
 
 /**
- * One change of the store. From `expiresAt` on, in ms since the epoch, the key has no value. Each write replaces the
- * expiry, and without `expiresAt` the value does not expire. Entries of queues don't expire.
+ * One change of the store. The key has no value any more once `expiresInMs` have passed since the commit, by the store's
+ * clock. Each write replaces the expiry, and without `expiresInMs` the value does not expire. Entries of queues don't
+ * expire.
  */
 export type Write =
   /** Sets the value, or replaces it. */
-  | { readonly type: 'put'; readonly key: string; readonly value: string; readonly expiresAt?: number | undefined }
+  | { readonly type: 'put'; readonly key: string; readonly value: string; readonly expiresInMs?: number | undefined }
   /** Conflicts if the key has a value. */
   | {
       readonly type: 'put-if-absent'
       readonly key: string
       readonly value: string
-      readonly expiresAt?: number | undefined
+      readonly expiresInMs?: number | undefined
     }
   /** Conflicts if the key's value is not `expected` (undefined: no value). An undefined `value` removes the key. */
   | {
@@ -74,7 +78,7 @@ export type Write =
       readonly key: string
       readonly expected: string | undefined
       readonly value: string | undefined
-      readonly expiresAt?: number | undefined
+      readonly expiresInMs?: number | undefined
     }
   /** Does nothing if the key has no value. */
   | { readonly type: 'remove'; readonly key: string }

@@ -32,8 +32,10 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const put = prepare('INSERT OR REPLACE INTO stored (key, value, expires_at) VALUES (?, ?, ?)')
   const remove = prepare('DELETE FROM stored WHERE key = ?')
   const sweep = prepare('DELETE FROM stored WHERE expires_at <= ?')
-  const listFrom = prepare(`SELECT key, value FROM stored WHERE key >= ? AND ${alive} ORDER BY key`)
-  const listWithin = prepare(`SELECT key, value FROM stored WHERE key >= ? AND ${alive} AND key < ? ORDER BY key`)
+  const listFrom = prepare(`SELECT key, value, expires_at FROM stored WHERE key >= ? AND ${alive} ORDER BY key`)
+  const listWithin = prepare(
+    `SELECT key, value, expires_at FROM stored WHERE key >= ? AND ${alive} AND key < ? ORDER BY key`,
+  )
   const queue = prepare('SELECT id, value FROM queued WHERE queue = ? ORDER BY position')
   const queuesFrom = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ?')
   const queuesWithin = prepare('SELECT DISTINCT queue FROM queued WHERE queue >= ? AND queue < ?')
@@ -49,7 +51,9 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       const row = read.first(keyBytes(key), clock.now())
       return row && unpacked(row[0])
     },
-    put: (key, value, expiresAt) => void put.run(keyBytes(key), packed(value), expiresAt ?? null),
+    put: (key, value, expiresInMs) => {
+      put.run(keyBytes(key), packed(value), expiresInMs === undefined ? null : clock.now() + expiresInMs)
+    },
     remove: (key) => void remove.run(keyBytes(key)),
     enqueue: (name, id, value) => enqueue.run(keyBytes(name), keyBytes(id), packed(value)) === 1,
     replace: (name, id, value) => replace.run(packed(value), keyBytes(name), keyBytes(id)) === 1,
@@ -57,8 +61,12 @@ export function tablesOf(database: Database, clock: Clock): Tables {
     list: (prefix) => {
       const from = keyBytes(prefix)
       const to = afterPrefix(prefix)
-      const rows = to ? listWithin.rows(from, clock.now(), to) : listFrom.rows(from, clock.now())
-      return rows.map(([key, value]) => ({ key: keyText(key), value: unpacked(value) }))
+      const now = clock.now()
+      const rows = to ? listWithin.rows(from, now, to) : listFrom.rows(from, now)
+      return rows.map(([key, value, expiresAt]) => {
+        const expiresInMs = expiresAt === null ? undefined : Number(expiresAt) - now
+        return { key: keyText(key), value: unpacked(value), expiresInMs }
+      })
     },
     queue: (name) => queue.rows(keyBytes(name)).map(([id, value]) => ({ id: keyText(id), value: unpacked(value) })),
     queues: (prefix) => {

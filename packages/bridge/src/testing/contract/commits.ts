@@ -32,7 +32,7 @@ export const commitClauses = [
         put('kept', 'after'),
         put('kept', 'once more'),
         { type: 'remove', key: 'gone' },
-        { type: 'put-if-absent', key: 'new', value: 'after', expiresAt: stage.now() + 1000 },
+        { type: 'put-if-absent', key: 'new', value: 'after', expiresInMs: 1000 },
         { type: 'compare-and-set', key: 'kept', expected: 'once more', value: undefined },
         dequeue('1'),
         { type: 'replace', queue: 'chat', id: '2', value: 'after' },

@@ -20,7 +20,7 @@ export const durabilityClauses = [
     run: async (stage) => {
       const before = await stage.open()
       const lease = await takeFreeLease(before, 'one')
-      await commitDone(before, [put('key', 'value'), put('short', 'value', stage.now() + 500)], lease)
+      await commitDone(before, [put('key', 'value'), put('short', 'value', 500)], lease)
       await commitDone(before, [enqueue('b'), enqueue('a'), enqueue('c')], lease)
       await commitDone(before, [dequeue('c')], lease)
       await before.close()

@@ -4,9 +4,7 @@ import type { Store, StoreLease, Write } from '../../store/store.ts'
 export interface StoreStage {
   /** Opens the state again with each call, like a process that restarts, or a second one beside it. */
   open(): Promise<Store>
-  /** The time of the stores' clock, in ms since the epoch. */
-  now(): number
-  /** Advances that clock. */
+  /** Advances the stores' clock. */
   pass(ms: number): void | Promise<void>
   /** Closes all stores and removes the state. Called at the end of each clause. */
   close(): Promise<void>
@@ -60,9 +58,9 @@ export async function takeFreeLease(store: Store, holder: string, forMs = 1000):
   return lease
 }
 
-/** Returns a write that sets a value. It does not expire without `expiresAt`. */
-export function put(key: string, value: string, expiresAt?: number): Write {
-  return { type: 'put', key, value, expiresAt }
+/** Returns a write that sets a value. It does not expire without `expiresInMs`. */
+export function put(key: string, value: string, expiresInMs?: number): Write {
+  return { type: 'put', key, value, expiresInMs }
 }
 
 /** Returns a write that adds an entry to a queue. */

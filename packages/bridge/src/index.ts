@@ -13,5 +13,7 @@ export { type ServedBridge, type ServeOptions, serveBridge } from './serve-bridg
 export { type CheckedPart, type CheckOptions, checkBridge } from './setup/check-bridge.ts'
 export type { Choice, Questions, TextOptions } from './setup/init-bridge.ts'
 export { defaultConfigPath, type InitOptions, initBridge } from './setup/init-bridge.ts'
+export type { BridgeStore, StoreHost } from './store/bridge-store.ts'
+export type { LoadStore } from './store/load-store.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'
 export { type Store, StoreError, type StoreErrorType, type StoreLease, type Write } from './store/store.ts'

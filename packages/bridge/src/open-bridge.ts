@@ -4,7 +4,7 @@ import type { Bridge, BridgeOptions } from './bridge.ts'
 import { createBridge } from './bridge.ts'
 import { loadConfig } from './config/load.ts'
 import { fileStampOf, watchConfig } from './config/watch.ts'
-import { sqliteStore } from './store/sqlite/sqlite-store.ts'
+import { configuredState, type LoadStore } from './store/load-store.ts'
 
 /** Options of `openBridge`. */
 export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store' | 'secret' | 'ownPaths'> {
@@ -12,6 +12,8 @@ export interface OpenBridgeOptions extends Omit<BridgeOptions, 'config' | 'store
   readonly path: string
   /** The environment variables for secrets. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** Loads the package of the state. Default: `@reply/<type>`. SQLite needs none. */
+  readonly loadStore?: LoadStore | undefined
 }
 
 /** A bridge that follows its config file. A list that you pass to `setPeople` holds until the file changes. */
@@ -24,14 +26,20 @@ export interface OpenedBridge extends Bridge {
 }
 
 /**
- * Reads the config and opens the state. Rejects with `BridgeError` of type `config`, or with `StoreError`. The bridge does
- * nothing before `start`. From then on it follows the file. Changes of `people` take effect within 2 s, others after a
+ * Reads the config and opens the state. Rejects with `BridgeError` of type `config` or `state`, or with `StoreError`. The bridge
+ * does nothing before `start`. From then on it follows the file. Changes of `people` take effect within 2 s, others after a
  * restart, and `onNotice` says so. A file that can't be used never grants anything, and its error goes to `onError`.
  */
-export async function openBridge({ path, env = process.env, ...options }: OpenBridgeOptions): Promise<OpenedBridge> {
+export async function openBridge({
+  path,
+  env = process.env,
+  loadStore: load,
+  ...options
+}: OpenBridgeOptions): Promise<OpenedBridge> {
   const stamp = await fileStampOf(path)
-  const { config, secret, stateFolder, ownPaths } = loadConfig(path, env)
-  const store = await sqliteStore({ folder: stateFolder, clock: options.clock })
+  const loaded = loadConfig(path, env)
+  const { config, secret, ownPaths } = loaded
+  const store = await (await configuredState(loaded, { load, clock: options.clock })).open()
   const onTakenOver: BridgeOptions['onTakenOver'] = (error) => {
     watch.stop()
     options.onTakenOver?.(error)

@@ -205,6 +205,25 @@ test('what takes a restart is named once, and is not taken', async () => {
   expect(notices.slice(1)).toEqual([`Reloaded the people and their rights from ${path}: bob.`])
 })
 
+test.each([
+  ['another folder', './state', './other'],
+  ['another kind of state', './state', { type: 'postgres', url: { env: 'DATABASE_URL' } }],
+  [
+    'another setting of its kind',
+    { type: 'postgres', url: { env: 'DATABASE_URL' }, schema: 'one' },
+    { type: 'postgres', url: { env: 'DATABASE_URL' }, schema: 'two' },
+  ],
+])('a state in %s takes a restart', async (_, before, after) => {
+  writeFileSync(path, text({ state: before }))
+  const watch = await watching()
+  await watch.readNow()
+  expect(notices).toEqual([])
+  writeFileSync(path, text({ state: after }))
+  await watch.readNow()
+  expect(notices).toEqual([`${path} has changes in state. They take effect after a restart.`])
+  expect(errors).toEqual([])
+})
+
 test('ids on a channel that comes with a restart are left out until then, and all others are taken', async () => {
   writeFileSync(path, text())
   await watching()

@@ -176,6 +176,17 @@ describe('a config', () => {
       { servers: { home: { url: 'http://127.0.0.1:4096', password: { env: 'NAME', file: 'path' } } } },
       'servers.home.password: Write either { "env": "NAME" } or { "file": "path" }.',
     ],
+    [
+      'a state that is neither a folder nor an object with a type',
+      { state: { folder: './state' } },
+      'state: Write a folder such as "./state", or an object with a `type`, for example { "type": "postgres", "url": { "env": "DATABASE_URL" } }.',
+    ],
+    ['a state in a folder without a name', { state: '' }, 'state: Write at least 1 character. It is "".'],
+    [
+      'an address in place of a folder',
+      { state: 'postgres://reply:hunter2@db/reply' },
+      'state: It is an address, not a folder. Write { "type": "postgres", "url": { "env": "DATABASE_URL" } }.',
+    ],
   ])('names the path, the value and the cure of %s', (_, change, fault) => {
     expect(faultsOf(change)).toContain(fault)
   })
@@ -229,6 +240,28 @@ describe('a config', () => {
     expect(faults).not.toContain('hunter2')
   })
 
+  test.each([
+    'postgres://reply:hunter2@db:5432/reply',
+    'postgres://reply:hunter2/@:x@db:5432,other:5432/reply',
+    'postgres://db/reply?user=reply&password=hunter2',
+    'host=db password = hunter2',
+  ])('refuses a state whose address has a password, and never shows it: %s', (url) => {
+    const faults = faultsOf({ state: { type: 'postgres', url } })
+    expect(faults).toContain(
+      'state.url: It contains a password. Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.',
+    )
+    expect(faults).not.toContain('hunter2')
+    expect(faultsOf({ state: url })).toMatch(/state: It is an address, not a folder\. .*$/)
+    expect(faultsOf({ state: url })).not.toContain('hunter2')
+  })
+
+  test.each(['postgres://db:5432/reply', 'postgres://reply@db/reply?sslmode=require'])(
+    'leaves an address without a password to the package of the state: %s',
+    (url) => {
+      expect(parseConfig({ ...least, state: { type: 'postgres', url } }).state).toEqual({ type: 'postgres', url })
+    },
+  )
+
   test('says what a busy chat does: one for all, or by chat', () => {
     const busy = { 'tg:5': 'steer', '*': 'interrupt' }
     expect(parseConfig({ ...least, router: { busy } }).router.busy).toEqual(busy)
@@ -271,6 +304,10 @@ describe('a config', () => {
     const [url, agent, directory] = ['http://127.0.0.1:4096', 'claude', 'shop']
     const servers = [{ url }, { agent, directory }, { url, agent, directory }, { directory }]
     expect(servers.map((home) => check({ ...least, servers: { home } }))).toEqual([true, true, false, false])
+    const states = ['./state', { type: 'sqlite', folder: './state' }, { type: 'other', any: 1 }]
+    expect(states.map((state) => check({ ...least, state }))).toEqual([true, true, true])
+    const faultyStates = ['', { folder: './state' }, { type: 'sqlite' }, { type: 'sqlite', folder: 'a', any: 1 }]
+    expect(faultyStates.map((state) => check({ ...least, state }))).toEqual([false, false, false, false])
   })
 })
 
@@ -295,10 +332,39 @@ describe('a config file', () => {
   test('places its state and the files of secrets beside it', () => {
     write('token.txt', ' 1:abc\n')
     const path = write('reply.json', JSON.stringify(least))
-    const { stateFolder, secret } = loadConfig(path, { NAME: 'from the environment' })
-    expect(stateFolder).toBe(join(folder, 'state'))
+    const { state, secret } = loadConfig(path, { NAME: 'from the environment' })
+    expect(state).toEqual({ type: 'sqlite', folder: join(folder, 'state') })
     expect(secret({ file: 'token.txt' })).toBe('1:abc')
     expect(secret({ env: 'NAME' })).toBe('from the environment')
+  })
+
+  test.each([
+    ['the short form', './data'],
+    ['the long form', { type: 'sqlite', folder: './data' }],
+  ])('places the folder of a SQLite state beside it, in %s', (_, state) => {
+    const path = write('reply.json', JSON.stringify({ ...least, state }))
+    const loaded = loadConfig(path, {})
+    expect(loaded.state).toEqual({ type: 'sqlite', folder: join(folder, 'data') })
+    expect(loaded.ownPaths).toEqual([path, join(folder, 'data')])
+  })
+
+  test('has no folder for a state elsewhere, whose secret files are its own', () => {
+    const state = { type: 'postgres', url: { file: 'database.secret' }, schema: 'reply' }
+    const path = write('reply.json', JSON.stringify({ ...least, state }))
+    const loaded = loadConfig(path, {})
+    expect(loaded.state).toEqual(state)
+    expect(loaded.ownPaths).toEqual([path, join(folder, 'database.secret')])
+  })
+
+  test.each([
+    [{ type: 'sqlite' }, 'state.folder: It is missing. Write a string: "…".'],
+    [
+      { type: 'sqlite', folder: './a', schema: 'b' },
+      'state: It has no field "schema". Correct the name, or remove it.',
+    ],
+  ])('names the faults of a SQLite state: %j', (state, fault) => {
+    const path = write('reply.json', JSON.stringify({ ...least, state }))
+    expect(() => loadConfig(path, {})).toThrow(fault)
   })
 
   test('starts agents beside it, and leaves the directories of servers as they are', () => {

@@ -14,7 +14,7 @@ import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { toStoreError } from '../src/store/sqlite/errors.ts'
 import { migrate } from '../src/store/sqlite/schema.ts'
-import { hasState, readState, sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { existingSqliteStore, hasState, sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 
 let root = ''
@@ -345,7 +345,7 @@ describe('a copy of a state at work', () => {
     const { folder, store } = await worked(lengths)
     const copy = await copied([''], store, folder)
     const before = await readFile(fileIn(copy))
-    for (const use of [open, hasState, (one: string) => readState(one, 'key')]) {
+    for (const use of [open, hasState, (one: string) => existingSqliteStore({ folder: one })]) {
       const used = use(copy)
       await expect(used).rejects.toThrow(lost)
       await expect(used).rejects.toMatchObject({ name: 'StoreError', type: 'failed' })
@@ -382,11 +382,48 @@ test('a process that only reads, or waits for the lease, leaves no mark in a sta
   const folder = await writtenFolder()
   const before = await readFile(fileIn(folder))
   await hasState(folder)
-  await readState(folder, '')
+  const existing = await existingSqliteStore({ folder })
+  expect(await existing?.list('')).toHaveLength(1)
+  await existing?.close()
   const store = await open(folder)
   await store.read('key')
   await store.close()
   expect(await readFile(fileIn(folder))).toEqual(before)
+})
+
+describe('a state that is opened beside the process that uses it', () => {
+  test('is not made if there is none, or if a bridge is about to make its tables', async () => {
+    const folder = newFolder()
+    expect(await existingSqliteStore({ folder })).toBeUndefined()
+    await expect(stat(folder)).rejects.toThrow('ENOENT')
+    await mkdir(folder, { mode: 0o700 })
+    await writeFile(fileIn(folder), '', { mode: 0o600 })
+    expect(await existingSqliteStore({ folder })).toBeUndefined()
+    expect((await stat(fileIn(folder))).size).toBe(0)
+  })
+
+  test('is written without merging its WAL, and its user sees the change', async () => {
+    const folder = newFolder()
+    const store = await open(folder)
+    await store.commit([put('key')])
+    const before = await readFile(fileIn(folder))
+    const existing = await existingSqliteStore({ folder })
+    // More than SQLite's own limit of 1,000 pages.
+    expect(await existing?.commit([put('other', 'x'.repeat(5_000_000))])).toEqual({ type: 'done' })
+    await existing?.close()
+    expect((await readFile(fileIn(folder))).equals(before)).toBe(true)
+    expect((await store.read('other'))?.length).toBe(5_000_000)
+    await store.close()
+  })
+
+  test('that others of the computer can read is refused', async () => {
+    const folder = await writtenFolder()
+    await chmod(root, 0o755)
+    await chmod(folder, 0o755)
+    await chmod(fileIn(folder), 0o644)
+    await expect(existingSqliteStore({ folder })).rejects.toThrow(/can read the state .* Run "chmod 600" on it/)
+    await chmod(root, 0o700)
+  })
 })
 
 /** What really happens to files: a copy that was cut off, a bad block, a wrong file, and an empty one. */

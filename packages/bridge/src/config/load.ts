@@ -6,16 +6,19 @@ import * as z from 'zod'
 import { BridgeError, messageOf } from '../error.ts'
 import { reachedFrom } from './agent-reach.ts'
 import { otherUsersWith } from './file-permissions.ts'
-import { parseConfig } from './parse.ts'
-import { type BridgeConfig, configSchema } from './schema.ts'
+import { parseConfig, parseState } from './parse.ts'
+import { type BridgeConfig, configSchema, type StateConfig, sqliteStateSchema } from './schema.ts'
 
 /** A config with its absolute paths and secrets. */
 export interface LoadedConfig {
   /** The checked config. */
   readonly config: BridgeConfig
-  /** The folder of the state, absolute. */
-  readonly stateFolder: string
-  /** Absolute paths of the config, the state folder and the files of secrets. No agent may access them. */
+  /**
+   * Where the state is kept. The fields of `sqlite` are checked, and its folder is absolute. Those of other types are as they
+   * were written.
+   */
+  readonly state: StateConfig
+  /** Absolute paths of the config, the files of secrets, and the folder of a SQLite state. No agent may access them. */
   readonly ownPaths: readonly string[]
   /** Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. */
   readonly secret: (source: SecretSource) => string
@@ -33,12 +36,26 @@ export function loadConfig(path: string, env: Readonly<Record<string, string | u
       `The config ${path} does not exist. Create it with "reply bridge init", or choose another with --config.`,
     )
   const config = withAbsoluteFolders(parseConfig(readJson(path)), folder)
-  const stateFolder = resolve(folder, config.state)
-  const ownPaths = [resolve(path), stateFolder, ...secretFilesIn(config).map((file) => resolve(folder, file))]
+  const { state, statePaths } = stateIn(config, folder)
+  const ownPaths = [resolve(path), ...statePaths, ...secretFilesIn(config).map((file) => resolve(folder, file))]
   requireUnwritable(path)
   for (const [name, { directory }] of Object.entries(config.servers))
     if (directory !== undefined) requireApart(`servers.${name}.directory: ${directory}`, directory, ownPaths)
-  return { config, stateFolder, ownPaths, secret: secretsOf(folder, env) }
+  return { config, state, ownPaths, secret: secretsOf(folder, env) }
+}
+
+/**
+ * Returns the state of a config as an object, and the paths on this computer that it is in: only SQLite has one. Relative ones
+ * are resolved from a folder.
+ */
+function stateIn(
+  { state }: BridgeConfig,
+  folder: string,
+): { readonly state: StateConfig; readonly statePaths: readonly string[] } {
+  if (typeof state !== 'string' && state.type !== 'sqlite') return { state, statePaths: [] }
+  const sqlite = parseState(sqliteStateSchema, typeof state === 'string' ? { type: 'sqlite', folder: state } : state)
+  const path = resolve(folder, sqlite.folder)
+  return { state: { ...sqlite, folder: path }, statePaths: [path] }
 }
 
 const onlyPeople = z.looseObject({ people: configSchema.shape.people.unwrap() })

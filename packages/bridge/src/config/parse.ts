@@ -3,7 +3,15 @@ import type { SinkFields } from '@reply/sink/internal'
 import * as z from 'zod'
 import { BridgeError } from '../error.ts'
 import { entryFor, placeNamed } from '../place.ts'
-import { type BridgeConfig, channelSchema, configSchema, isLoopback, serverSchema } from './schema.ts'
+import {
+  type BridgeConfig,
+  channelSchema,
+  configSchema,
+  isLoopback,
+  serverSchema,
+  sqliteStateSchema,
+  stateSchema,
+} from './schema.ts'
 
 /** Returns a checked config. Throws a `BridgeError` of type `config` that lists each error with its path, value and fix. */
 export function parseConfig(value: unknown): BridgeConfig {
@@ -15,9 +23,19 @@ export function parseConfig(value: unknown): BridgeConfig {
 
 /** Returns a channel's entry, checked with the channel's own schema. Throws like `parseConfig`. */
 export function parseChannel<T>(schema: z.ZodType<T>, name: string, entry: unknown): T {
-  const { data, error, success } = schema.safeParse(entry)
+  return parseWithin(`channels.${name}.`, schema, entry)
+}
+
+/** Returns the state's settings, checked with the schema of its type. Throws like `parseConfig`. */
+export function parseState<T>(schema: z.ZodType<T>, state: unknown): T {
+  return parseWithin('state.', schema, state)
+}
+
+/** Returns a part of the config, checked with its own schema. `within` precedes the paths of errors. */
+function parseWithin<T>(within: string, schema: z.ZodType<T>, value: unknown): T {
+  const { data, error, success } = schema.safeParse(value)
   if (success) return data
-  throw unusableConfigError(issueSentences(error, entry, `channels.${name}.`))
+  throw unusableConfigError(issueSentences(error, value, within))
 }
 
 const sinkFieldsSchema = z.object(sinkFields)
@@ -36,33 +54,57 @@ function unusableConfigError(faults: readonly string[]): BridgeError {
 }
 
 /**
- * Returns the JSON Schema with which editors check a config. Entries of the given channels are checked with the channel's
- * own schema. Entries of other types may have any fields.
+ * Returns the JSON Schema with which editors check a config. Entries of the given channels, and a `state` of the given types or
+ * `sqlite`, are checked with their own schemas. Those of other types may have any fields.
  */
-export function configJsonSchema(channels: readonly BridgeChannel[] = []): Record<string, unknown> {
-  const entries = channels.map(({ type, schema }) => ({
-    if: { properties: { type: { const: type } } },
-    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
-    then: jsonSchemaOf(schema),
-  }))
+export function configJsonSchema(
+  channels: readonly BridgeChannel[] = [],
+  stores: Readonly<Record<string, Pick<BridgeChannel, 'schema'>>> = {},
+): Record<string, unknown> {
+  const entries = channels.map(({ type, schema }) => schemaOfType(type, schema))
+  const states = Object.entries({ sqlite: { schema: sqliteStateSchema }, ...stores }).map(([type, { schema }]) =>
+    schemaOfType(type, schema),
+  )
   const { $schema, ...schema } = z.toJSONSchema(configSchema, {
     io: 'input',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === channelSchema && entries.length > 0) jsonSchema.allOf = entries
+      if (zodSchema === stateSchema) jsonSchema.allOf = states
       if (zodSchema === serverSchema) jsonSchema.oneOf = [{ required: ['url'] }, { required: ['agent', 'directory'] }]
     },
   })
   return { $schema, title: 'The config of a reply bridge', ...schema }
 }
 
-/** Returns a JSON Schema without `$schema`, so that it can be part of another schema. */
-function jsonSchemaOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
+/** Returns a JSON Schema that applies a schema to objects of a type only. */
+function schemaOfType(type: string, schema: z.ZodType): z.core.JSONSchema.BaseSchema {
+  // Without `$schema`, it can be part of another schema.
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
-  return rest
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema.
+  return { if: { properties: { type: { const: type } } }, then: rest }
+}
+
+/** How to fix a secret that was written into the config. */
+const secretCure = 'Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.'
+
+/** A password in the address of a database: before the host, in the query, or in a list such as `host=db password=…`. */
+const passwordInAddress = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*:.*@|\bpassword\s*=/i
+
+/** Returns a fault for an address in place of a folder, and for each field with a password. Never shows the value. */
+function stateFaults(state: BridgeConfig['state']): readonly string[] {
+  if (typeof state === 'string')
+    return /^[a-z][a-z\d+.-]*:\/\/|\bpassword\s*=/i.test(state)
+      ? ['state: It is an address, not a folder. Write { "type": "postgres", "url": { "env": "DATABASE_URL" } }.']
+      : []
+  return Object.entries(state).flatMap(([field, value]) =>
+    typeof value === 'string' && passwordInAddress.test(value)
+      ? [`state.${field}: It contains a password. ${secretCure}`]
+      : [],
+  )
 }
 
 /** Returns the errors that involve several fields, as sentences. Empty if there are none. */
-function crossFaults({ servers, channels, people, routes, router, mirrors }: BridgeConfig): readonly string[] {
+function crossFaults({ servers, channels, people, routes, router, mirrors, state }: BridgeConfig): readonly string[] {
   const channelOf = (id: string): string => id.slice(0, id.includes(':') ? id.indexOf(':') : undefined)
   const names = (all: object): string => Object.keys(all).join(', ')
   const allIDs = Object.entries(people).flatMap(([name, { ids }]) => ids.map((id, index) => ({ name, id, index })))
@@ -110,6 +152,7 @@ function crossFaults({ servers, channels, people, routes, router, mirrors }: Bri
     ...Object.keys(typeof router.busy === 'string' ? {} : router.busy).flatMap((where) => {
       return unknownChannelFaults(`router.busy.${where}`, where)
     }),
+    ...stateFaults(state),
   ]
 
   /** Returns a fault if a place names a channel that the config doesn't have. Empty otherwise. */
@@ -133,7 +176,7 @@ function issueSentences({ issues }: z.ZodError, value: unknown, within = ''): re
     const plain = typeof found === 'string' && /url|apiRoot/i.test(path) ? withoutCredentials(found) : found
     const shown = isSafe && found !== undefined ? ` It is ${JSON.stringify(plain)}.` : ''
     const isSecretText = typeof found === 'string' && /password|token|secret/i.test(path)
-    const cure = isSecretText ? ' Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.' : ''
+    const cure = isSecretText ? ` ${secretCure}` : ''
     return `${path}: ${issueMessage(issue, found)}${shown}${cure}`
   })
 }

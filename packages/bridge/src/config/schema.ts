@@ -150,7 +150,18 @@ export const channelSchema = z.looseObject({
   type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'Write the name of a channel package, for example "telegram".'),
 })
 
-/** The config as people write it. Channels have further fields, which their own packages check. */
+/** The `state` as an object: its `type` names the package that knows the other fields. */
+export const stateSchema = z.looseObject({
+  type: z.string().regex(/^[a-z][a-z0-9-]*$/, 'Write "sqlite", or the name of a package, for example "postgres".'),
+})
+
+/** The `state` in a file, which needs no other package. */
+export const sqliteStateSchema = z.strictObject({
+  type: z.literal('sqlite').describe('A SQLite file on this computer.'),
+  folder: z.string().min(1).describe('Folder of the state, relative to the config. It must be on a local disk.'),
+})
+
+/** The config as people write it. Channels and the state have further fields, which their own packages check. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   servers: z
@@ -180,7 +191,15 @@ export const configSchema = z.strictObject({
       'Lists of chats that share a session, as `<channel>:<chat>` or `<channel>:<chat>/<thread>`. A chat includes its threads. Every chat of a list shows the runs of the others, and people can answer and stop them there.',
     ),
   router: router.prefault({}),
-  state: z.string().min(1).default('./state').describe('Folder of the state, relative to the config.'),
+  state: z
+    .union(
+      [z.string().min(1), stateSchema],
+      'Write a folder such as "./state", or an object with a `type`, for example { "type": "postgres", "url": { "env": "DATABASE_URL" } }.',
+    )
+    .default('./state')
+    .describe(
+      'Where the state is kept: a folder, relative to the config, or an object whose `type` names another place, for example `postgres`.',
+    ),
 })
 
 /** A checked config, with all defaults. */
@@ -188,6 +207,12 @@ export type BridgeConfig = z.infer<typeof configSchema>
 
 /** How to handle a message while the agent works. */
 export type Busy = z.infer<typeof busyPolicy>
+
+/** The `state` of a config as an object: its `type`, and the fields of that type. */
+export type StateConfig = z.infer<typeof stateSchema>
+
+/** The settings of a state in a SQLite file. */
+export type SqliteState = z.infer<typeof sqliteStateSchema>
 
 /** The `router` of a config: how messages become runs. */
 export type RouterConfig = BridgeConfig['router']

@@ -5,8 +5,8 @@ import type { ChatPlace } from '../place.ts'
 import type { Failure } from '../state/decode.ts'
 import { toExecution, toQueuedPrompt } from '../state/decode.ts'
 import { executionPrefix } from '../state/registry.ts'
-import { readState, removeFromState } from '../store/sqlite/sqlite-store.ts'
-import type { StoredValue } from '../store/store.ts'
+import { configuredState, type LoadStore } from '../store/load-store.ts'
+import type { Store, StoredValue } from '../store/store.ts'
 import { failedPrefix, failuresIn, unknownPrefix } from './failure-rows.ts'
 
 /** Options of `listFailed`. */
@@ -15,6 +15,8 @@ export interface ListFailedOptions {
   readonly path: string
   /** As for `openBridge`. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
+  /** As for `openBridge`. Default: `@reply/<type>`. */
+  readonly loadStore?: LoadStore | undefined
 }
 
 /** How long after the end of its run an answer is listed as waiting, in ms. Most need a few seconds. */
@@ -42,13 +44,14 @@ export interface FailedItem {
  * works beside a running bridge. Empty if nothing failed, or if there is no state. Rejects with `BridgeError` of type
  * `config`, or with `StoreError`.
  */
-export async function listFailed({ path, env = process.env }: ListFailedOptions): Promise<readonly FailedItem[]> {
-  const { stateFolder } = loadConfig(path, env)
-  const failures = failuresIn(await readState(stateFolder, failedPrefix))
-  const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...describeFailure(failure) }))
-  const prompts = (await readState(stateFolder, unknownPrefix)).flatMap(promptItem)
-  const waiting = (await readState(stateFolder, executionPrefix)).flatMap(waitingItem)
-  return [...[...failed, ...prompts].toSorted(byTime), ...waiting.toSorted(byTime)]
+export async function listFailed(options: ListFailedOptions): Promise<readonly FailedItem[]> {
+  return await withExistingState(options, [], async (store) => {
+    const failures = failuresIn(await store.list(failedPrefix))
+    const failed = failures.map((failure) => ({ type: failure.type, at: failure.at, ...describeFailure(failure) }))
+    const prompts = (await store.list(unknownPrefix)).flatMap(promptItem)
+    const waiting = (await store.list(executionPrefix)).flatMap(waitingItem)
+    return [...[...failed, ...prompts].toSorted(byTime), ...waiting.toSorted(byTime)]
+  })
 }
 
 /** Options of `forgetRow`. */
@@ -61,14 +64,39 @@ export interface ForgetRowOptions extends ListFailedOptions {
  * Deletes the rows with a key that could not be read, with their values. Works beside a running bridge. Resolves with how
  * many there were: the entries of a queue share a key. Rejects like `listFailed`.
  */
-export async function forgetRow({ path, env = process.env, key }: ForgetRowOptions): Promise<number> {
-  const { stateFolder } = loadConfig(path, env)
-  let count = 0
-  for (const stored of await readState(stateFolder, failedPrefix)) {
-    const isMeant = failuresIn([stored]).some((one) => one.type === 'row' && one.key === key)
-    if (isMeant && (await removeFromState(stateFolder, stored.key))) count++
+export async function forgetRow({ key, ...options }: ForgetRowOptions): Promise<number> {
+  return await withExistingState(options, 0, async (store) => {
+    let count = 0
+    for (const stored of await store.list(failedPrefix)) {
+      const isMeant = failuresIn([stored]).some((one) => one.type === 'row' && one.key === key)
+      if (isMeant && (await removeUnchanged(store, stored))) count++
+    }
+    return count
+  })
+}
+
+/**
+ * Calls `use` with the state of a config, and closes the state then. Resolves as it does, or with `none` if there is no state.
+ */
+async function withExistingState<Result>(
+  { path, env = process.env, loadStore: load }: ListFailedOptions,
+  none: Result,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const { openExisting } = await configuredState(loadConfig(path, env), { load })
+  const store = await openExisting()
+  if (!store) return none
+  try {
+    return await use(store)
+  } finally {
+    await store.close()
   }
-  return count
+}
+
+/** Removes a value, without the lease. Resolves with false if another process changed or removed it meanwhile. */
+async function removeUnchanged(store: Store, { key, value: expected }: StoredValue): Promise<boolean> {
+  const { type } = await store.commit([{ type: 'compare-and-set', key, expected, value: undefined }])
+  return type === 'done'
 }
 
 /** Sorts the oldest first. */

@@ -1,6 +1,3 @@
-import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { type Client, type Clock, ReplyError, systemClock } from '@reply/core'
 import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
@@ -9,7 +6,7 @@ import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
 import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
-import { hasState } from '../store/sqlite/sqlite-store.ts'
+import { configuredState, type LoadStore } from '../store/load-store.ts'
 
 /** One part of a config, and whether it works. */
 export interface CheckedPart {
@@ -29,7 +26,9 @@ export interface CheckOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
-  /** How long a server or a platform may take to respond, in ms. Default: 10,000. */
+  /** Loads the package of the state. Default: `@reply/<type>`. SQLite needs none. */
+  readonly loadStore?: LoadStore | undefined
+  /** How long a server, a platform or the state may take to respond, in ms. Default: 10,000. */
   readonly timeoutMs?: number | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -37,7 +36,7 @@ export interface CheckOptions {
 
 /**
  * Checks each part of a config separately: the file, every secret, each channel's token with a call to its platform, each
- * server with a call that needs its password and directory, and the state's folder. Changes nothing, and works beside a
+ * server with a call that needs its password and directory, and the state. Changes nothing, and works beside a
  * running bridge. Never rejects. If the config can't be read, the result has a single part `config`.
  */
 export async function checkBridge(options: CheckOptions): Promise<readonly CheckedPart[]> {
@@ -48,7 +47,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
   } catch (error) {
     return [{ part: 'config', isUsable: false, found: messageOf(error) }]
   }
-  const { config, stateFolder, secret } = loaded
+  const { config, secret } = loaded
   const secretNames = secretNamesIn(config)
   return await Promise.all([
     ...Object.entries(config.channels).map(async ([name, entry]) => {
@@ -62,7 +61,10 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       })
     }),
     checkPeople(config),
-    checkPart('state', async () => await checkState(stateFolder)),
+    checkPart('state', async () => {
+      const { check } = await configuredState(loaded, { load: options.loadStore, clock })
+      return (await check()).join('\n')
+    }),
   ])
 
   /**
@@ -172,22 +174,4 @@ function checkPeople({ people }: BridgeConfig): CheckedPart {
   const approvers = names.filter((name) => people[name]?.may.includes('approve'))
   const note = approvers.length === 0 ? '. No one can answer permission requests.' : ''
   return { part: 'people', isUsable: true, found: `${names.join(', ')}${note}` }
-}
-
-/**
- * Resolves with a sentence about the folder of the state: whether it has a state, or will be created. Rejects if the folder, or
- * else the nearest one above that exists, can't be written to or is not a folder, and like `hasState`.
- */
-async function checkState(folder: string): Promise<string> {
-  for (let at = folder; ; at = dirname(at)) {
-    const found = await stat(at).catch(() => undefined)
-    if (!found && at !== dirname(at)) continue
-    if (found && !found.isDirectory())
-      throw new BridgeError('state', `${at} is not a folder. Choose another \`state\`.`)
-    await access(at, constants.W_OK | constants.X_OK).catch((cause: unknown) => {
-      throw new BridgeError('state', `${at} can't be written to: ${messageOf(cause)}.`, { cause })
-    })
-    if (at !== folder) return `${folder} will be created`
-    return `${folder} can be written to, ${(await hasState(folder)) ? 'with the state of a bridge' : 'no state yet'}`
-  }
 }

@@ -160,9 +160,7 @@ export function migrate(database: Database, file: string): void {
       'failed',
       `The state ${file} needs a local disk: this one can't share memory between processes.`,
     )
-  // A commit returns after a sync of the disk. macOS needs these for that: https://www.sqlite.org/pragma.html
-  database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
-  database.setSynced(true)
+  syncCommits(database)
   if (checkVersion(database, file) === migrations.length) return
   database.transact(() => {
     // Another process may have migrated it meanwhile.
@@ -171,6 +169,13 @@ export function migrate(database: Database, file: string): void {
     database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
     return { keep: true, result: undefined }
   })
+}
+
+/** Makes the commits of a connection survive a crash of the machine. */
+export function syncCommits(database: Database): void {
+  // A commit returns after a sync of the disk. macOS needs these for that: https://www.sqlite.org/pragma.html
+  database.exec('PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON')
+  database.setSynced(true)
 }
 
 /** Returns the file's version, 0 for an empty file. Throws a `StoreError` if it is newer, not a bridge's, or lacks its WAL. */

@@ -3,19 +3,11 @@ import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { applyWrites } from '../apply-writes.ts'
 import { grantedLease, isCurrentLease, leaseAfter } from '../lease-rules.ts'
-import {
-  type Committed,
-  type LeaseRequest,
-  type Store,
-  type StoredValue,
-  StoreError,
-  type StoreLease,
-  type Write,
-} from '../store.ts'
+import { type Committed, type LeaseRequest, type Store, StoreError, type StoreLease, type Write } from '../store.ts'
 import { type Database, needsRestriction, openDatabase, requirePrivate } from './database.ts'
 import { damagedError } from './errors.ts'
-import { checkVersion, migrate, type Tables, tablesOf } from './schema.ts'
-import { createWalMerger } from './wal.ts'
+import { checkVersion, migrate, syncCommits, type Tables, tablesOf } from './schema.ts'
+import { createWalMerger, type WalMerger } from './wal.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
@@ -42,7 +34,7 @@ export async function sqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const database = await openDatabase(file, busyTimeoutMs)
   try {
     migrate(database, file)
-    return storeOf(database, clock)
+    return storeOf(database, clock, createWalMerger(database))
   } catch (error) {
     database.close()
     throw error
@@ -70,50 +62,33 @@ export async function hasState(folder: string): Promise<boolean> {
 }
 
 /**
- * Reads the values whose keys begin with a prefix, ordered by key, for commands that run beside a bridge. Empty if there is no
- * state. Writes nothing. Rejects with a `StoreError` if this version can't read the state.
+ * Opens the store of an existing state, for commands that may run beside a bridge. Undefined if there is none. Creates and
+ * migrates nothing. Doesn't merge the WAL, because the process that uses the state does. Rejects with a `StoreError` if this
+ * version can't read the state.
  */
-export async function readState(folder: string, prefix: string): Promise<readonly StoredValue[]> {
+export async function existingSqliteStore(options: SqliteStoreOptions): Promise<Store | undefined> {
+  const { folder, clock = systemClock, busyTimeoutMs = 2000 } = options
   const file = join(folder, 'bridge.db')
-  if (!existsSync(file)) return []
+  if (!existsSync(file)) return undefined
   requirePrivate(file)
-  const database = await openDatabase(file, 2000)
+  const database = await openDatabase(file, busyTimeoutMs)
+  let store: Store | undefined
   try {
-    // A bridge is about to create the tables.
-    if (checkVersion(database, file) === 0) return []
-    database.exec('PRAGMA query_only = ON')
-    return tablesOf(database, systemClock).list(prefix)
+    // Without tables, a bridge is about to create them.
+    if (checkVersion(database, file) > 0) {
+      syncCommits(database)
+      database.exec('PRAGMA wal_autocheckpoint = 0')
+      store = storeOf(database, clock, { addAndMerge: () => {}, mergeAll: () => {} })
+    }
+    return store
   } finally {
-    database.close()
-  }
-}
-
-/** Removes a value, for commands that run beside a bridge. Resolves with false if there is none. Rejects like `readState`. */
-export async function removeFromState(folder: string, key: string): Promise<boolean> {
-  const file = join(folder, 'bridge.db')
-  if (!existsSync(file)) return false
-  requirePrivate(file)
-  const database = await openDatabase(file, 2000)
-  try {
-    if (checkVersion(database, file) === 0) return false
-    // The process that uses the state merges its WAL.
-    database.exec('PRAGMA wal_autocheckpoint = 0')
-    database.setSynced(true)
-    const tables = tablesOf(database, systemClock)
-    return database.transact(() => {
-      const isThere = tables.read(key) !== undefined
-      tables.remove(key)
-      return { keep: isThere, result: isThere }
-    })
-  } finally {
-    database.close()
+    if (!store) database.close()
   }
 }
 
 /** Returns the store of an open database. It groups commits, and flushes them before calls that would see their effect. */
-function storeOf(database: Database, clock: Clock): Store {
+function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
   let open: Tables | undefined = tablesOf(database, clock)
-  const merging = createWalMerger(database)
   const commits = createTaskGroups<Commit, Committed>(
     (group) => {
       const results = commitAll(database, requireTables(), group, clock)

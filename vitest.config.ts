@@ -31,7 +31,7 @@ export default defineConfig({
     conditions: ['@reply/source'],
     alias: { 'fast-check': fileURLToPath(new URL('./scripts/fast-check.ts', import.meta.url)) },
   },
-  ssr: { resolve: { conditions: ['@reply/source', 'node', 'import', 'default'] } },
+  ssr: { resolve: { conditions: ['@reply/source', 'node'] } },
   test: {
     // `--project sink` runs one package. Without it all packages are one project, because each project transforms and
     // loads every module anew.

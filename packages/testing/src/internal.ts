@@ -8,6 +8,16 @@ export { type HostileText, hostileTexts } from './dialects/hostile.ts'
 export { type RenderingChannel, renderings } from './dialects/renderings.ts'
 export { readDiscord } from './discord/markdown.ts'
 export { isOpenCode2 } from './generation.ts'
+export { hasPostgres, needsPostgres } from './postgres/programs.ts'
+export {
+  type PostgresOptions,
+  type PostgresServer,
+  type PostgresStandby,
+  type StandbyOptions,
+  sharedPostgres,
+  startPostgres,
+  startStandby,
+} from './postgres/server.ts'
 export { seededRandom } from './random.ts'
 export { serveFetch } from './recorded/http.ts'
 export { type Machine, redact } from './redact.ts'

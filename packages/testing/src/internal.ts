@@ -10,6 +10,12 @@ export { readDiscord } from './discord/markdown.ts'
 export { isOpenCode2 } from './generation.ts'
 export { hasPostgres, needsPostgres } from './postgres/programs.ts'
 export {
+  type PostgresProxy,
+  type PostgresProxyOptions,
+  type QueryMatcher,
+  startPostgresProxy,
+} from './postgres/proxy.ts'
+export {
   type PostgresOptions,
   type PostgresServer,
   type PostgresStandby,

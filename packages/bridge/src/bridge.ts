@@ -45,6 +45,7 @@ import { createRegistry } from './state/registry.ts'
 import { createState } from './state/state.ts'
 import type { Store } from './store/store.ts'
 import { waitAtMost } from './timers.ts'
+import { requireWholeState } from './transfer/transfer-state.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
@@ -187,7 +188,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /**
    * Creates the channels, takes the lease, restores what earlier processes left, and then starts the channels. Rejects if a
-   * server is exposed, if one of the steps fails, or if the bridge is stopped meanwhile.
+   * server is exposed, if the state is only a part of an import, if one of the steps fails, or if the bridge is stopped meanwhile.
    */
   async function startOnce(): Promise<void> {
     const [created] = await Promise.all([
@@ -195,6 +196,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
     await lease.takeLease(starting.signal)
+    await requireWholeState(store)
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
     for (const step of [
@@ -420,7 +422,7 @@ export interface BridgeStatus {
 export interface Bridge {
   /**
    * Waits until no other process uses the state, picks up the runs of an earlier process, then starts the channels.
-   * Rejects if the config doesn't fit a channel, or if a platform refuses its token.
+   * Rejects if the config doesn't fit a channel, if a platform refuses its token, or if the state is only a part of an import.
    */
   start(): Promise<void>
   /** Returns the current state, problems, and whether each channel receives messages. */

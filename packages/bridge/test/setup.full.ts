@@ -5,9 +5,11 @@ import { bridgeChannel } from '@reply/telegram/bridge'
 import { launchOpencode, type OpencodeServer, type ScriptedModel, startModel } from '@reply/testing'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import * as z from 'zod'
 import { checkBridge } from '../src/setup/check-bridge.ts'
 import type { Questions } from '../src/setup/init-bridge.ts'
 import { defaultConfigPath, initBridge } from '../src/setup/init-bridge.ts'
+import type { BridgeStore } from '../src/store/bridge-store.ts'
 
 const token = '42:secret'
 
@@ -53,12 +55,14 @@ const load = async () => ({
 interface Answers {
   readonly texts: readonly string[]
   readonly secrets: readonly string[]
+  /** Where to keep the state, in turn. Default: the first choice. */
+  readonly places?: readonly string[]
   /** Called with what is said. */
   readonly onSay?: (text: string) => void
 }
 
-function answering({ texts, secrets, onSay }: Answers): Questions {
-  const [left, hidden] = [[...texts], [...secrets]]
+function answering({ texts, secrets, places = [], onSay }: Answers): Questions {
+  const [left, hidden, placesLeft] = [[...texts], [...secrets], [...places]]
   return {
     text: async (question, { check, signal } = {}) => {
       const next = left.shift()
@@ -70,7 +74,11 @@ function answering({ texts, secrets, onSay }: Answers): Questions {
       return await new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     },
     secret: async () => hidden.shift() ?? '',
-    choose: async (_, [first]) => first?.value ?? expect.fail('There is nothing to choose.'),
+    choose: async (question, choices) => {
+      const place = question === 'Where should the bridge keep its state?' ? placesLeft.shift() : undefined
+      const chosen = choices.find(({ value }) => place === undefined || value === place)
+      return chosen?.value ?? expect.fail('There is nothing to choose.')
+    },
     say: (text) => {
       said.push(text)
       onSay?.(text)
@@ -193,6 +201,55 @@ test('init accepts a device that is not linked yet, and asks for an id where no 
   await initBridge({ path, questions: answering({ texts, secrets: [token] }), load: unlinked })
   expect(said.filter((line) => line.startsWith('✗'))).toEqual(['✗ No device is linked.', '✗ It is not linked.'])
   expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ people: { ann: { ids: ['telegram:123'] } } })
+})
+
+/** A kind of state whose check fails unless its address is `good`, and that makes nothing. */
+const database: BridgeStore<{ readonly type: 'postgres'; readonly url: { readonly env: string } }> = {
+  schema: z.strictObject({ type: z.literal('postgres'), url: z.strictObject({ env: z.string() }) }),
+  check: async ({ url }, { secret }) => {
+    if (secret(url) !== 'good') throw new Error('The database refused the password.')
+    return ['PostgreSQL 17.2, can be written to', 'warning: it is slow']
+  },
+  openExisting: async () => undefined,
+  open: () => expect.fail('A state was made.'),
+}
+
+test('init checks a database by the variable with its address, and asks again until it can be used', async () => {
+  const names: (string | undefined)[] = []
+  const texts = [server.url, server.directory, 'WRONG', 'GOOD', 'ann', '123']
+  const questions = answering({ texts, secrets: [token], places: ['postgres', 'postgres'] })
+  await initBridge({
+    path,
+    questions: {
+      ...questions,
+      text: async (question, options = {}) => {
+        if (question.startsWith('The environment variable')) names.push(options.check?.('postgres://me:pass@db/reply'))
+        return await questions.text(question, options)
+      },
+    },
+    load,
+    loadStore: async () => database,
+    env: { WRONG: 'bad', GOOD: 'good' },
+  })
+  expect(names).toEqual(Array(2).fill('Write the name of an environment variable, not the secret.'))
+  expect(said).toContain('✗ The database refused the password.')
+  expect(said).toContain('✓ PostgreSQL 17.2, can be written to\nwarning: it is slow')
+  expect(JSON.parse(readFileSync(path, 'utf8')).state).toEqual({ type: 'postgres', url: { env: 'GOOD' } })
+  expect(readFileSync(path, 'utf8')).not.toContain('good')
+})
+
+test('init takes a database whose variable is only set where the bridge runs, but none without its package', async () => {
+  const texts = [server.url, server.directory, 'DATABASE_URL', 'DATABASE_URL', 'ann', '123']
+  const missing = new Error('@reply/postgres could not be loaded.')
+  const loads = [() => Promise.reject(missing), async () => database]
+  await initBridge({
+    ...{ path, load, env: {} },
+    questions: answering({ texts, secrets: [token], places: ['postgres', 'postgres'] }),
+    loadStore: async () => (await loads.shift()?.()) ?? expect.fail('It was loaded too often.'),
+  })
+  expect(said).toContain('✗ @reply/postgres could not be loaded.')
+  expect(said).toContain('DATABASE_URL is not set here, so the database was not checked. Set it where the bridge runs.')
+  expect(JSON.parse(readFileSync(path, 'utf8')).state).toEqual({ type: 'postgres', url: { env: 'DATABASE_URL' } })
 })
 
 test('a check names each part that does not work, and goes on', async () => {

@@ -7,6 +7,7 @@ import { BridgeError, messageOf } from '../error.ts'
 import { type ConnectServerOptions, connectServer, type ServerConfig, secretNamesIn } from '../servers/connect.ts'
 import { requireUnexposed, warningsOf } from '../servers/safety.ts'
 import { configuredState, type LoadStore } from '../store/load-store.ts'
+import { requireWholeState } from '../transfer/transfer-state.ts'
 
 /** One part of a config, and whether it works. */
 export interface CheckedPart {
@@ -61,10 +62,7 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
       })
     }),
     checkPeople(config),
-    checkPart('state', async () => {
-      const { check } = await configuredState(loaded, { load: options.loadStore, clock })
-      return (await check()).join('\n')
-    }),
+    checkPart('state', async () => await checkState(loaded, { load: options.loadStore, clock })),
   ])
 
   /**
@@ -73,21 +71,40 @@ export async function checkBridge(options: CheckOptions): Promise<readonly Check
    */
   async function checkPart(part: string, check: () => Promise<string>): Promise<CheckedPart> {
     try {
-      return { part, isUsable: true, found: await withTimeout(check()) }
+      return { part, isUsable: true, found: await withTimeout(check(), timeoutMs, clock) }
     } catch (error) {
       return { part, isUsable: false, found: messageOf(error) }
     }
   }
+}
 
-  /** Resolves as the call does. Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
-  async function withTimeout<T>(call: Promise<T>): Promise<T> {
-    let stopTimer = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      const seconds = Math.round(timeoutMs / 1000)
-      stopTimer = clock.after(timeoutMs, () => reject(new BridgeError('config', `No response within ${seconds} s.`)))
-    })
-    return await Promise.race([call, late]).finally(() => stopTimer())
+/** Resolves as the call does. Rejects after `timeoutMs`. The call itself may continue, but its result is ignored. */
+export async function withTimeout<T>(call: Promise<T>, timeoutMs: number, clock: Clock): Promise<T> {
+  let stopTimer = (): void => {}
+  const late = new Promise<never>((_, reject) => {
+    const seconds = Math.round(timeoutMs / 1000)
+    stopTimer = clock.after(timeoutMs, () => reject(new BridgeError('config', `No response within ${seconds} s.`)))
+  })
+  return await Promise.race([call, late]).finally(() => stopTimer())
+}
+
+/**
+ * Checks the state of a config, and that it is not a part of an import. Resolves with sentences about it, one per line. Rejects
+ * with an error for people.
+ */
+export async function checkState(
+  settings: Pick<LoadedConfig, 'state' | 'secret'>,
+  options: { readonly load: LoadStore | undefined; readonly clock: Clock },
+): Promise<string> {
+  const { check, openExisting } = await configuredState(settings, options)
+  const sentences = await check()
+  const store = await openExisting()
+  try {
+    if (store) await requireWholeState(store)
+  } finally {
+    await store?.close()
   }
+  return sentences.join('\n')
 }
 
 /**

@@ -3,17 +3,18 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
-import { type BridgeChannel, keepSecret } from '@reply/sink/channel'
+import { type BridgeChannel, keepSecret, secretSource } from '@reply/sink/channel'
 import type { SecretSource } from '@reply/sink/internal'
 import { type LoadChannel, loadChannel } from '../chats/load-channel.ts'
 import { reachedFrom } from '../config/agent-reach.ts'
 import { faultyFields } from '../config/faulty-fields.ts'
-import { secretFilesIn } from '../config/load.ts'
+import { secretFilesIn, secretsOf } from '../config/load.ts'
 import { parseChannel, parseConfig } from '../config/parse.ts'
 import { type BridgeConfig, isLoopback, serverSchema } from '../config/schema.ts'
 import { BridgeError, errorTypeOf, messageOf } from '../error.ts'
 import { secretNamesIn } from '../servers/connect.ts'
-import { checkServer } from './check-bridge.ts'
+import { configuredState, type LoadStore } from '../store/load-store.ts'
+import { checkServer, checkState, withTimeout } from './check-bridge.ts'
 import { type ListenAddress, pair } from './pairing.ts'
 
 /** Options of `initBridge`. */
@@ -29,9 +30,13 @@ export interface InitOptions {
   readonly force?: boolean | undefined
   /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
+  /** Loads the package of the state. Default: `@reply/<type>`. SQLite needs none. */
+  readonly loadStore?: LoadStore | undefined
+  /** The environment variables with which the state is checked. Default: those of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** Where to listen for the pairing code on a webhook channel. Default: you have to type your id there. */
   readonly listen?: ListenAddress | undefined
-  /** How long a server may take to respond, in ms. Default: 10,000. */
+  /** How long a server or the state may take to respond, in ms. Default: 10,000. */
   readonly timeoutMs?: number | undefined
   /** Default: the computer's clock. */
   readonly clock?: Clock | undefined
@@ -46,12 +51,13 @@ type Entry = { readonly type: string } & Record<string, unknown>
 type Secrets = Map<string, string>
 
 /**
- * Asks for a server, a channel and the first person, checks each with a call, and writes the config. Secrets go into files
- * that only their owner can read. Writes nothing before all questions are answered. Resolves with the path of the config.
- * Rejects with `BridgeError` of type `config` if the config exists, and with the errors of `questions`.
+ * Asks for a server, a channel, the place of the state and the first person, checks each with a call, and writes the config.
+ * Secrets go into files that only their owner can read, or stay in the environment. Writes nothing before all questions are
+ * answered. Resolves with the path of the config. Rejects with `BridgeError` of type `config` if the config exists, and with the
+ * errors of `questions`.
  */
 export async function initBridge(options: InitOptions): Promise<string> {
-  const { questions, force = false, listen } = options
+  const { questions, force = false, listen, env = process.env } = options
   const { load = loadChannel, timeoutMs = 10_000, clock = systemClock } = options
   let path = resolve(options.path)
   requireNoConfig()
@@ -64,8 +70,9 @@ export async function initBridge(options: InitOptions): Promise<string> {
   )
   const channel = await load(type)
   const entry = await askChannel(channel)
+  const state = await askState()
   const person = await askPerson(channel, entry)
-  const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state: './state' }
+  const config = { servers: { home: server }, channels: { [type]: entry }, people: person, state }
   parseConfig(config)
   await writeFiles(config)
   return path
@@ -180,6 +187,37 @@ export async function initBridge(options: InitOptions): Promise<string> {
         if (errorTypeOf(error) === 'unlinked') return entry
         entry = { type }
       }
+    }
+  }
+
+  /**
+   * Asks where to keep the state, and resolves with the `state` of the config. Checks a database if the environment variable
+   * with its address is set, and asks again if that fails or if its package can't be loaded.
+   */
+  async function askState(): Promise<BridgeConfig['state']> {
+    const type = await questions.choose('Where should the bridge keep its state?', [
+      { value: 'sqlite', label: 'on this computer, in a SQLite file' },
+      { value: 'postgres', label: 'in a PostgreSQL database' },
+    ])
+    if (type === 'sqlite') return './state'
+    const name = await questions.text('The environment variable with the address of the database', {
+      initial: 'DATABASE_URL',
+      check: (text) => secretSource.safeParse({ env: text }).error?.issues[0]?.message,
+    })
+    const state = { type, url: { env: name } }
+    const settings = { state, secret: secretsOf(dirname(path), env) }
+    const storeOptions = { load: options.loadStore, clock }
+    try {
+      if (env[name]?.trim())
+        questions.say(`✓ ${await withTimeout(checkState(settings, storeOptions), timeoutMs, clock)}`)
+      else {
+        await configuredState(settings, storeOptions)
+        questions.say(`${name} is not set here, so the database was not checked. Set it where the bridge runs.`)
+      }
+      return state
+    } catch (error) {
+      questions.say(`✗ ${messageOf(error)}`)
+      return await askState()
     }
   }
 

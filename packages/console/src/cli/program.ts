@@ -166,6 +166,7 @@ export function createProgram(
         'reply bridge init',
         'reply bridge --check',
         'reply bridge failed',
+        'reply bridge state export state.jsonl',
         'reply bridge',
         'reply bridge --config /etc/reply/reply.json',
         'reply bridge --listen 0.0.0.0:8080 --listen-health 9464',
@@ -178,7 +179,9 @@ export function createProgram(
 
   bridge.addCommand(
     throwOnExit(new Command('init'))
-      .description('ask for a server, a channel and the first person, check them and write the config')
+      .description(
+        'ask for a server, a channel, the place of the state and the first person, check them and write the config',
+      )
       .option('--force', 'overwrite an existing config')
       .action(async (_: unknown, init: Command) =>
         exit(await (await import('./commands/bridge-init.ts')).bridgeInit(init.optsWithGlobals(), await loadIO())),
@@ -201,6 +204,43 @@ export function createProgram(
       )
       .action(async (_: unknown, failed: Command) =>
         exit(await (await import('./commands/bridge.ts')).listFailures(failed.optsWithGlobals(), await loadIO())),
+      ),
+  )
+
+  const state = throwOnExit(new Command('state')).description(
+    'move the state of a stopped bridge, for example from SQLite to PostgreSQL',
+  )
+  bridge.addCommand(state)
+  state.addCommand(
+    throwOnExit(new Command('export'))
+      .description('write the state to a new file that only you can read')
+      .argument('<file>', 'the file to write')
+      .addHelpText('after', examplesText(['reply bridge state export state.jsonl']))
+      .action(async (file: string, _: unknown, command: Command) =>
+        exit(
+          await (await import('./commands/bridge.ts')).transferState(
+            'export',
+            file,
+            command.optsWithGlobals(),
+            await loadIO(),
+          ),
+        ),
+      ),
+  )
+  state.addCommand(
+    throwOnExit(new Command('import'))
+      .description('read an exported file into an empty state')
+      .argument('<file>', 'the file to read')
+      .addHelpText('after', examplesText(['reply bridge state import state.jsonl --name work']))
+      .action(async (file: string, _: unknown, command: Command) =>
+        exit(
+          await (await import('./commands/bridge.ts')).transferState(
+            'import',
+            file,
+            command.optsWithGlobals(),
+            await loadIO(),
+          ),
+        ),
       ),
   )
 

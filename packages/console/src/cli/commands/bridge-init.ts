@@ -25,7 +25,8 @@ export async function bridgeInit(options: BridgeInitOptions, io: ProcessIO): Pro
   if (!io.stdin.isTTY) throw new ConsoleError('usage', 'init asks questions, so it needs a terminal.')
   const path = await configPathOf(options, io)
   try {
-    const written = await initBridge({ path, force, listen, clock: io.clock, questions: terminalQuestions(io) })
+    const questions = terminalQuestions(io)
+    const written = await initBridge({ path, force, listen, env: io.env, clock: io.clock, questions })
     log.success(`Start it: npx reply bridge${argumentsFor(written, options, path)}`, { output: io.stdout })
     return EXIT.done
   } catch (error) {

@@ -154,6 +154,26 @@ export async function listFailures({ forget, ...options }: FailedCommandOptions,
   return isNone ? EXIT.done : EXIT.failed
 }
 
+/**
+ * Writes the state of a stopped bridge to a file, or reads one into an empty state, and prints how much that was. Rejects if it
+ * can't.
+ */
+export async function transferState(
+  direction: 'export' | 'import',
+  file: string,
+  options: ConfigChoice,
+  io: ProcessIO,
+): Promise<number> {
+  const { exportState, importState } = await loadBridge()
+  const where = { path: await configPathOf(options, io), file, env: io.env, clock: io.clock }
+  const onNotice = (notice: string): void => void io.stderr.write(`reply: ${clean(notice)}\n`)
+  const { values, entries } = await (direction === 'export' ? exportState(where) : importState({ ...where, onNotice }))
+  const counts = `${values} ${values === 1 ? 'value' : 'values'} and ${entries} queue ${entries === 1 ? 'entry' : 'entries'}`
+  const result = direction === 'export' ? `Exported ${counts} to` : `Imported ${counts} from`
+  io.stdout.write(`${result} ${cleanLine(file)}.\n`)
+  return EXIT.done
+}
+
 /** Resolves with the path of the config: the one given, or else that of the bridge with this name. */
 export async function configPathOf({ name, config }: ConfigChoice, io: ProcessIO): Promise<string> {
   return config ?? (await loadBridge()).defaultConfigPath(name, io.env)

@@ -245,6 +245,7 @@ describe('a config', () => {
     'postgres://reply:hunter2/@:x@db:5432,other:5432/reply',
     'postgres://db/reply?user=reply&password=hunter2',
     'host=db password = hunter2',
+    'postgres://db/reply?sslpassword=hunter2',
   ])('refuses a state whose address has a password, and never shows it: %s', (url) => {
     const faults = faultsOf({ state: { type: 'postgres', url } })
     expect(faults).toContain(

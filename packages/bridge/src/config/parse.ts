@@ -88,12 +88,12 @@ function schemaOfType(type: string, schema: z.ZodType): z.core.JSONSchema.BaseSc
 const secretCure = 'Keep secrets out of the config: write { "env": "NAME" } or { "file": "path" }.'
 
 /** A password in the address of a database: before the host, in the query, or in a list such as `host=db password=…`. */
-const passwordInAddress = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*:.*@|\bpassword\s*=/i
+const passwordInAddress = /^[a-z][a-z\d+.-]*:\/\/[^/?#@]*:.*@|password\s*=/i
 
 /** Returns a fault for an address in place of a folder, and for each field with a password. Never shows the value. */
 function stateFaults(state: BridgeConfig['state']): readonly string[] {
   if (typeof state === 'string')
-    return /^[a-z][a-z\d+.-]*:\/\/|\bpassword\s*=/i.test(state)
+    return /^[a-z][a-z\d+.-]*:\/\/|password\s*=/i.test(state)
       ? ['state: It is an address, not a folder. Write { "type": "postgres", "url": { "env": "DATABASE_URL" } }.']
       : []
   return Object.entries(state).flatMap(([field, value]) =>

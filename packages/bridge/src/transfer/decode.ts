@@ -3,7 +3,7 @@ import * as z from 'zod'
 const header = z.object({ format: z.literal('reply bridge state'), version: z.number().int().min(1) })
 
 const row = z.union([
-  z.strictObject({ key: z.string(), value: z.string(), expiresInMs: z.number().positive().optional() }),
+  z.strictObject({ key: z.string(), value: z.string(), expiresInMs: z.number().nonnegative().optional() }),
   z.strictObject({ queue: z.string(), id: z.string(), value: z.string() }),
 ])
 

@@ -13,6 +13,7 @@ import {
   running,
   session,
   settle,
+  snapshot,
   stepFinish,
   task,
   text,
@@ -225,6 +226,34 @@ describe('a sub-agent in the background', () => {
 
   test('keeps the reply that it opened from ending at a late idle of the root', () => {
     expect(run([busy(child), idle()], run(alone)).reply).toMatchObject({ phase: 'working', promptIDs: [] })
+  })
+
+  describe('is alone in the reply that it opened: the next run of the session gets another one', () => {
+    const opened = { type: 'opened', at: 1000, sessionID: root, text: 'Two.' } as const
+    const heads = [user('u1'), ended('m1'), user('u2')].map((told) => ({ head: told.message, parts: [] }))
+    const asked = { head: user('u2').message, parts: [text('u2', 'Two.', sealed).part] }
+    const messages = heads.slice(0, 2)
+    const second = [message('m2'), text('m2', 'Done.', sealed), ended('m2'), idle()]
+
+    test.each([
+      ['our prompt', [opened, user('u2'), busy()]],
+      ['our prompt, with its status first', [opened, busy(), user('u2')]],
+      ["another client's prompt", [user('u2'), busy()]],
+      ["another client's prompt, with its status first", [busy(), user('u2')]],
+      ['after the late idle of the run before', [idle(), busy(), user('u2')]],
+      ['after a read that shows the session idle', [snapshot({ status: 'idle', messages }), busy(), user('u2')]],
+      ['after a read that shows it busy', [snapshot({ messages }), busy(), user('u2')]],
+      ['a read with the prompt first', [snapshot({ messages: [...messages, asked] }), busy(), user('u2')]],
+      ['the same, not busy yet', [snapshot({ status: 'idle', messages: [...messages, asked] }), busy(), user('u2')]],
+    ])('%s', (_, begins) => {
+      const { replies } = run([busy(child), ...begins, ...second], run(alone))
+      expect(replies.map((reply) => [textOf(reply), reply.outcome, reply.promptIDs])).toEqual([
+        ['', 'completed', ['u1']],
+        ['', 'completed', []],
+        ['Done.', 'completed', ['u2']],
+      ])
+      for (const reply of replies) expect(childOf(reply).phase).toBe('working')
+    })
   })
 
   test('that only ends opens nothing', () => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Client, Reply } from '@reply/core'
+import type { Client, PermissionAsk, Reply } from '@reply/core'
 import type { ScriptedModel } from '@reply/testing'
 import { collectReplies } from '../collect-replies.ts'
 
@@ -22,6 +22,22 @@ export const backgroundScenes: Readonly<Record<string, Scene>> = {
   'background-agent': async ({ client, directory, agent }) => {
     const watched = collectReplies(client, directory, { permissionAsked: ({ ask }) => void client.answer(ask, 'once') })
     await client.prompt({ text: '[scenario:background-agent] Go.', agent }).result
+    return await watched.settled((replies) =>
+      replies.some(({ messages }) => textIn(messages).includes('I know it now.')),
+    )
+  },
+  /** The sub-agent asks after its parent's turn. Another prompt is answered before the person answers. */
+  'background-asked': async ({ client, directory, agent, model }) => {
+    let ask = (_: PermissionAsk): void => {}
+    const asked = new Promise<PermissionAsk>((resolve) => {
+      ask = resolve
+    })
+    const watched = collectReplies(client, directory, { permissionAsked: (change) => ask(change.ask) })
+    const { sessionID } = await client.prompt({ text: '[scenario:background-asked] Go.', agent }).result
+    model?.release('parent')
+    const pending = await asked
+    await client.prompt({ text: '[scenario:meanwhile-asked] Go.', agent, sessionID }).result
+    await client.answer(pending, 'once')
     return await watched.settled((replies) =>
       replies.some(({ messages }) => textIn(messages).includes('I know it now.')),
     )

@@ -49,6 +49,21 @@ describe.each(['2.1.197', '2.1.332'])('Claude Code %s', (version) => {
     expect(second?.children[0]?.reply.asks).toMatchObject([{ permission: 'bash', status: 'answered' }])
   })
 
+  test('a prompt that is sent while a sub-agent asks gets its own answer, and waits for nothing', async () => {
+    const replies = await played(version, 'background-asked')
+    expect(shown(replies)).toEqual([
+      ['I delegate.\n\nIt works.', 'completed', '[scenario:background-asked] Go.'],
+      // The sub-agent alone, until a prompt opens another reply.
+      ['', 'completed', ''],
+      ['The second answer.', 'completed', '[scenario:meanwhile-asked] Go.'],
+      ['', 'completed', ''],
+      ['I know it now.', 'completed', ''],
+    ])
+    expect(replies[2]?.asks).toMatchObject([{ permission: 'bash', status: 'pending' }])
+    const child = replies[3]?.children[0]?.reply
+    expect([child?.outcome, child && textOf(child)]).toEqual(['completed', 'The child works.\n\nThe child is done.'])
+  })
+
   test('a prompt that is sent while the turn after a command runs gets its own answer', async () => {
     const replies = await played(version, 'background-command')
     expect(shown(replies)).toEqual([

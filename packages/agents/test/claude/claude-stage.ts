@@ -112,6 +112,32 @@ export const claudeScripts: Scripts = {
       },
     ],
   },
+  /** The same, but the sub-agent waits for the end of the turn, and another prompt is answered before it ends. */
+  'background-asked': {
+    steps: [
+      [
+        sayText('I delegate.'),
+        callTool('Agent', {
+          description: 'Look around',
+          prompt: '[scenario:late-child] Go',
+          subagent_type: 'general-purpose',
+          run_in_background: true,
+        }),
+      ],
+      [sayText('It works.')],
+    ],
+  },
+  'late-child': {
+    steps: [[holdAnswer('parent'), sayText('The child works.'), bash('child')], [sayText('The child is done.')]],
+  },
+  'meanwhile-asked': {
+    steps: [
+      {
+        branches: [{ includes: 'The child is done.', pieces: [sayText('I know it now.')] }],
+        otherwise: [sayText('The second answer.')],
+      },
+    ],
+  },
   'background-command': {
     steps: [
       [

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Reply, textOf, toolsOf } from '@reply/core'
+import { type Reply, systemClock, textOf, toolsOf } from '@reply/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promptItems } from '../../src/codex/prompt.ts'
 import { codex } from '../../src/codex.ts'
@@ -16,10 +16,12 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function played(version: string, name: string): Promise<readonly Reply[]> {
+/** Plays a scene. Codex's events are dated by a clock that is `aheadMs` before that of the client. */
+async function played(version: string, name: string, aheadMs = 0): Promise<readonly Reply[]> {
   const command = join(folder, `${version}-${name}`)
   writeReplayProgram(command, `${version}/${name}`)
-  const stage = connectScene(codex({ command, cwd: folder, graceMs: 200 }))
+  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const stage = connectScene(codex({ command, cwd: folder, graceMs: 200, clock }))
   const replies = await codexScenes[name]?.play({ ...stage, directory: folder })
   await stage.client.close()
   return replies ?? []
@@ -29,30 +31,33 @@ const shown = (replies: readonly Reply[]) =>
   replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text ?? ''])
 
 describe.each(codexVersions)('Codex %s', (version) => {
-  test("a sub-agent asks after its parent's turn, and a prompt meanwhile gets its own answer", async () => {
-    const replies = await played(version, 'background-agent')
-    expect(shown(replies)).toEqual([
-      ['I delegate.\n\nIt works.', 'completed', '[scenario:background-agent] Go.'],
-      // The sub-agent alone, until a prompt opens another reply. A prompt that comes before the session is idle joins it.
-      ...(replies.length === 4 ? [['', 'completed', '']] : []),
-      ['The second answer.', 'completed', '[scenario:meanwhile] Go.'],
-      ['', 'completed', ''],
-    ])
-    const [first] = replies
-    const [second, last] = replies.slice(-2)
-    const [task] = first ? toolsOf(first) : []
-    expect(task).toMatchObject({
-      tool: 'task',
-      state: { input: { description: '[scenario:late-child] Look around.' } },
-    })
-    expect(first?.children).toMatchObject([{ background: true, callID: task?.callID }])
-    expect(second?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?' }])
-    const [child] = last?.children ?? []
-    expect([child?.reply.outcome, child && textOf(child.reply)]).toEqual([
-      'completed',
-      'The child works.\n\nThe child is done.',
-    ])
-  })
+  // A prompt is preceded by a read. The parent's idle status, which came just before, is dated after or before that read.
+  test.each([60_000, -60_000])(
+    "a sub-agent asks after its parent's turn, and a prompt meanwhile gets its own answer (%d ms)",
+    async (aheadMs) => {
+      const replies = await played(version, 'background-agent', aheadMs)
+      expect(shown(replies)).toEqual([
+        ['I delegate.\n\nIt works.', 'completed', '[scenario:background-agent] Go.'],
+        // The sub-agent alone, until a prompt opens another reply.
+        ['', 'completed', ''],
+        ['The second answer.', 'completed', '[scenario:meanwhile] Go.'],
+        ['', 'completed', ''],
+      ])
+      const [first, , second, last] = replies
+      const [task] = first ? toolsOf(first) : []
+      expect(task).toMatchObject({
+        tool: 'task',
+        state: { input: { description: '[scenario:late-child] Look around.' } },
+      })
+      expect(first?.children).toMatchObject([{ background: true, callID: task?.callID }])
+      expect(second?.asks).toMatchObject([{ permission: 'bash', title: 'May I make a file?' }])
+      const [child] = last?.children ?? []
+      expect([child?.reply.outcome, child && textOf(child.reply)]).toEqual([
+        'completed',
+        'The child works.\n\nThe child is done.',
+      ])
+    },
+  )
 
   test('Stop ends a sub-agent at work, even if no run is open', async () => {
     const replies = await played(version, 'background-endless')

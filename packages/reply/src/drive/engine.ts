@@ -3,7 +3,7 @@ import type { MessageHead, ReplyEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import { emptyTrack, type Idle, type TrackedStep } from '../track/state.ts'
-import { directoryOf, idleOf, retainedReplies, trackOrSkip, unknownSessions } from '../track/track.ts'
+import { directoryOf, idleOf, isRunOpen, retainedReplies, trackOrSkip, unknownSessions } from '../track/track.ts'
 import { createReplies, type Replies } from './replies.ts'
 
 /** Holds the state of one server's sessions. Only this file applies events to it. */
@@ -40,6 +40,11 @@ export interface Engine {
   newestAt(): number | undefined
   /** The root replies that have not settled. */
   openReplies(): readonly Reply[]
+  /**
+   * Whether the session's own run is open. False while its newest reply only shows sub-agents that went on in the
+   * background: the next prompt gets a reply of its own.
+   */
+  isRunOpen(sessionID: string): boolean
   /** The session's newest reply, if it has not settled. */
   openReply(sessionID: string): Reply | undefined
   /** The newest reply of a session, whether open or settled. */
@@ -78,6 +83,7 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
     listeningFrom: () => state.listeningFrom,
     newestAt: () => newestAt,
     openReplies: () => replies.open().map((live) => live.reply()),
+    isRunOpen: (sessionID) => isRunOpen(state, sessionID),
     openReply,
     newestReply: (sessionID) => replies.newest(sessionID)?.reply(),
   }

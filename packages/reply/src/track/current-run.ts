@@ -152,12 +152,12 @@ function isNewMessage(roles: MessageRoles, { id }: ReadMessage['head'], messages
 
 /**
  * Whether the last message is an unknown prompt, and the newest reply has no messages: its error was the only event of
- * that prompt's run.
+ * that prompt's run. False if that reply only continues sub-agents in the background.
  */
-function hasMissedPrompt({ reply, run, roles }: Cell, { messages }: SnapshotEvent): boolean {
+function hasMissedPrompt({ reply, run, roles, onlyContinues }: Cell, { messages }: SnapshotEvent): boolean {
   const last = messages.at(-1)?.head
   if (!reply || last?.role !== 'user' || roleIn(roles, last.id)) return false
-  return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0
+  return run > 0 && reply.promptIDs.length === 0 && reply.messages.length === 0 && !onlyContinues
 }
 
 /**

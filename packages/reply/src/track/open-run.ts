@@ -50,21 +50,26 @@ function countChildRun(draft: Draft, change: Change, at: number): void {
 }
 
 /**
- * Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. Does
- * nothing if one of these sessions was deleted.
+ * Ensures that the session's run is open: opens the root's reply and each child's on the path where needed. If the root
+ * itself begins to work while its reply only continues sub-agents in the background, that reply ends, and they continue
+ * in the next one. Does nothing if one of these sessions was deleted.
  */
 export function openRun(draft: Draft, path: readonly string[], at: number): void {
-  const [rootID] = path
+  const [rootID, childID] = path
   if (rootID === undefined) return
-  const root = getCell(draft, rootID)
+  const isOwn = childID === undefined
   // Nearly always.
-  if (path.length === 1 && isOpen(root.reply)) return
+  if (isOwn && hasOpenRun(getCell(draft, rootID))) return
   if (path.some((id) => getCell(draft, id).removed)) return
+  // Does nothing to a reply that has settled.
+  if (isOwn) reduceReply(draft, rootID, { type: 'settle', sessionID: rootID, by: 'rest', at })
+  const root = getCell(draft, rootID)
   if (!isOpen(root.reply))
     changeCell(draft, root, {
       run: root.run + 1,
       idle: undefined,
       endedByRest: false,
+      onlyContinues: !isOwn && isOpen(root.reply && findReply(root.reply, childID)),
       reply: nextReply(root),
       past: pastWithNewest(root),
     })
@@ -125,6 +130,14 @@ const keepPast = 8
  */
 function pastWithNewest(root: Cell): Cell['past'] {
   return root.reply ? [...root.past, { run: root.run, reply: root.reply }].slice(-keepPast) : root.past
+}
+
+/**
+ * Whether the root's own run is open. False if its open reply only continues sub-agents in the background, unless that
+ * is being aborted: the abort ends it.
+ */
+export function hasOpenRun({ reply, onlyContinues }: Cell): boolean {
+  return isOpen(reply) && (!onlyContinues || reply.aborting !== undefined)
 }
 
 /** Whether there is a reply and it has not settled. */

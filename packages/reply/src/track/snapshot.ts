@@ -13,7 +13,7 @@ import {
 } from './current-run.ts'
 import { requeueHeldEvents } from './held-events.ts'
 import { placeRemoval, splitLostRun } from './message.ts'
-import { isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
+import { hasOpenRun, isOpen, isOpenIn, isWaitingIn, openRun, reduceReply } from './open-run.ts'
 import { goneRun, isBefore, type MessageRoles, roleIn, roleOfHead, withRole } from './roles.ts'
 import { isInserted, type ReadMessage, type RunEnd, runEnd, runStarts, withoutUndecided } from './run-boundaries.ts'
 import { changeCell, type Draft, getCell } from './state.ts'
@@ -123,13 +123,15 @@ function splitRunIfStepLost(draft: Draft, { sessionID, messages, at }: SnapshotE
 /** Collects what is known of a session: its cell, its root's reply, and whether its own run is open. */
 function sessionStateOf(draft: Draft, path: readonly string[], sessionID: string): SessionState {
   const [rootID = sessionID] = path
+  const isRoot = sessionID === rootID
+  const cell = getCell(draft, sessionID)
   return {
     path,
     rootID,
-    isRoot: sessionID === rootID,
-    cell: getCell(draft, sessionID),
+    isRoot,
+    cell,
     rootReply: getCell(draft, rootID).reply,
-    isOpen: isOpenIn(draft, rootID, sessionID),
+    isOpen: isRoot ? hasOpenRun(cell) : isOpenIn(draft, rootID, sessionID),
   }
 }
 

@@ -68,6 +68,11 @@ export interface Cell {
    * no run.
    */
   readonly endedByRest: boolean
+  /**
+   * For a root: whether its newest reply was opened by a sub-agent that went on in the background, and nothing has run
+   * in the session itself since. The session's next run then begins another reply, whatever came first.
+   */
+  readonly onlyContinues: boolean
   /** The number of the session's current run, from 1. 0 before the first. */
   readonly run: number
   /**
@@ -168,6 +173,7 @@ export function emptyCell(id: string): Cell {
     statusAt: undefined,
     idle: undefined,
     endedByRest: false,
+    onlyContinues: false,
     run: 0,
     promptedAt: undefined,
     roles: [],
@@ -225,6 +231,7 @@ export function withReply(cell: Cell, reply: Cell['reply']): Cell {
     statusAt: cell.statusAt,
     idle: cell.idle,
     endedByRest: cell.endedByRest,
+    onlyContinues: cell.onlyContinues,
     run: cell.run,
     promptedAt: cell.promptedAt,
     roles: cell.roles,

@@ -9,7 +9,7 @@ import { cellOf, cellValues } from './cells.ts'
 import { forgetQuietSessions } from './forget.ts'
 import { dropHeldEvents, holdEvent, takeHeldEvents } from './held-events.ts'
 import { placeDelta, placeMessage, placePart, placeRemoval, trackDelta } from './message.ts'
-import { isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
+import { hasOpenRun, isOpen, isOpenIn, isWaitingIn, openForBackgroundWork, openRun, reduceReply } from './open-run.ts'
 import { beginsWithAnswer, roleIn } from './roles.ts'
 import { isUnread, placeSession, recordSession, recordWorkEpoch } from './session.ts'
 import { placeSnapshot } from './snapshot.ts'
@@ -217,6 +217,12 @@ function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
 /** Whether the session's last known status is idle, and its source. Undefined if it is busy or unknown. */
 export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle
+}
+
+/** Whether the root session's own run is open, and not only the work of its sub-agents in the background. */
+export function isRunOpen(state: TrackState, sessionID: string): boolean {
+  const cell = cellOf(state.cells, sessionID)
+  return cell !== undefined && hasOpenRun(cell)
 }
 
 /** The retained replies of a root session, newest last. Empty if none is kept. */

@@ -2,7 +2,7 @@ import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { textOf } from '../../src/index.ts'
 import { connectSource } from '../../src/source.ts'
-import { busy, ended, idle, text, user } from '../make.ts'
+import { busy, ended, idle, message, session, task, text, user } from '../make.ts'
 import { createMemorySource } from '../source/memory-source.ts'
 
 const sessionID = 'ses_1'
@@ -43,5 +43,23 @@ test('a posted prompt for which nothing ran fails, also after a late status of t
   const { opencode, stream, advance } = await stage()
   await advance(60_000)
   expect(await stream.result).toMatchObject({ outcome: 'failed', error: { name: 'NeverStarted' } })
+  await opencode.close()
+})
+
+test('a posted prompt for which nothing ran fails, also beside a sub-agent in the background', async () => {
+  const { memory, opencode, stream, rest, advance } = await stage()
+  const ofChild = { sessionID: 'child' }
+  const call = task('m1', 'child', { sessionID, status: 'completed', input: { background: true } })
+  memory.send(user('m1.u', { sessionID }), message('m1', { sessionID }), call)
+  memory.send(session('child', { parentID: sessionID }), user('cu', ofChild), message('c1', ofChild))
+  memory.send(ended('m1', { sessionID }), idle(sessionID))
+  expect((await stream.result).outcome).toBe('completed')
+  memory.send(text('c1', 'I look.', ofChild))
+  await rest()
+  const second = opencode.prompt({ text: 'Two.', sessionID })
+  await advance(60_000)
+  const reply = await second.result
+  expect(reply).toMatchObject({ outcome: 'failed', error: { name: 'NeverStarted' } })
+  expect(reply.children.map((child) => child.reply.phase)).toEqual(['working'])
   await opencode.close()
 })

@@ -68,7 +68,7 @@ export const outcomes: Readonly<Record<string, string>> = {
   'stopped-tool': 'lost',
   'subagent-background': 'completed[background open] completed[background completed] completed',
   'subagent-background-two':
-    'completed[background open background open] completed[background open background completed] completed[background completed] completed',
+    'completed[background open background open] completed[background open background completed] completed[background open] completed[background completed] completed',
   'subagent-failing': 'completed[failed]',
   'subagent-moved': 'completed[background open] completed[background completed] completed',
   'subagent-nested': 'completed[completed[completed]]',

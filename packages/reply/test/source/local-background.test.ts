@@ -1,5 +1,5 @@
 import { createHandClock } from '@reply/testing'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { answerOf, observerOf, type Reply, textOf } from '../../src/index.ts'
 import { connectSource, type LocalRun } from '../../src/source.ts'
 import { createScripted } from './local-agent.ts'
@@ -110,6 +110,99 @@ test('a sub-agent in the background outlives its run, asks in the next reply, an
     last?.children[0] && textOf(last.children[0].reply),
   ]).toEqual([2, 'completed', 'I looked.'])
   await client.close()
+})
+
+describe.each([
+  ['can be read, and takes prompts while it is busy', { canRead: true, takesPromptsWhileBusy: true }],
+  ['can be read, and takes one prompt at a time', { canRead: true, takesPromptsWhileBusy: false }],
+  ["can't be read, and takes prompts while it is busy", { canRead: false, takesPromptsWhileBusy: true }],
+  ["can't be read, and takes one prompt at a time", { canRead: false, takesPromptsWhileBusy: false }],
+])('beside a sub-agent in the background, if the agent %s', (_, { canRead, takesPromptsWhileBusy }) => {
+  /** A session in which only the sub-agent goes on. `send` lets the next prompt begin. */
+  async function delegated() {
+    let child: LocalRun | undefined
+    let send = (): void => {}
+    const staged = await stage({
+      ...(canRead && { read: async () => {} }),
+      capabilities: () => ({ takesPromptsWhileBusy, keepsPromptIDs: true }),
+      prompt: async (run, { text }) => {
+        if (text === 'Delegate.') child = launch(run)
+        else
+          await new Promise<void>((resolve) => {
+            send = resolve
+          })
+        if (text === 'Delegate.') return
+        run.write({ type: 'text', delta: 'The answer.' })
+        run.end({ type: 'completed' })
+      },
+    })
+    const { sessionID } = await staged.client.prompt({ text: 'Delegate.' }).result
+    return { ...staged, sessionID, child: child ?? expect.fail(), send: () => send() }
+  }
+  const told = (replies: readonly Reply[]) =>
+    replies.map((reply) => [textOf(reply), reply.outcome, reply.prompt?.text, reply.children[0]?.reply.phase])
+  const first = ['It runs.', 'completed', 'Delegate.', 'working']
+
+  // The session's idle status is as new as the read before the post, or older.
+  test.each([0, 1])('a prompt has a reply of its own, with its answer alone (%d ms later)', async (laterMs) => {
+    const { client, clock, settled, rest, sessionID, child, send } = await delegated()
+    child.ask(permission('per_1', () => {}))
+    await rest()
+    await clock.advance(laterMs)
+    const stream = client.prompt({ text: 'Two.', sessionID })
+    await rest()
+    send()
+    const reply = await stream.result
+    expect([stream.joined, reply.promptIDs.length, reply.asks[0]?.status]).toEqual([false, 1, 'pending'])
+    child.write({ type: 'text', delta: 'I looked.' })
+    child.end({ type: 'completed' })
+    await rest()
+    expect(told(settled)).toEqual([
+      first,
+      ['', 'completed', undefined, 'blocked'],
+      ['The answer.', 'completed', 'Two.', 'blocked'],
+      ['', 'completed', undefined, 'settled'],
+    ])
+    await client.close()
+  })
+
+  test('a prompt that comes before the sub-agent goes on is answered in the same way', async () => {
+    const { client, settled, rest, sessionID, child, send } = await delegated()
+    const stream = client.prompt({ text: 'Two.', sessionID })
+    await rest()
+    child.ask(permission('per_1', () => {}))
+    await rest()
+    send()
+    await stream.result
+    expect(told(settled)).toEqual([first, ['The answer.', 'completed', 'Two.', 'blocked']])
+    await client.close()
+  })
+
+  test('a prompt of pictures alone is not over with the sub-agent', async () => {
+    const { client, settled, rest, sessionID, child, send } = await delegated()
+    child.write({ type: 'text', delta: 'I look.' })
+    await rest()
+    const stream = client.prompt({ files: [{ mime: 'image/png', url: 'data:image/png;base64,AA==' }], sessionID })
+    await rest()
+    child.end({ type: 'completed' })
+    await rest()
+    send()
+    expect(textOf(await stream.result)).toBe('The answer.')
+    expect(settled.map(textOf)).toEqual(['It runs.', '', 'The answer.'])
+    await client.close()
+  })
+
+  test('a run that the agent begins by itself is a reply without a prompt', async () => {
+    const { agent, client, settled, rest, sessionID, child } = await delegated()
+    child.write({ type: 'text', delta: 'I look.' })
+    await rest()
+    const woken = agent.wake({ sessionID, directory: undefined }, 'A command has ended.')
+    woken.write({ type: 'text', delta: 'The command is done.' })
+    woken.end({ type: 'completed' })
+    await rest()
+    expect(settled.map(textOf)).toEqual(['It runs.', '', 'The command is done.'])
+    await client.close()
+  })
 })
 
 test('an abort of the session cancels a sub-agent in the background, whose run has ended', async () => {

@@ -83,6 +83,7 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
    */
   function expectRun(sessionID: string, postAgain?: PostAgain, connectionBroke = false): void {
     expected.set(sessionID, { postAgain, postsLeft: maxPosts, isDown: false, connectionBroke })
+    startOrStopCheck(sessionID)
   }
 
   /** Restarts the wait for an expected run from its beginning. Does nothing if none is expected. */
@@ -94,19 +95,21 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Starts a check if the session's open reply has no events, doesn't show its expected prompt, or is idle. Otherwise
-   * stops a running check, also while an abort waits for the end itself. Changes nothing while a background sub-agent
-   * is running.
+   * stops a running check, also while an abort waits for the end itself. While a background sub-agent is running, it
+   * only checks for events and for the expected prompt.
    */
   function startOrStopCheck(sessionID: string): void {
     const reply = engine.openReply(sessionID)
     // The abort waits for the end itself.
     if (!reply || reply.aborting) return stopCheck(sessionID)
-    // A background sub-agent's end arrives on the stream.
-    if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
     // Servers from 1.17 on report `connected` too early, so events right after it are lost.
     const isUnreported = expected.has(sessionID) && reply.promptIDs.length === 0
-    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported)) startCheck(sessionID, 'waiting')
-    else if (engine.idleOf(sessionID)) startCheck(sessionID, 'idle')
+    if (reply.startedAt !== undefined && (reply.phase === 'waiting' || isUnreported))
+      return startCheck(sessionID, 'waiting')
+    if (checks.get(sessionID)?.reason === 'waiting') stopCheck(sessionID)
+    // A background sub-agent's end arrives on the stream.
+    if (reply.children.some((child) => child.background && child.reply.phase !== 'settled')) return
+    if (engine.idleOf(sessionID)) startCheck(sessionID, 'idle')
     else stopCheck(sessionID)
   }
 
@@ -191,9 +194,10 @@ export function createIdleCheck(drive: Drive, { graceMs, waitMs }: Pick<Settings
 
   /**
    * Whether nothing has run for the reply's prompt yet: it has no events, or a run is expected and it has no answer.
+   * Sub-agents in it are then of an earlier run.
    */
   function hasNothingRun(reply: Reply): boolean {
-    return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun(reply))
+    return reply.phase === 'waiting' || (expected.has(reply.sessionID) && isEmptyRun({ ...reply, children: [] }))
   }
 
   /** Settles the reply as failed with `NeverStarted`, because no run started. */

@@ -164,7 +164,7 @@ function followPrompt(server: RunServer, { run, posted, found, again }: PromptTo
       return true
     }
     engine.apply([read])
-    if (!isOver() && !isRunActive(read) && !engine.openReply(sessionID)) openReplyAndExpectRun(read)
+    if (!isOver() && !isRunActive(read) && !engine.isRunOpen(sessionID)) openReplyAndExpectRun(read)
     return isOver()
   }
 

@@ -70,7 +70,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
       }
       messageID ??= server.info.current().nextMessageID?.()
       if (kind === 'note') await postNote(place)
-      else if (engine.openReply(sessionID)) await postIntoRun(place)
+      else if (engine.isRunOpen(sessionID)) await postIntoRun(place)
       else await postToOwnReply(place)
     } catch (error) {
       endAsFailed(sessionID, error)
@@ -127,7 +127,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
    * begun without the guard that this prompt needs. Undefined if there is none.
    */
   function blockingRun({ sessionID, guarded }: PreparedPlace): LiveReply | undefined {
-    const running = engine.openReply(sessionID) && engine.replies.newest(sessionID)
+    const running = engine.isRunOpen(sessionID) ? engine.replies.newest(sessionID) : undefined
     if (!running) return undefined
     const isUnguarded = guarded === 'next-run' && !server.guardedRuns.has(running)
     const { takesPromptsWhileBusy, queuesPrompts } = server.info.current()
@@ -198,7 +198,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
     const { sessionID } = place
     if (!server.info.current().showsNotes)
       return await postAndMark(place).then(() => endWithStandIn(sessionID, { type: 'noted' }))
-    const own = engine.openReply(sessionID) ? undefined : openOwnReply(sessionID)
+    const own = engine.isRunOpen(sessionID) ? undefined : openOwnReply(sessionID)
     let holder: LiveReply | undefined
     try {
       holder = await new Promise<LiveReply | undefined>((resolve, reject) => {
@@ -216,7 +216,7 @@ export function startRun(server: RunServer, request: RunRequest, options: RunOpt
 
   /** Opens the session's next reply with the prompt's text. Throws `gone` if the session was removed. */
   function openOwnReply(sessionID: string): LiveReply {
-    return openReplyFor({ type: 'opened', sessionID, text: request.text, at: clock.now() }, engine)
+    return openReplyFor({ type: 'opened', sessionID, text: request.text ?? '', at: clock.now() }, engine)
   }
 
   /** Posts and calls `onFound` with the reply that includes the prompt. See `postAndFindReply`. */

@@ -30,6 +30,7 @@ import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
 import { createFailedDeliveries } from './failed/failed-deliveries.ts'
+import { createTries } from './failed/tries.ts'
 import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
 import { createIntake } from './intake/intake.ts'
 import { createPeople } from './people/people.ts'
@@ -49,6 +50,8 @@ import { requireWholeState } from './transfer/transfer-state.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
+/** How long a stop waits at most until the tries of what is left over are undone, in ms. */
+const undoMs = 1000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -103,6 +106,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const channels = createChannels({ connections, sinkFields, state, whenHeld, routes, clock, onError })
   const registry = createRegistry({ state, mirrors, clock })
   const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, emit, onError })
+  const tries = createTries({ state, failed, clock, onError })
   const people = createPeople(config.people)
   const runs = createActiveRuns(mirrors)
   const statuses = createChannelStatuses({ emit, onNotice, clock })
@@ -122,6 +126,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     asks: createAskTimeouts({ state, channels, people, router: config.router, clock, onError }),
     answeredBy: createAnsweredBy(),
     failed,
+    tries,
     emit,
     onError,
   }
@@ -203,6 +208,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       migrations.loadMoves,
       routes.loadThreads,
       registry.deleteOld,
+      tries.load,
       runner.restoreRuns,
       backlog.restoreBacklog,
       intake.restore,
@@ -328,10 +334,17 @@ export function createBridge(options: BridgeOptions): Bridge {
     ]) {
       await waitAtMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
     }
+    // Also after the deadline, because that is when messages are left over.
+    await waitAtMost(undoTries().catch(onError), undoMs, clock)
     await lease
       .release()
       .catch(onError)
       .finally(async () => await store.close())
+  }
+
+  /** Undoes the tries of what the next process handles again, because this one was not killed by it. */
+  async function undoTries(): Promise<void> {
+    await tries.giveBack([runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()])
   }
 
   /**

@@ -19,6 +19,19 @@ export const texts = {
       ? `The answer of run ${ids[0]}, or part of it, may be missing here: the chat did not confirm it. /resend posts it again.`
       : `${ids.length} answers, or parts of them, may be missing here: the chat did not confirm runs ${ids.join(', ')}. /resend posts them again.`,
   unreadable: 'A message in the queue of this chat could not be read, so it was not run. Send it again.',
+  poisonMessage:
+    'The bridge ended several times while it handled this message, so the message was put aside and not run. Send it again if it should run.',
+  poisonUnsure:
+    'The bridge ended several times while it handled this message, so the message was put aside. It may have taken effect. Check first, then send it again if needed.',
+  poisonBacklog: (count: number) =>
+    count === 1
+      ? 'The bridge ended several times while it handled this message from when it was down, so the message was put aside and not run. Send it again if it should run.'
+      : `The bridge ended several times while it handled ${count} messages from when it was down, so they were put aside and not run. Send them again if they should run.`,
+  poisonRun:
+    'The bridge ended several times while it showed this run, so the run was put aside and is no longer shown. The agent may have done it, or may still be at work. Ask the agent for the result.',
+  poisonAnswer:
+    'The bridge ended several times while it showed the answer to this, so the answer was put aside. The run is over. Ask the agent for the result.',
+  poisonReason: 'The bridge ended several times while it showed this.',
   resent: (id: string) => `Posted again because it may not have arrived · ${id}`,
   notResent: (why: string) => `It could not be posted, so it stays in the list: ${why}`,
   nothingMissing: 'No answer is known to be missing here.',

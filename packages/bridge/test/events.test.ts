@@ -59,9 +59,9 @@ test('the metrics count by channel and outcome, in Prometheus text', async () =>
 
 test('the metrics have what failed for good by its kind', async () => {
   const { observe, text } = bridgeMetrics()
-  observe({ type: 'failures', at: 1000, deliveries: 1, prompts: 2, rows: 3 })
+  observe({ type: 'failures', at: 1000, deliveries: 1, prompts: 2, rows: 3, poison: 4 })
   const shown = await text()
-  for (const line of ['{kind="delivery"} 1', '{kind="prompt"} 2', '{kind="row"} 3'])
+  for (const line of ['{kind="delivery"} 1', '{kind="prompt"} 2', '{kind="row"} 3', '{kind="poison"} 4'])
     expect(shown).toContain(`reply_bridge_failed${line}`)
 })
 

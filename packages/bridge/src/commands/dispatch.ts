@@ -6,6 +6,7 @@ import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Backlog } from '../runs/backlog.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { allowedCommand } from './allowed.ts'
@@ -68,7 +69,7 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(services, entry) }
     const reply = lacking
       ? { text: texts.mayNot(lacking) }
-      : entry.isTried && command.isOnce
+      : isTried(entry) && command.isOnce
         ? { text: texts.restartedCommand(`/${command.name}`) }
         : await replyOrErrorText(async () => await command.run(call), onError)
     await state.withRetries(() => state.commit(removal))

@@ -4,6 +4,7 @@ import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
 import { cancelFor, mayActOn } from '../runs/active-runs.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { isTried } from '../state/tried.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
 import type { Command, CommandReply, CommandServices } from './command.ts'
 
@@ -32,7 +33,7 @@ export function interruptCommand(services: CommandServices): Command {
 }
 
 /** A person's request to stop the runs of a place. */
-export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'receivedAt'>> {
+export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'receivedAt'>> {
   /** The command that the person sent. Default: `/stop`. */
   readonly command?: string | undefined
   readonly place: ChatPlace
@@ -47,16 +48,17 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'isTried' | 'rec
  * received. If a run can't be stopped, the error goes to `onError` and into the reply.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
-  const { place, person, actor, isTried, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
+  const { place, person, actor, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
   const { runner, runs, routes, people, servers, onError } = services
+  const isAgain = isTried(request)
   await runner.whenRestored(place)
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
   const running = runs
     .active(place)
     .map((run) => ({ run, ...run.execution() }))
-    .filter(({ isCanceled, startedAt }) => !isTried || isCanceled || startedAt <= receivedAt)
+    .filter(({ isCanceled, startedAt }) => !isAgain || isCanceled || startedAt <= receivedAt)
     .map(({ run }) => run)
-  if (isTried && running.length === 0) return { text: texts.restartedCommand(command) }
+  if (isAgain && running.length === 0) return { text: texts.restartedCommand(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))
   if (mine.length === 0 && others) return { text: texts.othersRun(plain(others.execution().prompt.actor.name)) }

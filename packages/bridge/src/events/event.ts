@@ -137,6 +137,8 @@ export interface FailuresEvent {
   readonly prompts: number
   /** Rows of the state that could not be read. */
   readonly rows: number
+  /** Messages and runs that were put aside, because the process ended each time it handled them. */
+  readonly poison: number
 }
 
 /** An event of a bridge, for logs, metrics and traces. */

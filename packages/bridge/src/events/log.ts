@@ -44,7 +44,8 @@ const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
-  if (event.type === 'failures') return event.deliveries + event.prompts + event.rows > 0 ? 'warn' : 'debug'
+  if (event.type === 'failures')
+    return event.deliveries + event.prompts + event.rows + event.poison > 0 ? 'warn' : 'debug'
   if (event.type === 'delivery' && event.undelivered > 0) return 'warn'
   return event.type === 'run' && event.phase === 'ended' && event.outcome !== 'completed' ? 'warn' : 'info'
 }

@@ -72,6 +72,7 @@ export function bridgeMetrics(): BridgeMetrics {
     if (event.type === 'failures') {
       failed.set({ kind: 'delivery' }, event.deliveries)
       failed.set({ kind: 'prompt' }, event.prompts)
+      failed.set({ kind: 'poison' }, event.poison)
       return failed.set({ kind: 'row' }, event.rows)
     }
     const { channel } = event

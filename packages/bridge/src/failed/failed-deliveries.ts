@@ -6,7 +6,7 @@ import { isRefusal, refusedMs } from '../chats/channels.ts'
 import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
-import type { FailedDelivery, UnreadableRow } from '../state/decode.ts'
+import type { FailedDelivery, Failure, UnreadableRow } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
@@ -285,13 +285,13 @@ export function createFailedDeliveries(options: {
    */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
-    const deliveries = failures.filter(({ type }) => type === 'delivery').length
-    const rows = failures.length - deliveries
+    const countOf = (type: Failure['type']): number => failures.filter((one) => one.type === type).length
+    const [deliveries, rows, poison] = [countOf('delivery'), countOf('row'), countOf('poison')]
     const prompts = (await state.list(unknownPrefix)).length
-    const counts = [deliveries, prompts, rows].join()
+    const counts = [deliveries, prompts, rows, poison].join()
     if (counts === lastCounts) return
     lastCounts = counts
-    emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows })
+    emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows, poison })
   }
 
   /** Ends all reports, by waking those that pause. */

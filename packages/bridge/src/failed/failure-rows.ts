@@ -14,18 +14,22 @@ export function deliveriesPrefix(place: ChatPlace): string {
 }
 
 /**
- * Returns the key under which a failure is stored: that of a delivery by its place and run, that of a row by its old key, and
- * by its id if it was in a queue.
+ * Returns the key under which a failure is stored: that of a delivery by its place and run, any other by its old key, and by
+ * its id if it was in a queue.
  */
 export function failureKey(failure: Failure): string {
   if (failure.type === 'delivery') return `${deliveriesPrefix(failure)}${failure.id}`
-  const { key, id } = failure
-  return `${failedPrefix}row/${id === undefined ? key : `${key}/#${id}`}`
+  return `${failedPrefix}${failure.type}/${rowName(failure)}`
 }
 
-/** Returns the write that stores a failure: a delivery for 30 days, a row without an end. */
+/** Returns a name for a row that no other has: its key, or the name of its queue with its id. */
+export function rowName({ key, id }: { readonly key: string; readonly id?: string | undefined }): string {
+  return id === undefined ? key : `${key}/#${id}`
+}
+
+/** Returns the write that stores a failure: a row that can't be read without an end, all others for 30 days. */
 export function writeFailure(failure: Failure): PutWrite {
-  const expires = failure.type === 'delivery' ? { expiresInMs: undeliveredMs } : {}
+  const expires = failure.type === 'row' ? {} : { expiresInMs: undeliveredMs }
   return { type: 'put', key: failureKey(failure), value: JSON.stringify(failure), ...expires }
 }
 

@@ -28,6 +28,7 @@ export interface FailedItem {
    * - `delivery`: an answer that its chat may not show.
    * - `prompt`: a prompt that may have run before a restart.
    * - `row`: a row of the state that could not be read.
+   * - `poison`: a message or run that was put aside, because the process ended each time it handled it.
    * - `waiting`: nothing failed yet. The run ended, but its chat accepts no messages or does not respond.
    */
   readonly type: Failure['type'] | 'prompt' | 'waiting'
@@ -61,14 +62,14 @@ export interface ForgetRowOptions extends ListFailedOptions {
 }
 
 /**
- * Deletes the rows with a key that could not be read, with their values. Works beside a running bridge. Resolves with how
+ * Deletes the rows with a key that were put aside, with their values. Works beside a running bridge. Resolves with how
  * many there were: the entries of a queue share a key. Rejects like `listFailed`.
  */
 export async function forgetRow({ key, ...options }: ForgetRowOptions): Promise<number> {
   return await withExistingState(options, 0, async (store) => {
     let count = 0
     for (const stored of await store.list(failedPrefix)) {
-      const isMeant = failuresIn([stored]).some((one) => one.type === 'row' && one.key === key)
+      const isMeant = failuresIn([stored]).some((one) => one.type !== 'delivery' && one.key === key)
       if (isMeant && (await removeUnchanged(store, stored))) count++
     }
     return count
@@ -146,13 +147,15 @@ function placeName({ channel, chat }: ChatPlace): string {
 
 /** Returns sentences about a failure and its cause, without what people or agents wrote. */
 function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
-  if (failure.type === 'row') {
-    const { key, id, reason } = failure
-    const what = oneLine(`row ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
-    return {
-      what,
-      why: `It can't be read: ${reason}. It was put aside, and the state keeps its value until you forget it.`,
-    }
+  if (failure.type !== 'delivery') {
+    const { type, key, id } = failure
+    const kind = type === 'row' ? 'row' : id === undefined ? 'run' : 'message'
+    const what = oneLine(`${kind} ${key}${id === undefined ? '' : `, entry ${id}`}`, 300)
+    const why =
+      type === 'row'
+        ? `It can't be read: ${failure.reason}. It was put aside, and the state keeps its value until you forget it.`
+        : `The process ended each time it handled it, ${failure.tries} times in all. It was put aside, and its chat is told. The state keeps its value for 30 days, or until you forget it.`
+    return { what, why }
   }
   const { id, channel, chat, server, sessionID, missing, reason, isReported } = failure
   const place = placeName({ channel, chat })

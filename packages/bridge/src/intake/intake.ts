@@ -8,6 +8,7 @@ import type { Busy, RouterConfig } from '../config/schema.ts'
 import { isTakenOver, toError } from '../error.ts'
 import { eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
+import { rowName } from '../failed/failure-rows.ts'
 import type { Person } from '../people/people.ts'
 import { createRateLimit } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor, placeKey } from '../place.ts'
@@ -16,6 +17,7 @@ import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
+import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
@@ -33,6 +35,8 @@ export interface Intake {
   restore(): Promise<void>
   /** Resolves when no stored message is being handled. */
   idle(): Promise<void>
+  /** As in `Inbox`. */
+  undoTries(): readonly (readonly Write[])[]
 }
 
 type InboundText = Extract<Inbound, { type: 'text' }>
@@ -61,9 +65,9 @@ export function createIntake(options: {
   const { whenHeld, isHeld } = services.lease
   const rate = createRateLimit(router.messagesPerMinute, clock)
   const answerAsk = createAnswerAsk(services, runner, grants)
-  const inbox = createInbox(services, handle)
+  const inbox = createInbox(services, handle, putAside)
   const refusedAt = createRecent<number>(mostRefused)
-  return { receive, restore: inbox.restoreEntries, idle: inbox.idle }
+  return { receive, restore: inbox.restoreEntries, idle: inbox.idle, undoTries: inbox.undoTries }
 
   /**
    * Stores, ignores or refuses a message, or handles a press. Waits for the lease, at most `holdMs` if the channel delivers
@@ -228,7 +232,7 @@ export function createIntake(options: {
     /** Removes the entry, and answers its author. */
     const refuse = async (answerText: string): Promise<void> => {
       // The platform's own way to respond has expired, so the refusal is posted as a message.
-      if (entry.isTried || entry.isOld) return await runner.refusePrompt(entry, removal, answerText)
+      if (isTried(entry) || entry.isOld) return await runner.refusePrompt(entry, removal, answerText)
       await remove()
       await text.answer(answerText)
     }
@@ -249,6 +253,21 @@ export function createIntake(options: {
     if (!people.personOf(entry.channel, entry.actor)?.may.has('prompt')) return await refuse(texts.mayNot('prompt'))
     if (isOld || backlog.isGathering(entry)) return await backlog.addAndGather(entry, removal)
     await queueOrSteer(entry, removal)
+  }
+
+  /**
+   * Puts an entry aside whose handling ended the process each time. Tells its author that it was not run, unless it is a
+   * command, or was being sent as an answer: those may have taken effect.
+   */
+  async function putAside(entry: QueuedPrompt, row: { readonly key: string; readonly id: string }): Promise<void> {
+    const isUnsure = entry.isAnswer || (entry.isCommand && commands.isOwnCommand(entry.text))
+    const told = {
+      execution: { id: await services.registry.newID(entry), prompt: entry, server: '' },
+      text: isUnsure ? texts.poisonUnsure : texts.poisonMessage,
+      removal: [inbox.dequeue(entry)],
+    }
+    const { tries = 1 } = entry
+    await services.tries.putAside(rowName(row), [{ ...row, value: JSON.stringify(entry), tries }], told)
   }
 
   /**

@@ -6,6 +6,7 @@ import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toQueuedPrompt } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { isTried, withoutLastTry } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
 import type { Runner } from './runner.ts'
@@ -32,6 +33,8 @@ export interface Backlog {
   removeExpired(): Promise<void>
   /** Clears all timers. The next process continues. */
   stop(): void
+  /** Resolves with groups of writes that undo the tries of decisions in progress, see `Tries.giveBack`. */
+  undoTries(): Promise<readonly (readonly Write[])[]>
 }
 
 /** The backlog of a place after a person removed their entries. */
@@ -51,12 +54,16 @@ const keptMs = 2_592_000_000
 
 /** Keeps the backlog in the state. Prompts that are chosen go to the runner's queue. */
 export function createBacklog(services: BridgeServices, runner: Runner): Backlog {
-  const { state, channels, clock, onError } = services
+  const { state, registry, channels, tries, clock, onError } = services
   const { router } = services.config
   /** Timers by place, from the first message until the policy is applied. */
   const decisionTimers = new Map<string, () => void>()
   /** Timers by place: the next attempt to post the list. */
   const retryTimers = new Map<string, () => void>()
+  /** Keys of places whose entries an earlier process may have begun to decide. */
+  const restored = new Set<string>()
+  /** The places whose decision was counted as a try and is in progress. */
+  const triedPlaces = new Set<ChatPlace>()
   let isStopped = false
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
   return {
@@ -68,6 +75,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     restoreBacklog,
     removeExpired,
     stop,
+    undoTries,
   }
 
   /** Whether a message was sent more than `backlogAfterMs` ago, by the platform's time. False without that time. */
@@ -77,7 +85,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
 
   /** Stores the entry and commits `removal` with it, then starts or restarts the timer of its place. */
   async function addAndGather(entry: QueuedPrompt, removal: readonly Write[]): Promise<void> {
-    const value = JSON.stringify(entry)
+    const value = JSON.stringify({ ...entry, tries: undefined })
     await state.commit([...removal, { type: 'enqueue', queue: queueOf(entry), id: entry.id, value }])
     scheduleDecision(entry)
   }
@@ -93,13 +101,65 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       key,
       clock.after(gatherMs, () => {
         void state
-          .withRetries(() => applyPolicy(place, () => decisionTimers.delete(key)))
+          .withRetries(() => decide(place, () => decisionTimers.delete(key)))
           .catch((error) => {
             decisionTimers.delete(key)
             onError(error)
           })
       }),
     )
+  }
+
+  /**
+   * Applies the policy. If an earlier process may have begun that, stores first that this one tries it, too. Puts the undecided
+   * and unlisted entries aside if deciding ended the process each time.
+   */
+  async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
+    const queue = queueOf(place)
+    const entries = restored.delete(placeKey(place)) ? await entriesOf(place) : []
+    const due = entries.filter(({ left }) => left !== 'listed')
+    const [first] = due
+    if (!first) return await applyPolicy(place, onDecided)
+    // They are decided together, so any of them may be the cause.
+    const next = tries.next(queue, { tries: Math.max(...due.map((entry) => entry.tries ?? 1)) })
+    if (!next) {
+      const rows = due.map((entry) => ({
+        key: queue,
+        id: entry.id,
+        value: JSON.stringify(entry),
+        tries: entry.tries ?? 1,
+      }))
+      const told = {
+        execution: { id: await registry.newID(place), prompt: first, server: '' },
+        text: texts.poisonBacklog(due.length),
+        removal: due.map(({ id }): Write => ({ type: 'dequeue', queue, id })),
+      }
+      await tries.putAside(queue, rows, told)
+      return await applyPolicy(place, onDecided)
+    }
+    let isBegun = false
+    const counted = due.map((entry) => writeEntry({ ...entry, ...next }))
+    await tries.make(queue, next, counted, async () => {
+      isBegun = true
+      triedPlaces.add(place)
+      await applyPolicy(place, onDecided).finally(() => triedPlaces.delete(place))
+      // Those whose list could not be posted yet.
+      const unlisted = (await entriesOf(place)).filter((entry) => entry.left === 'decided' && isTried(entry))
+      for (const entry of unlisted) await state.commit([writeLeft(entry, 'decided')])
+    })
+    // A person chose one of them meanwhile.
+    if (!isBegun && !isStopped) await applyPolicy(place, onDecided)
+  }
+
+  /** Reads the entries of the places that are being decided, and returns for each the write that undoes this try. */
+  async function undoTries(): Promise<readonly (readonly Write[])[]> {
+    const entries = await Promise.all([...triedPlaces].map(entriesOf))
+    return entries.flat().flatMap((entry) => (isTried(entry) ? [[writeEntry(withoutLastTry(entry))]] : []))
+  }
+
+  /** Returns the write that stores an entry again, in its position. */
+  function writeEntry(entry: QueuedPrompt): Write {
+    return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify(entry) }
   }
 
   /**
@@ -158,7 +218,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
 
   /** Returns the write that marks an entry as one that the policy did not run, or as one that the chat has a list of. */
   function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
-    return { type: 'replace', queue: queueOf(entry), id: entry.id, value: JSON.stringify({ ...entry, left }) }
+    return writeEntry({ ...entry, left, tries: undefined })
   }
 
   /** Returns the writes that move an entry from the backlog to the queue of its place. */
@@ -219,7 +279,10 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   async function restoreBacklog(): Promise<void> {
     for (const name of await state.queues('backlog/')) {
       const [first] = await state.queue(name)
-      if (first) scheduleDecision(toQueuedPrompt(first.value))
+      if (!first) continue
+      const place = toQueuedPrompt(first.value)
+      restored.add(placeKey(place))
+      scheduleDecision(place)
     }
   }
 

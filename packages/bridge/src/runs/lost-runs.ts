@@ -88,30 +88,32 @@ function failedReply(sessionID: string, promptID: string, reason: string, at: nu
 /**
  * Ends an execution that can no longer be followed, for example because its server left the config. Closes its messages with
  * the execution's reason, or posts the reason if there are none. Stores and reports a failed delivery if the chat does not show
- * that. If the channel no longer exists, only stores the end and reports the reason. If this process stops first, the next one
- * does this.
+ * that. If the channel no longer exists, only stores the end and reports the reason. Resolves with false if this process stops
+ * first. The next one then does this.
  */
 export async function endUnfollowed(
   services: BridgeServices,
   execution: Execution,
   isStopped: () => boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { state, registry, channels, failed, onError } = services
   const { prompt, server, reason = '' } = execution
   const done = registry.writeExecution({ ...execution, phase: 'done' })
   if (!channels.has(prompt.channel)) {
     await state.commit([done])
-    return onError(new BridgeError('channel', `${execution.id}: ${reason}`))
+    onError(new BridgeError('channel', `${execution.id}: ${reason}`))
+    return true
   }
   const sinks = sinksFor(services, execution, { server })
   const closed = await closeShown(services, execution, sinks)
-  if (isStopped() || (closed && isCutShort(closed.delivery))) return
+  if (isStopped() || (closed && isCutShort(closed.delivery))) return false
   const missing = closed
     ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])
     : []
-  if (closed && missing.length === 0) return void (await state.commit([done]))
+  if (closed && missing.length === 0) return await state.commit([done])
   const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
   await state.commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
   if (closed) failed.reportAll([pending])
   else await failed.replyPending(pending, prompt.messageRef, [done])
+  return true
 }

@@ -1,19 +1,21 @@
 import { pause } from '@reply/core/internal'
-import { createRecent } from '@reply/sink/internal'
+import { createRecent, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
+import { rowName } from '../failed/failure-rows.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
 import { albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
+import { withoutLastTry } from '../state/tried.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
 import type { ActiveRun } from './active-runs.ts'
 import { createEndedRuns } from './ended-runs.ts'
-import { endUnfollowed } from './lost-runs.ts'
+import { closeShown, endUnfollowed } from './lost-runs.ts'
 import { beginRun, type PlannedRun } from './run.ts'
 import type { BridgeServices } from './services.ts'
 import { type MirrorPosts, postToMirrors, sinksFor } from './show-run.ts'
@@ -51,6 +53,8 @@ export interface Runner {
   whenRestored(place: ChatPlace): Promise<void>
   /** Stops following runs, which continue on the servers. Resolves when their sinks have stopped. */
   stop(): Promise<void>
+  /** Returns writes that undo the tries of the runs that this process leaves to the next one, see `Tries.giveBack`. */
+  undoTries(): readonly Write[]
 }
 
 /** How many sessions' servers are remembered. */
@@ -64,7 +68,7 @@ const restoreMs = 10_000
 
 /** Creates the runner. It starts no prompt before `startQueue`, `beginNow` or `restoreRuns`. */
 export function createRunner(services: BridgeServices): Runner {
-  const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, onError } = services
+  const { state, registry, routes, mirrors, channels, people, servers, runs, clock, failed, tries, onError } = services
   const { router } = services.config
   const endedRuns = createEndedRuns(mostEnded)
   const unprompted = createUnpromptedRuns(services, endedRuns)
@@ -72,7 +76,13 @@ export function createRunner(services: BridgeServices): Runner {
   const working = new Set<string>()
   /** By the key of a place: resolves when its runs are restored. */
   const restoring = new Map<string, Promise<void>>()
+  /** Names of queued prompts that an earlier process may have begun to run. */
+  const earlier = new Set<string>()
+  /** Runs of an earlier process that can't be followed, while they are being ended. */
+  const ending = new Set<Execution>()
   const serverBySession = createRecent<string>(mostRemembered)
+  /** The runs that were followed when the bridge stopped. */
+  let leftRuns: readonly ActiveRun[] = []
   let isStopped = false
   return {
     enqueue,
@@ -87,11 +97,17 @@ export function createRunner(services: BridgeServices): Runner {
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
+    undoTries,
   }
 
   /** Returns the write that appends the prompt to the queue of its place. */
   function enqueue(prompt: QueuedPrompt): EnqueueWrite {
-    return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: JSON.stringify(prompt) }
+    return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: storedPrompt(prompt) }
+  }
+
+  /** Returns a prompt as its queue stores it. The tries of the message in the inbox don't count there. */
+  function storedPrompt(prompt: QueuedPrompt): string {
+    return JSON.stringify({ ...prompt, tries: undefined })
   }
 
   /**
@@ -161,10 +177,35 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /**
+   * Like `beginPrompt`. If an earlier process may have begun that, stores first that this one tries it, too. Puts the prompt
+   * aside if that ended the process each time, and resolves with undefined then.
+   */
+  async function beginQueued(head: QueuedValue): Promise<ActiveRun | undefined> {
+    const prompt = toQueuedPrompt(head.value)
+    const queue = queueNameOf(prompt)
+    const row = { key: queue, id: head.id }
+    if (!earlier.delete(rowName(row))) return await beginPrompt(head)
+    const counted = tries.next(rowName(row), prompt)
+    if (!counted) {
+      const execution = { id: await registry.newID(prompt), prompt, server: '' }
+      const removal: readonly Write[] = [{ type: 'dequeue', queue, id: head.id }]
+      const rows = [{ ...row, value: head.value, tries: prompt.tries ?? 1 }]
+      await tries.putAside(rowName(row), rows, { execution, text: texts.poisonMessage, removal })
+      return undefined
+    }
+    let run: ActiveRun | undefined
+    const write: Write = { type: 'replace', queue, id: head.id, value: JSON.stringify(counted) }
+    await tries.make(rowName(row), counted, [write], async () => {
+      run = await beginPrompt(head)
+    })
+    return run
+  }
+
+  /**
    * Removes the head of a queue and starts it. Undefined if it was refused because an author lacks `prompt`, or dropped and
    * reported because its channel no longer exists, or removed meanwhile.
    */
-  async function beginQueued({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
+  async function beginPrompt({ id, value }: QueuedValue): Promise<ActiveRun | undefined> {
     const prompt = toQueuedPrompt(value)
     const removal: Write = { type: 'dequeue', queue: queueNameOf(prompt), id }
     // Since it was queued, the channel may have been removed from the config, and its author may have lost the right.
@@ -215,7 +256,8 @@ export function createRunner(services: BridgeServices): Runner {
     }
     const execution: Execution = {
       id: await registry.newID(prompt),
-      prompt,
+      // The run counts its own tries.
+      prompt: { ...prompt, tries: undefined },
       server: route.server,
       sessionID: route.sessionID,
       agent: route.agent,
@@ -258,53 +300,150 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /**
-   * Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. Waits until each place's runs
-   * are found or ended, at most `restoreMs`.
+   * Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. Puts runs aside that ended the
+   * process each time. Waits until each place's runs are found or ended, at most `restoreMs`.
    */
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
-    const all = await registry.all()
+    for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
+    const all = await countTries(await registry.all())
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
-    const unfinished = all.filter((one) => !isOver(one) && one.startedBy === undefined)
-    const begun = unfinished.map(async (execution) => {
-      const { prompt, server, sessionID } = execution
-      const client = servers.get(server)
-      if (!client || !channels.has(prompt.channel)) {
-        const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
-        // Not awaited: the platform may be unreachable.
-        const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
-        return void endUnfollowed(services, over, () => isStopped).catch(onError)
-      }
-      const route = (await routes.routeOf(prompt)) ?? { server }
-      const again = { ...route, server, ...(sessionID !== undefined && { sessionID }) }
-      const run = startRun({
+    const unfinished = all.filter((one) => !isOver(one))
+    const alone = unfinished.filter(tries.isAlone)
+    const prompted = unfinished.filter(({ startedBy }) => startedBy === undefined)
+    for (const execution of prompted) {
+      if (!alone.includes(execution)) addRestoring(execution, waitAtMost(restoreRun(execution).found, restoreMs, clock))
+    }
+    for (const execution of prompted) if (alone.includes(execution)) addRestoring(execution, restoreAlone(execution))
+    // The sessions of unprompted runs that are shown alone are watched from then on.
+    const unpromptedAlone = alone.filter(({ startedBy }) => startedBy !== undefined)
+    const later = new Set(unpromptedAlone.map(({ sessionID }) => sessionID))
+    const restored = unprompted.restoreRuns(all.filter(({ sessionID }) => !later.has(sessionID))).catch(onError)
+    for (const execution of unfinished.filter(({ startedBy }) => startedBy !== undefined)) {
+      if (!alone.includes(execution)) addRestoring(execution, waitAtMost(restored, restoreMs, clock))
+    }
+    for (const execution of unpromptedAlone) {
+      const ofSession = all.filter(({ sessionID }) => sessionID === execution.sessionID)
+      const writes = [registry.writeExecution(execution)]
+      const shown = tries.make(keyOf(execution), execution, writes, () => unprompted.restoreSessions(ofSession))
+      addRestoring(execution, waitAtMost(shown.catch(onError), restoreMs, clock))
+    }
+    for (const place of waiting) startQueue(place)
+    await waitAtMost(Promise.all(restoring.values()), restoreMs, clock)
+  }
+
+  /** Makes `whenRestored` of the place of an execution wait for a promise, too. */
+  function addRestoring({ prompt }: Execution, restored: Promise<unknown>): void {
+    const key = mirrors.keyOf(prompt)
+    restoring.set(
+      key,
+      Promise.allSettled([restoring.get(key), restored]).then(() => {}),
+    )
+  }
+
+  /** Returns the key of an execution in the store. */
+  function keyOf(execution: Execution): string {
+    return registry.writeExecution(execution).key
+  }
+
+  /**
+   * Returns the executions with one more try for each that is unfinished, and stores that in one commit, except for those that
+   * are handled alone: their turn comes later. Those that must not be tried again are put aside, and are over then.
+   */
+  async function countTries(executions: readonly Execution[]): Promise<readonly Execution[]> {
+    const counted = await Promise.all(
+      executions.map(async (execution) => {
+        if (isOver(execution)) return execution
+        return tries.next(keyOf(execution), execution) ?? (await putAside(execution))
+      }),
+    )
+    const begun = counted.filter((execution) => !isOver(execution) && !tries.isAlone(execution))
+    if (begun.length > 0) await state.withRetries(() => state.commit(begun.map(registry.writeExecution)))
+    return counted
+  }
+
+  /**
+   * Puts an execution aside that ended the process each time it was handled, and tells its chat what is known about it. Then
+   * closes its messages, so that they don't show it as working. Resolves with the execution, which is over.
+   */
+  async function putAside(execution: Execution): Promise<Execution> {
+    const { prompt, server, phase, startedBy, finishedAt = clock.now() } = execution
+    // A planned prompt was surely not posted. Any other may have run.
+    const isAnswered = phase === 'delivering' && execution.finishedAt !== undefined
+    const text = phase === 'planned' ? texts.poisonMessage : isAnswered ? texts.poisonAnswer : texts.poisonRun
+    const reason = texts.poisonReason
+    const over: Execution = { ...execution, phase: 'undelivered', status: 'error', reason, finishedAt }
+    const close = async (): Promise<void> => {
+      if (channels.has(prompt.channel) && !isStopped)
+        await closeShown(services, over, sinksFor(services, over, { server }))
+    }
+    const row = { key: keyOf(execution), value: JSON.stringify(execution), tries: execution.tries ?? 1 }
+    await tries.putAside(row.key, [row], {
+      execution,
+      text,
+      removal: [registry.writeExecution(over)],
+      done: [registry.writeExecution({ ...over, phase: 'done' })],
+      // Last, because that may end the process, too.
+      onTold: () => void close().catch(onError),
+    })
+    if (startedBy !== undefined) unprompted.ignoreRun(execution)
+    return over
+  }
+
+  /** Restores a run once no other is handled alone. Resolves when it is found or ended, at most `restoreMs` after its turn. */
+  async function restoreAlone(execution: Execution): Promise<void> {
+    const restored = withResolvers<void>()
+    const made = tries.make(keyOf(execution), execution, [registry.writeExecution(execution)], async () => {
+      const { found, ended } = restoreRun(execution)
+      void waitAtMost(found, restoreMs, clock).then(restored.resolve)
+      await ended
+    })
+    void made.catch(onError).then(restored.resolve)
+    await restored.promise
+  }
+
+  /**
+   * Follows a run of an earlier process again, or ends it if its server or channel is gone. `found` resolves when its asks can
+   * be answered, `ended` when it has ended and its chat shows that. Errors go to `onError`.
+   */
+  function restoreRun(execution: Execution): { readonly found: Promise<unknown>; readonly ended: Promise<void> } {
+    const { prompt, server, sessionID } = execution
+    const client = servers.get(server)
+    if (!client || !channels.has(prompt.channel)) {
+      const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
+      const over = { ...execution, status: 'error', reason, finishedAt: clock.now() } as const
+      ending.add(execution)
+      const ended = endUnfollowed(services, over, () => isStopped)
+        .then((isEnded) => void (isEnded && ending.delete(execution)))
+        .catch(onError)
+      // Not waited for: the platform may be unreachable.
+      return { found: Promise.resolve(), ended }
+    }
+    const begun = routes.routeOf(prompt).then((stored) => {
+      const route = stored ?? { server }
+      return startRun({
         execution,
-        route: again,
+        route: { ...route, server, ...(sessionID !== undefined && { sessionID }) },
         client,
         placeSessionID: route.sessionID,
         placeTitle: route.title,
       })
-      await Promise.race([run.found, run.ended])
     })
-    for (const [index, execution] of unfinished.entries()) {
-      const key = mirrors.keyOf(execution.prompt)
-      const both = [restoring.get(key), begun[index]]
-      restoring.set(key, waitAtMost(Promise.allSettled(both), restoreMs, clock))
-    }
-    const unpromptedRestored = unprompted.restoreRuns(all).catch(onError)
-    for (const one of all) {
-      const key = mirrors.keyOf(one.prompt)
-      const isWaited = one.startedBy !== undefined && !isOver(one)
-      if (isWaited)
-        restoring.set(key, waitAtMost(Promise.allSettled([restoring.get(key), unpromptedRestored]), restoreMs, clock))
-    }
-    for (const place of waiting) startQueue(place)
-    await Promise.all(restoring.values())
+    const found = begun.then(async (run) => await Promise.race([run.found, run.ended])).catch(onError)
+    return { found, ended: begun.then(async (run) => await run.ended).catch(onError) }
+  }
+
+  /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be shown. */
+  function undoTries(): readonly Write[] {
+    const begun = [...leftRuns.map((run) => run.execution()), ...ending, ...unprompted.unshown()]
+    const left = begun.filter((execution) => !isOver(execution))
+    return left.map((execution) => registry.writeExecution(withoutLastTry(execution)))
   }
 
   /** Stops all sinks and waits for that, and starts no more prompts. Runs continue on the servers. */
   async function stop(): Promise<void> {
     isStopped = true
+    leftRuns = runs.all()
     unprompted.stop()
     await Promise.all(runs.all().flatMap(({ sinks }) => sinks.map(async ({ sink }) => await sink.stop())))
   }
@@ -318,7 +457,7 @@ export async function moveToCurrentKeys(
   state: State,
   registry: Pick<Registry, 'writeExecution' | 'writeLog'>,
   enqueue: Runner['enqueue'],
-): Promise<readonly ChatPlace[]> {
+): Promise<readonly QueuedPrompt[]> {
   for (const { key, value } of await state.list('execution/')) {
     const execution = toExecution(value)
     const write = registry.writeExecution(execution)
@@ -328,7 +467,7 @@ export async function moveToCurrentKeys(
     const moved = log === undefined ? [] : [registry.writeLog(execution, toLog(log))]
     await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
   }
-  const waiting: ChatPlace[] = []
+  const waiting: QueuedPrompt[] = []
   for (const queue of await state.queues('prompts/')) {
     for (const { id, value } of await state.queue(queue)) {
       const prompt = toQueuedPrompt(value)

@@ -8,6 +8,7 @@ import type { Mirrors } from '../config/mirrors.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import type { FailedDeliveries } from '../failed/failed-deliveries.ts'
+import type { Tries } from '../failed/tries.ts'
 import type { People } from '../people/people.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import type { BridgeLease } from '../state/bridge-lease.ts'
@@ -35,6 +36,7 @@ export interface BridgeServices {
   readonly asks: AskTimeouts
   readonly answeredBy: AnsweredBy
   readonly failed: FailedDeliveries
+  readonly tries: Tries
   /** Never throws. */
   readonly emit: BridgeObserver
   /** Never throws. */

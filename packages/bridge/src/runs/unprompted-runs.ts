@@ -24,8 +24,14 @@ export interface UnpromptedRuns {
   isShown(reply: Reply, place: ChatPlace): boolean
   /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
   decideAgain(): void
-  /** Starts to watch the servers. Resumes unprompted runs of an earlier process, and shows those that ended meanwhile. */
+  /** Starts to watch the servers. Then does what `restoreSessions` does. */
   restoreRuns(executions: readonly Execution[]): Promise<void>
+  /** Resumes unprompted runs of an earlier process, and shows those that ended meanwhile, in the sessions of these executions. */
+  restoreSessions(executions: readonly Execution[]): Promise<void>
+  /** Never shows the reply of an unprompted run that was put aside. Call it before `restoreRuns`. */
+  ignoreRun(execution: Execution): void
+  /** Returns the runs of an earlier process that are not shown again yet, or can't be, and are not over. */
+  unshown(): readonly Execution[]
   /** Stops watching. The next process continues. */
   stop(): void
 }
@@ -44,6 +50,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
+  /** Runs of an earlier process that can't be shown, while their chat is told. */
+  const lost = new Set<Execution>()
   /** By the name of a reply: the key of the place that shows it, or '' if it could not be shown. */
   const shown = createRecent<string>(mostRemembered)
   /** Callbacks that decide again about replies that a prompt may still join. */
@@ -51,7 +59,16 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   const timers = createTimers(clock)
   const stopWatches: (() => void)[] = []
   let isStopped = false
-  return { rememberRun, isShown, decideAgain, restoreRuns, stop }
+  return {
+    rememberRun,
+    isShown,
+    decideAgain,
+    restoreRuns,
+    restoreSessions,
+    ignoreRun,
+    unshown: () => [...unfinished.values(), ...lost],
+    stop,
+  }
 
   /**
    * Whether a place already shows the reply as an unprompted run, so that the run of a prompt that joined it must not show it
@@ -159,18 +176,28 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
-  /**
-   * Remembers the newest run of each session, watches the servers for unprompted runs, and shows those that happened while
-   * no bridge ran. Checks the sessions with the newest runs, at most `mostRestored`, and waits while one of them is still
-   * running.
-   */
+  /** Watches each server for the replies of sessions that are remembered by then, and restores the sessions. */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
+    const restored = restoreSessions(executions)
+    for (const [server, client] of servers) watchServer(server, client)
+    await restored
+  }
+
+  /** Counts the reply of the run as one that could not be shown. Does nothing for the run of a prompt. */
+  function ignoreRun({ startedBy }: Execution): void {
+    if (startedBy !== undefined) shown.set(startedBy, '')
+  }
+
+  /**
+   * Remembers the newest run of each session, and shows unprompted runs that happened while no bridge ran. Checks the sessions
+   * with the newest runs, at most `mostRestored`, and waits while one of them is still running.
+   */
+  async function restoreSessions(executions: readonly Execution[]): Promise<void> {
     for (const execution of executions) {
       rememberRun(execution)
       const { startedBy, sessionID } = execution
       if (startedBy !== undefined && !isOver(execution) && sessionID !== undefined) unfinished.set(sessionID, execution)
     }
-    for (const [server, client] of servers) watchServer(server, client)
     const endedNames = new Set(executions.flatMap((one) => (one.startedBy && isOver(one) ? [one.startedBy] : [])))
     const latest = executions.toReversed()
     const sessions = new Set(latest.flatMap(({ sessionID, isSteer }) => (sessionID && !isSteer ? [sessionID] : [])))
@@ -216,8 +243,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
    */
   function endLost(execution: Execution): void {
     const over = { ...execution, status: 'error', reason: texts.lostWake, finishedAt: clock.now() } as const
+    lost.add(execution)
     // Not awaited: the platform may be unreachable.
-    void endUnfollowed(services, over, () => isStopped).catch(onError)
+    void endUnfollowed(services, over, () => isStopped)
+      .then((isEnded) => isEnded && lost.delete(execution))
+      .catch(onError)
   }
 
   /** Stops the timers and the watches. */

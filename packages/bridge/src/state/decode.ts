@@ -2,6 +2,9 @@ import * as z from 'zod'
 import { type Execution, type LogLine, phases, statuses } from './execution.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
+/** See `Tried`. */
+const tries = z.int().nonnegative()
+
 /** Checks only the fields that all prompts and executions have, because this package wrote them. */
 const prompt = z.looseObject({
   id: z.string(),
@@ -12,6 +15,7 @@ const prompt = z.looseObject({
   files: z.array(z.looseObject({})),
   messageRef: z.looseObject({ id: z.string() }),
   receivedAt: z.number(),
+  tries: tries.optional(),
 })
 
 const lines = z.array(z.looseObject({ from: z.string(), text: z.string() }))
@@ -22,6 +26,7 @@ const execution = z.looseObject({
   status: z.enum(statuses),
   server: z.string(),
   startedAt: z.number(),
+  tries: tries.optional(),
   prompt,
 })
 
@@ -146,17 +151,36 @@ const row = z.readonly(
   }),
 )
 
+/** A message or run that was put aside, because the process ended each time it was handled. Stored for 30 days. */
+const poison = z.readonly(
+  z.object({
+    type: z.literal('poison'),
+    /** The name of the queue that had the message, or the key of the run. */
+    key: z.string(),
+    /** Its id in the queue. Absent for a run. */
+    id: z.string().optional(),
+    /** The unchanged value. */
+    value: z.string(),
+    /** How many processes handled it. */
+    tries,
+    /** In ms since the epoch. */
+    at: z.number(),
+  }),
+)
+
 /** An answer that its chat may not show. */
 export type FailedDelivery = z.infer<typeof delivery>
 /** A row that was put aside because it could not be read. */
 export type UnreadableRow = z.infer<typeof row>
+/** A message or run that was put aside, because the process ended each time it was handled. */
+export type PoisonRow = z.infer<typeof poison>
 
 /** A failure that needs a person. */
-export type Failure = FailedDelivery | UnreadableRow
+export type Failure = FailedDelivery | UnreadableRow | PoisonRow
 
 /** Parses a failure. Throws if the text isn't one. */
 export function toFailure(text: string): Failure {
-  return z.union([delivery, row]).parse(JSON.parse(text))
+  return z.union([delivery, row, poison]).parse(JSON.parse(text))
 }
 
 /** Describes why a row can't be read, without its content: it is not JSON, or which field of it is wrong. */

@@ -2,6 +2,7 @@ import type { PostedPrompt, Reply } from '@reply/core'
 import { quotable } from '@reply/sink/channel'
 import { texts } from '../texts.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
+import type { Tried } from './tried.ts'
 
 /**
  * A prompt or command, and the state of its run. The phases:
@@ -12,7 +13,7 @@ import type { QueuedPrompt } from './queued-prompt.ts'
  * - `undelivered`: the run has ended, and the answer is stored as a failed delivery.
  * - `done`: finished.
  */
-export interface Execution {
+export interface Execution extends Tried {
   /** A short id, which people see. */
   readonly id: string
   /** The prompt as it was received, with its chat and author. */

@@ -1,12 +1,13 @@
 import type { Actor, Chat, InboundFile, MessageRef } from '@reply/sink'
 import type { ChannelActor } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
+import type { Tried } from './tried.ts'
 
 /** How long an album waits for its next message, in ms. */
 export const albumMs = 1000
 
 /** A message of a person, as it is stored before the platform gets its acknowledgement. */
-export interface QueuedPrompt extends ChatPlace {
+export interface QueuedPrompt extends ChatPlace, Tried {
   /** The message's id on the platform: unique in its chat. */
   readonly id: string
   readonly chat: Chat
@@ -28,8 +29,6 @@ export interface QueuedPrompt extends ChatPlace {
   readonly receivedAt: number
   /** Set if the message was backlog when it was received. */
   readonly isOld?: true | undefined
-  /** Set after a restart: an earlier process may have started to handle it. */
-  readonly isTried?: true | undefined
   /** Set before it is sent to the server as an answer to an ask. It must then not run as a prompt. */
   readonly isAnswer?: true | undefined
   /** Set if it steers the running turn instead of waiting for its end. */

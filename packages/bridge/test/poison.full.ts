@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '@reply/core'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { forgetRow, listFailed } from '../src/failed/list-failed.ts'
+import { texts } from '../src/texts.ts'
+import { bundleFixture, type Running, run } from './process.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'reply-poison-'))
+let script = ''
+let path = ''
+let telegram: FakeTelegram
+
+beforeAll(async () => {
+  script = await bundleFixture('poison', root)
+})
+afterAll(() => rmSync(root, { recursive: true }))
+beforeEach(async () => await startChats())
+
+/** Starts Telegram, whose clock may be another one than the bridge's, and writes a config for it. */
+async function startChats(aheadMs = 0, router: object = {}): Promise<void> {
+  telegram = await startTelegram({
+    token: '42:secret',
+    chats: [1, 2].map((id) => ({ id, type: 'private', title: 'x' })),
+    clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
+  })
+  path = join(mkdtempSync(join(root, 'bridge-')), 'reply.json')
+  writeFileSync(
+    path,
+    JSON.stringify({
+      servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true } },
+      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: telegram.url, updates: 'polling' } },
+      people: {
+        ann: { ids: ['tg:1'], may: ['prompt', 'approve'] },
+        bob: { ids: ['tg:2'], may: ['prompt', 'approve'] },
+      },
+      router,
+    }),
+  )
+}
+
+afterEach(async () => await telegram.close())
+
+const start = (...args: readonly string[]): Running => run(script, path, ...args)
+const said = (chat: number): readonly string[] =>
+  telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+const options = { path: '', env: { TOKEN: '42:secret' } }
+
+/** Resolves when the chat has a message of the bot with these words. */
+async function saying(chat: number, words: string): Promise<void> {
+  await expect.poll(() => said(chat).join('\n'), { timeout: 30_000, interval: 20 }).toContain(words)
+}
+
+/** Starts a process that kills itself. */
+async function killed(): Promise<void> {
+  const one = start()
+  await one.ended
+  expect(one.child.signalCode).toBe('SIGKILL')
+}
+
+async function stopped(one: Running): Promise<void> {
+  one.child.kill('SIGTERM')
+  await one.ended
+  expect([one.child.exitCode, one.child.signalCode]).toEqual([0, null])
+}
+
+const told = (chat: number, text: string): number => said(chat).filter((one) => one === text).length
+
+test('a message that kills the process is put aside at the fourth start, and all others are handled', async () => {
+  telegram.say(1, 'poison message')
+  telegram.say(1, 'after it')
+  telegram.say(2, 'wait')
+  for (let nth = 1; nth <= 3; nth++) {
+    await killed()
+    expect(said(1)).toEqual([])
+  }
+  const fourth = start('release')
+  await saying(1, 'Done: after it')
+  await saying(2, 'Done: wait')
+  telegram.say(1, 'one more')
+  await saying(1, 'Done: one more')
+  expect(told(1, texts.poisonMessage)).toBe(1)
+  expect(said(2).filter((text) => text.includes('put aside'))).toEqual([])
+  expect(fourth.lines.map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ type: 'failures', poison: 1, metric: 'reply_bridge_failed{kind="poison"} 1' }),
+  )
+  const failed = await listFailed({ ...options, path })
+  expect(failed).toEqual([
+    expect.objectContaining({ type: 'poison', what: expect.stringMatching(/^message inbox\/tg\/1\/, entry \d+$/) }),
+  ])
+  expect(failed.map(({ why }) => why).join()).toContain('3 times in all')
+  await stopped(fourth)
+
+  const fifth = start('release')
+  telegram.say(1, 'the last')
+  await saying(1, 'Done: the last')
+  expect(told(1, texts.poisonMessage)).toBe(1)
+  expect(await forgetRow({ ...options, path, key: 'inbox/tg/1/' })).toBe(1)
+  expect(await listFailed({ ...options, path })).toEqual([])
+  await stopped(fifth)
+})
+
+test('what the chat is told of it is not lost if its platform fails', async () => {
+  telegram.say(1, 'poison message')
+  for (let nth = 1; nth <= 3; nth++) await killed()
+  telegram.inject({ type: 'status', code: 502, chatId: 1, method: /^send(Rich)?Message$/, times: 3 })
+  const fourth = start('release')
+  await saying(1, '/resend')
+  telegram.say(1, '/resend')
+  await saying(1, texts.poisonMessage)
+  await stopped(fourth)
+})
+
+test('a run that kills the process where it is found again is put aside, and the others go on', async () => {
+  telegram.say(2, 'wait')
+  const first = start()
+  await saying(2, 'Working on it.')
+  telegram.say(1, 'poison run')
+  telegram.say(1, 'after it')
+  await first.ended
+  for (let nth = 2; nth <= 3; nth++) await killed()
+  const fourth = start('release')
+  await saying(1, 'Done: after it')
+  expect(told(1, texts.poisonRun)).toBe(1)
+  // Its agent was a part of the process that was killed.
+  await expect.poll(() => said(2).join(), { timeout: 30_000 }).toMatch(/deleted|Run it again/)
+  expect(said(2).join()).not.toContain('put aside')
+  expect(await listFailed({ ...options, path })).toContainEqual(
+    expect.objectContaining({ type: 'poison', what: expect.stringMatching(/^run execution\/tg\/1\/\/\w{6}$/) }),
+  )
+  await stopped(fourth)
+})
+
+test('messages from when the bridge was down whose decision kills the process are put aside together', async () => {
+  await telegram.close()
+  await startChats(-3_600_000, { backlog: 'all' })
+  telegram.say(1, 'poison backlog')
+  telegram.say(1, 'with it')
+  telegram.say(2, 'beside it')
+  for (let nth = 1; nth <= 3; nth++) await killed()
+  const fourth = start('release')
+  await saying(1, texts.poisonBacklog(2))
+  await saying(2, 'Done: beside it')
+  telegram.say(1, 'after it')
+  await saying(1, 'Done: after it')
+  expect(said(1).join()).not.toContain('Done: with it')
+  expect(told(1, texts.poisonBacklog(2))).toBe(1)
+  expect((await listFailed({ ...options, path })).map(({ type }) => type)).toEqual(['poison', 'poison'])
+  expect(await forgetRow({ ...options, path, key: 'backlog/tg/1/' })).toBe(2)
+  await stopped(fourth)
+})

@@ -16,7 +16,16 @@ export { defaultConfigPath, type InitOptions, initBridge } from './setup/init-br
 export type { BridgeStore, StoreHost } from './store/bridge-store.ts'
 export type { LoadStore } from './store/load-store.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'
-export { type Store, StoreError, type StoreErrorType, type StoreLease, type Write } from './store/store.ts'
+export {
+  type Committed,
+  type QueuedValue,
+  type Store,
+  type StoredValue,
+  StoreError,
+  type StoreErrorType,
+  type StoreLease,
+  type Write,
+} from './store/store.ts'
 export type { StateCounts } from './transfer/state-file.ts'
 export {
   type ExportStateOptions,

@@ -1,0 +1,251 @@
+import { type Committed, StoreError, type StoreLease, type Write } from '@reply/bridge'
+import { systemClock } from '@reply/core'
+import { pause } from '@reply/core/internal'
+import type pg from 'pg'
+import type { Connection } from './connection.ts'
+import { keyBytes, packed } from './encoding.ts'
+import { codeOf, isRefusedByServer, toStoreError } from './errors.ts'
+
+/** Runs the calls of a store one after the other, so that each sees those before it. */
+export interface Lane {
+  /** Commits. Commits that wait at the same time are sent together. */
+  commit(commit: Commit): Promise<Committed>
+  /** Runs a statement that can be repeated without harm. Resolves with its rows. */
+  run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]>
+  /** Waits for the calls so far, at most `closeMs`, and then rejects those that are left, and all later ones. */
+  close(): Promise<void>
+}
+
+/** A call of `Store.commit`. */
+export interface Commit {
+  readonly writes: readonly Write[]
+  readonly lease: StoreLease | undefined
+  readonly survives: 'machine' | 'process'
+}
+
+/** A commit or another call that was not answered yet. */
+type Task = { readonly reject: (error: StoreError) => void } & (
+  | { readonly type: 'commit'; readonly commit: Commit; readonly resolve: (result: Committed) => void }
+  | { readonly type: 'run'; readonly run: () => Promise<void> }
+)
+type CommitTask = Extract<Task, { readonly type: 'commit' }>
+
+/** How long a batch may take, in ms. Then it is sent again, which is harmless. */
+const commitMs = 3000
+/** How long another statement may take, in ms. */
+const runMs = 10_000
+/** The pause before a batch whose outcome is unknown is sent again, in ms. */
+const againMs = 250
+/** How often a statement is tried that another process was served before. */
+const mostTries = 5
+/** How many commits are sent together. */
+const mostOfBatch = 100
+/** How long `close` waits for calls, in ms. */
+const closeMs = 2000
+
+/**
+ * Creates the lane of a store in a quoted schema. `server` is its address for error messages, `writer` the id of the store, a
+ * UUID. Its batches are numbered, and the server stores the number and the results of the last one in the same transaction.
+ * A batch whose answer was lost is sent again under its number until the server responds, so its outcome is never guessed.
+ */
+export function createLane(connection: Connection, schema: string, server: string, writer: string): Lane {
+  const closing = new AbortController()
+  let tasks: readonly Task[] = []
+  let batches = 0
+  let working: Promise<void> | undefined
+  let isClosed = false
+  return { commit, run, close }
+
+  async function commit(commit: Commit): Promise<Committed> {
+    requireOpen()
+    return await new Promise((resolve, reject) => add({ type: 'commit', commit, resolve, reject }))
+  }
+
+  async function run<Row extends pg.QueryResultRow>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    requireOpen()
+    return await new Promise((resolve, reject) =>
+      add({ type: 'run', run: async () => resolve(await runRepeatable<Row>(sql, values)), reject }),
+    )
+  }
+
+  /** Adds a task, and starts to work after this turn of the event loop, so that its commits are sent together. */
+  function add(task: Task): void {
+    tasks = [...tasks, task]
+    working ??= new Promise<void>((resolve) => setImmediate(resolve)).then(work)
+  }
+
+  /** Runs the tasks in their order until none is left. Never rejects. */
+  async function work(): Promise<void> {
+    for (let head = tasks[0]; head; head = tasks[0]) {
+      if (head.type === 'run') {
+        tasks = tasks.slice(1)
+        await head.run().catch((error: unknown) => head.reject(toStoreError(server, error)))
+      } else {
+        const batch = nextBatch()
+        tasks = tasks.slice(batch.length)
+        await commitBatch(batch)
+      }
+    }
+    working = undefined
+  }
+
+  /** Returns the commits at the head of the tasks, at most `mostOfBatch`. */
+  function nextBatch(): readonly CommitTask[] {
+    const batch: CommitTask[] = []
+    for (const task of tasks) {
+      if (task.type !== 'commit' || batch.length === mostOfBatch) break
+      batch.push(task)
+    }
+    return batch
+  }
+
+  /**
+   * Commits a batch and settles its tasks. If the server refuses the batch, commits one by one, because a single commit may be
+   * the cause. Never rejects.
+   */
+  async function commitBatch(batch: readonly CommitTask[]): Promise<void> {
+    try {
+      const results = await sendBatch(batch.map(({ commit }) => commit))
+      for (const [index, { resolve }] of batch.entries()) resolve(committedOf(results[index]))
+    } catch (cause) {
+      const error = toStoreError(server, cause)
+      if (batch.length > 1 && isRefusedByServer(cause)) for (const one of batch) await commitBatch([one])
+      else for (const { reject } of batch) reject(error)
+    }
+  }
+
+  /**
+   * Sends a batch until its outcome is known, and resolves with the result of each commit. Rejects if nothing was written: the
+   * server can't be reached, or refuses the batch. Once an answer was lost, only the server's own record counts, because a
+   * refusal could be about the second try while the first is still on its way.
+   */
+  async function sendBatch(commits: readonly Commit[]): Promise<readonly number[]> {
+    const number = ++batches
+    const isSynced = commits.some(({ survives }) => survives === 'machine')
+    const values = [writer, number, isSynced, JSON.stringify(commits.map(encoded))]
+    const sql = `SELECT ${schema}.commit_batch($1, $2, $3, $4) AS results`
+    let isUnknown = false
+    for (let tries = 1; ; tries++) {
+      try {
+        await openOrRejectWaiting()
+        const [row] = await connection.query<{ results: number[] }>(sql, values, commitMs)
+        return row?.results ?? []
+      } catch (error) {
+        if (!(error instanceof StoreError) && !isRefusedByServer(error)) isUnknown = true
+        const mayRepeat = isServedLater(error) && tries < mostTries
+        if (!isUnknown && !mayRepeat) throw error
+        if (closing.signal.aborted) throw closedError()
+      }
+      await pause(systemClock, againMs, closing.signal)
+    }
+  }
+
+  /**
+   * Opens the connection. If it can't, also rejects the waiting tasks, which were not sent, so that their callers need not
+   * wait until the server can be reached.
+   */
+  async function openOrRejectWaiting(): Promise<void> {
+    try {
+      await connection.open()
+    } catch (error) {
+      rejectWaiting(toStoreError(server, error))
+      throw error
+    }
+  }
+
+  /** Rejects the tasks that were not sent. */
+  function rejectWaiting(error: StoreError): void {
+    const waiting = tasks
+    tasks = []
+    for (const { reject } of waiting) reject(error)
+  }
+
+  /** Runs a statement that can be repeated. Tries once more if the connection was lost. */
+  async function runRepeatable<Row extends pg.QueryResultRow>(
+    sql: string,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    for (let tries = 1; ; tries++) {
+      await openOrRejectWaiting()
+      try {
+        return await connection.query<Row>(sql, values, runMs)
+      } catch (error) {
+        if (tries === 2 || isRefusedByServer(error)) throw error
+      }
+    }
+  }
+
+  /** Waits for the calls so far, at most `closeMs`, and rejects the others. */
+  async function close(): Promise<void> {
+    isClosed = true
+    const done = new AbortController()
+    await Promise.race([working, pause(systemClock, closeMs, done.signal)])
+    done.abort()
+    closing.abort()
+    rejectWaiting(closedError())
+    connection.close()
+  }
+
+  /** Throws after `close`. */
+  function requireOpen(): void {
+    if (isClosed) throw closedError()
+  }
+}
+
+/** Returns the error of calls after `close`, and of commits whose outcome was not known then. */
+function closedError(): StoreError {
+  return new StoreError('closed', 'The store is closed. Open it again to use it.')
+}
+
+/** Whether the server served another process first, and would serve this one if it tried again. */
+function isServedLater(error: unknown): boolean {
+  return /^(40001|40P01|55P03)$/.test(codeOf(error) ?? '')
+}
+
+/** Decodes the result of one commit: -1 for done, -2 for fenced, else the index of the write that conflicts. */
+function committedOf(result: number | undefined): Committed {
+  if (result === -1) return { type: 'done' }
+  return result === undefined || result === -2 ? { type: 'fenced' } : { type: 'conflict', index: result }
+}
+
+/** Encodes a commit for `commit_batch`. */
+function encoded({ writes, lease }: Commit): object {
+  const rows = writes.map((write, n) => ({ n, ...encodedWrite(write) }))
+  if (!lease) return { writes: rows }
+  return { lease: hex(lease.name), holder: packed(lease.holder), fence: lease.fence, writes: rows }
+}
+
+/** Encodes a write for `apply_write`: its kind, key or queue, id, value, expected value and expiry. */
+function encodedWrite(write: Write): object {
+  switch (write.type) {
+    case 'put':
+    case 'put-if-absent':
+      return { t: write.type, k: hex(write.key), v: packed(write.value), e: write.expiresInMs }
+    case 'compare-and-set': {
+      const { key, expected, value, expiresInMs } = write
+      if (value === undefined)
+        return expected === undefined
+          ? { t: 'require-absent', k: hex(key) }
+          : { t: 'remove-value', k: hex(key), x: packed(expected) }
+      const set = { k: hex(key), v: packed(value), e: expiresInMs }
+      return expected === undefined
+        ? { t: 'put-if-absent', ...set }
+        : { t: 'replace-value', ...set, x: packed(expected) }
+    }
+    case 'remove':
+      return { t: write.type, k: hex(write.key) }
+    case 'enqueue':
+    case 'replace':
+      return { t: write.type, k: hex(write.queue), i: hex(write.id), v: packed(write.value) }
+    case 'dequeue':
+      return { t: write.type, k: hex(write.queue), i: hex(write.id) }
+    default:
+      write satisfies never
+      return {}
+  }
+}
+
+/** Returns a key as PostgreSQL writes bytes in text. */
+function hex(text: string): string {
+  return `\\x${keyBytes(text).toString('hex')}`
+}

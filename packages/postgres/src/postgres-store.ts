@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto'
+import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
+import pg from 'pg'
+import { connectMs, createConnection } from './connection.ts'
+import { afterPrefix, keyBytes, keyText, packed, unpacked } from './encoding.ts'
+import { toStoreError } from './errors.ts'
+import { createLane } from './lane.ts'
+import { migrate, versionOf } from './schema.ts'
+
+/** Where a state is in PostgreSQL. */
+export interface PostgresStoreOptions {
+  /**
+   * The URL of the database, for example `postgres://reply:secret@db.example:5432/reply`. Its parameters are those of `pg`,
+   * for example `sslmode=verify-full`. Set either `url` or `pool`.
+   */
+  readonly url?: string | undefined
+  /**
+   * A pool of `pg` in place of a URL, of which the store uses two connections until it is closed. The store does not end the
+   * pool.
+   */
+  readonly pool?: pg.Pool | undefined
+  /** The schema of the tables. It is created if it is missing. Default: `reply`. */
+  readonly schema?: string | undefined
+}
+
+/** How long a lease request may take, in ms. A lease lasts 4 s. */
+const leaseMs = 2000
+/** How many expired values are deleted in one statement. Other calls wait for it. */
+const sweepCount = 1000
+
+/**
+ * Opens a state in PostgreSQL 13 or newer, and creates or migrates its tables. Rejects with a `StoreError`: `newer` for a state
+ * that a newer version wrote, `busy` if the server can't be reached now, `failed` if it can't be used.
+ *
+ * Several processes on several machines can open the same state. Its clock is that of the server. A call rejects with `busy` if
+ * the server can't be reached, and then nothing was written. A commit whose answer was lost stays pending until the server tells
+ * whether it was made.
+ */
+export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const opened = await openStore(options, true)
+  if (!opened) throw new StoreError('failed', 'The state in PostgreSQL was removed while it was opened. Open it again.')
+  return opened
+}
+
+/** Like `postgresStore`, but creates and migrates nothing. Undefined if there is no state. */
+export async function existingPostgresStore(options: PostgresStoreOptions): Promise<Store | undefined> {
+  return await openStore(options, false)
+}
+
+/** Opens a state. If there is none, creates it or resolves with undefined. */
+async function openStore(options: PostgresStoreOptions, isCreated: boolean): Promise<Store | undefined> {
+  const { pool, endPool } = poolOf(options)
+  const schema = quoted(options.schema ?? 'reply')
+  const server = serverOf(pool)
+  const first = createConnection(pool, server)
+  try {
+    await first.open()
+    if (isCreated) await migrate(first, schema)
+    else if (!(await versionOf(first, schema))) {
+      first.close()
+      await endPool()
+      return undefined
+    }
+  } catch (error) {
+    first.close()
+    await endPool()
+    throw toStoreError(server, error)
+  }
+  const lane = createLane(first, schema, server, randomUUID())
+  // A renewal must not wait for commits.
+  const leasing = createConnection(pool, server)
+  const timeNow = `(SELECT ${schema}.store_time())`
+  const alive = `(expires_at IS NULL OR expires_at > ${timeNow})`
+  let isClosed = false
+  return {
+    read: async (key) => {
+      const sql = `SELECT value FROM ${schema}.stored WHERE key = $1 AND ${alive}`
+      const [row] = await lane.run<{ value: string }>(sql, [keyBytes(key)])
+      return row && unpacked(row.value)
+    },
+    list: async (prefix) => {
+      const left = `(extract(epoch FROM expires_at - ${timeNow}) * 1000)::float8 AS expires_in_ms`
+      const sql = `SELECT key, value, ${left} FROM ${schema}.stored WHERE ${within('key')} AND ${alive} ORDER BY key`
+      return (await lane.run<ValueRow>(sql, rangeOf(prefix))).map(toStoredValue)
+    },
+    queue: async (name) => {
+      const sql = `SELECT id, value FROM ${schema}.queued WHERE queue = $1 ORDER BY position`
+      return (await lane.run<EntryRow>(sql, [keyBytes(name)])).map(toQueuedValue)
+    },
+    queues: async (prefix) => {
+      const sql = `SELECT DISTINCT queue FROM ${schema}.queued WHERE ${within('queue')}`
+      return (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => keyText(queue))
+    },
+    commit: async (writes, lease, { survives = 'machine' } = {}) => await lane.commit({ writes, lease, survives }),
+    lease: async (request) => {
+      if (isClosed) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
+      const { name, holder, forMs } = request
+      const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
+      try {
+        await leasing.open()
+        const [row] = await leasing.query<{ fence: string | null }>(
+          sql,
+          [keyBytes(name), packed(holder), forMs],
+          leaseMs,
+        )
+        if (row?.fence == null) return undefined
+        return { name, holder, fence: Number(row.fence), validForMs: forMs }
+      } catch (error) {
+        throw toStoreError(server, error)
+      }
+    },
+    release: async ({ name, holder, fence }) => {
+      const sql = `UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE name = $1 AND holder = $2 AND fence = $3`
+      await lane.run(sql, [keyBytes(name), packed(holder), fence])
+    },
+    sweep: async () => {
+      const old = `SELECT key FROM ${schema}.stored WHERE expires_at <= ${timeNow} LIMIT ${sweepCount} FOR UPDATE SKIP LOCKED`
+      const sql = `WITH gone AS (DELETE FROM ${schema}.stored WHERE key IN (${old}) RETURNING 1) SELECT count(*)::int AS count FROM gone`
+      let total = 0
+      for (let count = sweepCount; count === sweepCount; total += count) {
+        const [row] = await lane.run<{ count: number }>(sql, [])
+        count = row?.count ?? 0
+      }
+      await lane.run(`DELETE FROM ${schema}.writers WHERE written_at < ${timeNow} - interval '30 days'`, [])
+      return total
+    },
+    close: async () => {
+      if (isClosed) return
+      isClosed = true
+      await lane.close()
+      leasing.close()
+      await endPool()
+    },
+  }
+}
+
+/** A row of `stored`. */
+interface ValueRow {
+  readonly key: Buffer
+  readonly value: string
+  readonly expires_in_ms: number | null
+}
+
+/** A row of `queued`. */
+interface EntryRow {
+  readonly id: Buffer
+  readonly value: string
+}
+
+/** Decodes a row of `stored`. */
+function toStoredValue({ key, value, expires_in_ms: expiresInMs }: ValueRow): StoredValue {
+  return { key: keyText(key), value: unpacked(value), expiresInMs: expiresInMs ?? undefined }
+}
+
+/** Decodes a row of `queued`. */
+function toQueuedValue({ id, value }: EntryRow): QueuedValue {
+  return { id: keyText(id), value: unpacked(value) }
+}
+
+/** Returns a condition for the keys of a prefix, with the parameters of `rangeOf`. */
+function within(column: string): string {
+  return `${column} >= $1 AND ($2::bytea IS NULL OR ${column} < $2)`
+}
+
+/** Returns the first key of a prefix, and the first one after it or null. */
+function rangeOf(prefix: string): readonly (Buffer | null)[] {
+  return [keyBytes(prefix), afterPrefix(prefix) ?? null]
+}
+
+/** Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` if a URL is not one. */
+function poolOf({ url, pool }: PostgresStoreOptions): {
+  readonly pool: pg.Pool
+  readonly endPool: () => Promise<void>
+} {
+  if (pool) return { pool, endPool: async () => {} }
+  if (url === undefined) throw new StoreError('failed', 'Set the `url` of the database, or a `pool`.')
+  try {
+    const own = new pg.Pool({
+      connectionString: url,
+      application_name: 'reply bridge',
+      max: 2,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+    })
+    // For example if the server stops. The next call reports it.
+    own.on('error', () => {})
+    // It reads the URL.
+    serverOf(own)
+    return { pool: own, endPool: async () => await own.end() }
+  } catch {
+    // The error and its cause quote the URL, which may contain a password.
+    throw new StoreError(
+      'failed',
+      "The URL of the database can't be read. Write it as postgres://user:password@host:port/database.",
+    )
+  }
+}
+
+/** Returns the address of a pool's database without user and password, for example `db.example:5432/bridge`. */
+function serverOf(pool: pg.Pool): string {
+  const { host, port, database } = new pg.Client(pool.options)
+  return `${host}:${port}/${database}`
+}
+
+/** Quotes the name of a schema for SQL. */
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}

@@ -1,21 +1,40 @@
+import { cpSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHandClock } from '@reply/testing'
 import { describe, expect, test } from 'vitest'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import type { Store } from '../src/store/store.ts'
+import { type Store, StoreError } from '../src/store/store.ts'
 import {
   createMemoryStore,
   createStoreMemory,
   type StoreClauseName,
+  type StoreContractOptions,
   type StoreStage,
   storeContract,
 } from '../src/testing.ts'
 
-const setups: readonly [string, () => StoreStage | Promise<StoreStage>][] = [
+const noNetwork = 'no network is between it and its engine'
+const oneClock = 'it works on one machine, which has one clock'
+const withoutNetwork: StoreContractOptions['skip'] = {
+  'finds out that a commit was made whose answer was lost': noNetwork,
+  'makes a commit once that was lost on its way': noNetwork,
+  'keeps the order of calls behind a commit whose answer was lost': noNetwork,
+  'fences a commit that was on its way when another took the lease': noNetwork,
+  'decides by its own clock, whatever the clocks of its users show': oneClock,
+  'answers rightly, however slow its engine is': noNetwork,
+  'rejects calls as busy while its engine is out of reach, and goes on when it is back': noNetwork,
+}
+
+const setups: readonly [string, StoreContractOptions['skip'], () => StoreStage | Promise<StoreStage>][] = [
   [
     'the memory store',
+    {
+      ...withoutNetwork,
+      'has what it acknowledged after its engine was killed, and nothing that it rejected':
+        'it forgets everything with its process',
+    },
     () => {
       const [clock, memory] = [createHandClock(), createStoreMemory()]
       return stageOf(clock, async () => createMemoryStore({ clock, memory }))
@@ -23,19 +42,50 @@ const setups: readonly [string, () => StoreStage | Promise<StoreStage>][] = [
   ],
   [
     'the SQLite store',
+    withoutNetwork,
     async () => {
-      const [clock, folder] = [createHandClock(), await mkdtemp(join(tmpdir(), 'reply-bridge-'))]
-      return stageOf(
+      const clock = createHandClock()
+      const parent = await mkdtemp(join(tmpdir(), 'reply-bridge-'))
+      let folder = join(parent, '0')
+      let isKilled = false
+      const stage = stageOf(
         clock,
-        () => sqliteStore({ folder, clock }),
-        () => rm(folder, { recursive: true }),
+        async () => untilKilled(await sqliteStore({ folder, clock }), () => isKilled),
+        () => rm(parent, { recursive: true }),
       )
+      const crash = async (): Promise<void> => {
+        // What a process that ends now leaves behind.
+        cpSync(folder, join(parent, '1'), { recursive: true })
+        isKilled = true
+        folder = join(parent, '1')
+      }
+      return {
+        ...stage,
+        open: async () => {
+          const store = await stage.open()
+          isKilled = false
+          return store
+        },
+        crash,
+      }
     },
   ],
 ]
 
-describe.each(setups)('%s', (name, setup) => {
-  const clauses = storeContract({ name, setup })
+/** A store whose process is killed: what it answers then reaches nobody. */
+function untilKilled(store: Store, isKilled: () => boolean): Store {
+  return {
+    ...store,
+    commit: async (...args) => {
+      const result = await store.commit(...args)
+      if (isKilled()) throw new StoreError('closed', 'The process was killed.')
+      return result
+    },
+  }
+}
+
+describe.each(setups)('%s', (name, skip, setup) => {
+  const clauses = storeContract({ name, setup, skip })
   test.each(clauses.map(({ name, run }) => [name, run] as const))('%s', async (_, run) => await run())
 })
 
@@ -77,6 +127,18 @@ describe('the contract', () => {
       },
     }))
     await expect(run).rejects.toThrow('The keys between: found ["before","before"], expected ["one",null].')
+  })
+
+  test('finds an engine that forgets what it acknowledged', async () => {
+    const clock = createHandClock()
+    let memory = createStoreMemory()
+    const open = async (): Promise<Store> => createMemoryStore({ clock, memory })
+    const crash = async (): Promise<void> => {
+      memory = createStoreMemory()
+    }
+    const clauses = storeContract({ name: 'it', setup: () => ({ ...stageOf(clock, open), crash }) })
+    const clause = 'it has what it acknowledged after its engine was killed, and nothing that it rejected'
+    await expect(clauses.find(({ name }) => name === clause)?.run()).rejects.toThrow('acknowledged but are lost')
   })
 
   test('finds a store that loses everything', async () => {

@@ -27,6 +27,7 @@ export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string)
   let client: pg.PoolClient | undefined
   let opening: Promise<void> | undefined
   let waiting = 0
+  let last = Promise.resolve()
   // A statement that still runs must not give its answer to the pool's next user.
   return { open, query, close: () => giveBack(client, waiting > 0) }
 
@@ -53,22 +54,35 @@ export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string)
     }
   }
 
-  /** Runs one statement. Gives the connection up if it was lost or is too slow. */
+  /** Runs one statement after those before it. Gives the connection up if it was lost or is too slow. */
   async function query<Row extends pg.QueryResultRow>(
+    sql: string,
+    values: readonly unknown[],
+    timeoutMs: number,
+  ): Promise<readonly Row[]> {
+    const before = last
+    const rows = before.then(() => queryNow<Row>(sql, values, timeoutMs))
+    last = rows.then(
+      () => {},
+      () => {},
+    )
+    waiting++
+    return await rows.finally(() => waiting--)
+  }
+
+  /** Runs one statement. */
+  async function queryNow<Row extends pg.QueryResultRow>(
     sql: string,
     values: readonly unknown[],
     timeoutMs: number,
   ): Promise<readonly Row[]> {
     const used = client
     if (!used) throw new Error('Connection terminated')
-    waiting++
     try {
       return (await withTimeout(used.query<Row>(sql, [...values]), timeoutMs)).rows
     } catch (error) {
       if (!isAboutStatement(error)) giveBack(used, true)
       throw error
-    } finally {
-      waiting--
     }
   }
 

@@ -1,12 +1,20 @@
 import { type SourceContractOptions as AnyOptions, type Clause, clausesOf } from '@reply/core/testing'
 import { commitClauses } from './contract/commits.ts'
 import { durabilityClauses } from './contract/durability.ts'
+import { faultClauses } from './contract/faults.ts'
 import { leaseClauses } from './contract/leases.ts'
 import { queueClauses } from './contract/queues.ts'
 import type { StoreStage } from './contract/stage.ts'
 import { valueClauses } from './contract/values.ts'
 
-const demands = [...valueClauses, ...queueClauses, ...commitClauses, ...leaseClauses, ...durabilityClauses] as const
+const demands = [
+  ...valueClauses,
+  ...queueClauses,
+  ...commitClauses,
+  ...leaseClauses,
+  ...durabilityClauses,
+  ...faultClauses,
+] as const
 
 /** The name of a clause, also used to skip it. */
 export type StoreClauseName = (typeof demands)[number]['name']

@@ -6,8 +6,31 @@ export interface StoreStage {
   open(): Promise<Store>
   /** Advances the stores' clock. */
   pass(ms: number): void | Promise<void>
+  /**
+   * Kills the engine without a shutdown, and starts it again with what it has on its disk. If the engine is part of the
+   * process, the open stores end with it. Undefined if nothing survives.
+   */
+  crash?(): Promise<void>
+  /** Opens the state over a network of its own. Undefined if there is none between a store and its engine. */
+  openOverNetwork?(): Promise<{ readonly store: Store; readonly network: StoreNetwork }>
+  /** Sets the clock of this process apart from the engine's, until `close`. Undefined if they are the same clock. */
+  skew?(ms: number): void
   /** Closes all stores and removes the state. Called at the end of each clause. */
   close(): Promise<void>
+}
+
+/** A network between a store and its engine, which fails when you say so. */
+export interface StoreNetwork {
+  /** Breaks the connection of the next commit with this text in a value, before the engine gets it. */
+  loseCommit(text: string): void
+  /** Breaks the connection of the next commit with this text in a value, after the engine has made it. */
+  loseAnswer(text: string): void
+  /** Passes nothing on any more. New connections are refused, and open ones stand still. */
+  cutOff(): Promise<void>
+  /** Passes everything on again, also what was sent meanwhile. */
+  restore(): Promise<void>
+  /** Delays every call and every answer. */
+  delay(ms: number): void
 }
 
 /** Strings that an engine may misinterpret or change. */

@@ -1,0 +1,73 @@
+import type { Store } from '@reply/bridge'
+import type { StoreNetwork, StoreStage } from '@reply/bridge/testing'
+import { type PostgresServer, startPostgresProxy } from '@reply/testing/internal'
+import pg from 'pg'
+import { postgresStore } from '../src/index.ts'
+
+let schemas = 0
+
+/**
+ * A state in a schema of its own, with a name that needs quotes. Only `pass` advances its clock. After a crash, a server
+ * syncs every file of its databases, so all states are in one.
+ */
+export async function stageOn(server: PostgresServer): Promise<StoreStage> {
+  const { url } = server
+  const schema = `State "${schemas++}"`
+  const quoted = `"${schema.replaceAll('"', '""')}"`
+  const closes: (() => Promise<void>)[] = []
+  const realNow = Date.now
+  const open = async (at = url): Promise<Store> => {
+    const store = await postgresStore({ url: at, schema })
+    closes.unshift(() => store.close())
+    return store
+  }
+  await (await open()).close()
+  await onDatabase(url, async (client) => {
+    await client.query(`CREATE TABLE ${quoted}.hand_clock AS SELECT clock_timestamp() AS at`)
+    const body = `$$ SELECT at FROM ${quoted}.hand_clock $$`
+    await client.query(
+      `CREATE OR REPLACE FUNCTION ${quoted}.store_time() RETURNS timestamptz LANGUAGE sql VOLATILE AS ${body}`,
+    )
+  })
+  return {
+    open: () => open(),
+    pass: (ms) =>
+      onDatabase(url, async (client) => {
+        await client.query(`UPDATE ${quoted}.hand_clock SET at = at + $1 * interval '1 ms'`, [ms])
+      }),
+    crash: async () => {
+      await server.crash()
+      await server.start()
+    },
+    openOverNetwork: async () => {
+      const proxy = await startPostgresProxy({ target: url })
+      closes.unshift(() => proxy.close())
+      const network: StoreNetwork = {
+        loseCommit: (text) => void proxy.loseNextQuery((bytes) => bytes.includes(text)),
+        loseAnswer: (text) => void proxy.loseNextAnswer((bytes) => bytes.includes(text)),
+        cutOff: () => proxy.cutOff('refuse'),
+        restore: () => proxy.restore(),
+        delay: (ms) => proxy.delay({ toServerMs: ms, toClientMs: ms }),
+      }
+      return { store: await open(proxy.url), network }
+    },
+    skew: (ms) => {
+      Date.now = () => realNow() + ms
+    },
+    close: async () => {
+      Date.now = realNow
+      for (const close of closes) await close()
+    },
+  }
+}
+
+/** Runs statements on a connection of its own. */
+async function onDatabase(url: string, run: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    await run(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { bridgeChannel as discord } from '@reply/discord/bridge'
+import { bridgeStore } from '@reply/postgres/bridge'
 import { bridgeChannel as slack } from '@reply/slack/bridge'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import { bridgeChannel as whatsapp } from '@reply/whatsapp/bridge'
@@ -278,14 +279,14 @@ describe('a config', () => {
   })
 
   test('has a JSON Schema for editors, which describes each field and stands in a file', async () => {
-    const schema = configJsonSchema(channels)
+    const schema = configJsonSchema(channels, { postgres: bridgeStore })
     await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot('../config.schema.json')
     expect(schema).toMatchObject({ type: 'object', required: ['servers', 'channels'] })
     expect(JSON.stringify(schema)).toContain('Ends a run that makes no progress for this long, in ms.')
   })
 
   test('has a JSON Schema that agrees with the check, also about the fields of channels', () => {
-    const check = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema(channels))
+    const check = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema(channels, { postgres: bridgeStore }))
     const telegram = { type: 'telegram', token: { env: 'TOKEN' } }
     const whatsapp = { type: 'whatsapp', api: 'baileys', auth: './login', number: '491701234567' }
     expect([telegram, whatsapp, { type: 'other', any: 1 }].map((tg) => check({ ...least, channels: { tg } }))).toEqual([

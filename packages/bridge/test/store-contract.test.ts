@@ -72,7 +72,7 @@ const setups: readonly [string, StoreContractOptions['skip'], () => StoreStage |
   ],
 ]
 
-/** A store whose process is killed: what it answers then reaches nobody. */
+/** A store whose process is killed: its answers are lost then. */
 function untilKilled(store: Store, isKilled: () => boolean): Store {
   return {
     ...store,

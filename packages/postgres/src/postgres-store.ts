@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
-import { connectMs, createConnection } from './connection.ts'
+import { type Connection, connectMs, createConnection } from './connection.ts'
 import { afterPrefix, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { toStoreError } from './errors.ts'
 import { createLane } from './lane.ts'
@@ -15,14 +15,15 @@ export interface PostgresStoreOptions {
    */
   readonly url?: string | undefined
   /**
-   * A pool of `pg` in place of a URL, of which the store uses two connections until it is closed. The store does not end the
-   * pool.
+   * A pool of `pg` in place of a URL. The store uses two of its connections until it is closed, and does not end the pool.
    */
   readonly pool?: pg.Pool | undefined
   /** The schema of the tables. It is created if it is missing. Default: `reply`. */
   readonly schema?: string | undefined
 }
 
+/** The schema of the tables, unless the options name another one. */
+const defaultSchema = 'reply'
 /** How long a lease request may take, in ms. A lease lasts 4 s. */
 const leaseMs = 2000
 /** How many expired values are deleted in one statement. Other calls wait for it. */
@@ -37,36 +38,44 @@ const sweepCount = 1000
  * whether it was made.
  */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const opened = await openStore(options, true)
-  if (!opened) throw new StoreError('failed', 'The state in PostgreSQL was removed while it was opened. Open it again.')
-  return opened
+  await onServer(options, async (connection, schema) => await migrate(connection, schema))
+  return openStore(options)
 }
 
 /** Like `postgresStore`, but creates and migrates nothing. Undefined if there is no state. */
 export async function existingPostgresStore(options: PostgresStoreOptions): Promise<Store | undefined> {
-  return await openStore(options, false)
+  const version = await onServer(options, async (connection, schema) => await versionOf(connection, schema))
+  return version && openStore(options)
 }
 
-/** Opens a state. If there is none, creates it or resolves with undefined. */
-async function openStore(options: PostgresStoreOptions, isCreated: boolean): Promise<Store | undefined> {
+/**
+ * Runs a call on a connection to the server of the options, and gives the connection back. Rejects with a `StoreError`.
+ */
+export async function onServer<Result>(
+  options: PostgresStoreOptions,
+  call: (connection: Connection, schema: string, server: string) => Promise<Result>,
+): Promise<Result> {
   const { pool, endPool } = poolOf(options)
-  const schema = quoted(options.schema ?? 'reply')
   const server = serverOf(pool)
-  const first = createConnection(pool, server)
+  const connection = createConnection(pool, server)
   try {
-    await first.open()
-    if (isCreated) await migrate(first, schema)
-    else if (!(await versionOf(first, schema))) {
-      first.close()
-      await endPool()
-      return undefined
-    }
+    await connection.open()
+    return await call(connection, quoted(options.schema ?? defaultSchema), server)
   } catch (error) {
-    first.close()
-    await endPool()
     throw toStoreError(server, error)
+  } finally {
+    connection.close()
+    await endPool()
   }
-  const lane = createLane(first, schema, server, randomUUID())
+}
+
+/** Opens a state, whose tables must exist. */
+function openStore(options: PostgresStoreOptions): Store {
+  const { pool, endPool } = poolOf(options)
+  const schema = quoted(options.schema ?? defaultSchema)
+  const server = serverOf(pool)
+  const working = createConnection(pool, server)
+  const lane = createLane(working, schema, server, randomUUID())
   // A renewal must not wait for commits.
   const leasing = createConnection(pool, server)
   const timeNow = `(SELECT ${schema}.store_time())`

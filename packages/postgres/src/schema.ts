@@ -88,15 +88,17 @@ DECLARE
 BEGIN
   -- A batch that waits longer was not made, and is sent again.
   PERFORM set_config('lock_timeout', '2000', true);
-  IF NOT is_synced THEN PERFORM set_config('synchronous_commit', 'off', true); END IF;
+  IF NOT is_synced THEN PERFORM set_config('synchronous_commit', 'off', true);
+  ELSIF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   -- The same batch may still be running: it was sent on a connection that was lost.
   PERFORM pg_advisory_xact_lock(${schema}.lock_id('writer', uuid_send(of_writer)));
   SELECT * INTO earlier FROM ${schema}.writers WHERE writer = of_writer;
   IF earlier.batch = number THEN RETURN earlier.results; END IF;
   IF earlier.batch > number THEN RAISE 'Batch % of this writer was sent after batch %.', number, earlier.batch; END IF;
 
-  -- Whoever takes a lease waits for the commits under it. All locks are taken in one order, so that no two batches wait for
-  -- each other.
+  -- A store that takes a lease waits for the commits under it. All locks are taken in one order, so that no two batches wait
+  -- for each other.
   PERFORM pg_advisory_xact_lock_shared(id) FROM (
     SELECT DISTINCT ${schema}.lock_id('lease', c.lease) AS id FROM json_to_recordset(commits) AS c(lease bytea)
     WHERE c.lease IS NOT NULL ORDER BY 1
@@ -163,6 +165,7 @@ BEGIN
     -- Waits for the commits of the last holder, and then looks again, because another may have taken the lease meanwhile.
     IF attempt = 1 THEN PERFORM pg_advisory_xact_lock(${schema}.lock_id('lease', of_name)); END IF;
   END LOOP;
+  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
   INSERT INTO ${schema}.leased AS l VALUES (of_name, of_holder, 1, now + for_ms * interval '1 ms')
     ON CONFLICT (name) DO UPDATE
       SET holder = of_holder, fence = l.fence + 1, expires_at = now + for_ms * interval '1 ms'
@@ -226,21 +229,22 @@ export async function migrate(connection: Connection, schema: string, steps = mi
 /** How long one step of a migration may take, in ms. */
 const migrateMs = 60_000
 /** How long a read of the catalog may take, in ms. */
-const readMs = 10_000
+export const readMs = 10_000
 
-/** Rejects with a `StoreError` if the server is too old, or the database can't store every character. */
-async function requireServer(connection: Connection): Promise<void> {
-  const sql =
-    "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS version, current_setting('server_encoding') AS encoding"
-  const [found] = await connection.query<{ number: number; version: string; encoding: string }>(sql, [], readMs)
-  if (!found) throw new StoreError('failed', 'PostgreSQL did not tell its version.')
-  if (found.number < minServerVersion)
-    throw new StoreError('failed', `PostgreSQL ${found.version} is too old for the state. Use version 13 or newer.`)
-  if (found.encoding !== 'UTF8')
-    throw new StoreError(
-      'failed',
-      `The database has the encoding ${found.encoding}. Create one with the encoding UTF8.`,
-    )
+/** Resolves with the version of the server. Rejects with a `StoreError` if it is too old, or can't store every character. */
+export async function requireServer(connection: Connection): Promise<string> {
+  const [found] = await connection.query<{ number: number; version: string; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS version,
+      current_setting('server_encoding') AS encoding`,
+    [],
+    readMs,
+  )
+  const { number = 0, version = '', encoding = '' } = found ?? {}
+  if (number < minServerVersion)
+    throw new StoreError('failed', `PostgreSQL ${version} is too old for the state. Use version 13 or newer.`)
+  if (encoding !== 'UTF8')
+    throw new StoreError('failed', `The database has the encoding ${encoding}. Create one with the encoding UTF8.`)
+  return version
 }
 
 /**
@@ -272,7 +276,7 @@ export async function versionOf(
 }
 
 /** Whether a schema exists. */
-async function hasSchema(connection: Connection, schema: string): Promise<boolean> {
+export async function hasSchema(connection: Connection, schema: string): Promise<boolean> {
   const [found] = await connection.query<{ name: string | null }>(
     'SELECT to_regnamespace($1) AS name',
     [schema],

@@ -78,10 +78,10 @@ export const faultClauses = [
     run: async (stage) => {
       const { store, network } = await overNetwork(stage)
       network.loseAnswer('lost')
-      const lost = store.commit([put('key', 'lost')])
-      const next = store.commit([{ type: 'compare-and-set', key: 'key', expected: 'lost', value: 'next' }])
+      const lost = outcomeOf(store.commit([put('key', 'lost')]))
+      const next = outcomeOf(store.commit([{ type: 'compare-and-set', key: 'key', expected: 'lost', value: 'next' }]))
       const read = store.read('key')
-      requireEqual([await outcomeOf(lost), await outcomeOf(next), await read], ['done', 'done', 'next'], 'The calls')
+      requireEqual(await Promise.all([lost, next, read]), ['done', 'done', 'next'], 'The calls')
     },
   },
   {
@@ -91,13 +91,15 @@ export const faultClauses = [
       const { store, network } = await overNetwork(stage)
       const other = await stage.open()
       const lease = await takeFreeLease(store, 'one')
+      // A commit is only on its way over an open connection.
+      await commitDone(store, [put('key', 'first')], lease)
       await network.cutOff()
-      const late = store.commit([put('key', 'late'), enqueue('late')], lease)
+      const late = outcomeOf(store.commit([put('key', 'late'), enqueue('late')], lease))
       await stage.pass(1000)
       const next = await takeFreeLease(other, 'other')
       await commitDone(other, [put('key', 'of the other')], next)
       await network.restore()
-      requireEqual(await outcomeOf(late), 'fenced', 'The late commit')
+      requireEqual(await late, 'fenced', 'The late commit')
       requireEqual([await other.read('key'), await idsIn(other)], ['of the other', []], 'What was written')
     },
   },
@@ -149,7 +151,7 @@ export const faultClauses = [
       await commitDone(store, [enqueue('before')])
       await network.cutOff()
       // It was sent, so only the engine knows whether it was made.
-      const sent = store.commit([enqueue('sent')])
+      const sent = outcomeOf(store.commit([enqueue('sent')]))
       requireEqual(
         await typeOfRejection(store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })),
         'busy',
@@ -160,7 +162,7 @@ export const faultClauses = [
       requireEqual(read, 'busy', 'A read')
       requireEqual(await outcomeOf(store.commit([enqueue('refused')])), 'busy', 'A commit that was not sent')
       await network.restore()
-      requireEqual(await outcomeOf(sent), 'done', 'The commit that was sent')
+      requireEqual(await sent, 'done', 'The commit that was sent')
       await commitDone(store, [enqueue('after')])
       requireEqual(await idsIn(other), ['before', 'sent', 'after'], 'The queue')
       await takeFreeLease(store, 'one')

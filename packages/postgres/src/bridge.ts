@@ -1,0 +1,1 @@
+export { bridgeStore } from './config.ts'

@@ -1,0 +1,82 @@
+import { StoreError } from '@reply/bridge'
+import { onServer, type PostgresStoreOptions } from './postgres-store.ts'
+import { hasSchema, readMs, requireServer, versionOf } from './schema.ts'
+
+/** What the settings of a server say about a state in it. */
+interface ServerSettings {
+  readonly may_write: boolean
+  readonly is_standby: boolean
+  readonly fsync: string
+  readonly synchronous_commit: string
+  readonly standbys: string
+}
+
+/**
+ * Checks that a bridge could keep its state in a database, and changes nothing. Resolves with sentences: the version of the
+ * server and whether the state can be written, then what a crash or a failover could lose. Rejects with a `StoreError` that
+ * says what is missing.
+ */
+export async function checkPostgres(options: PostgresStoreOptions): Promise<readonly string[]> {
+  return await onServer(options, async (connection, schema, server) => {
+    const version = await requireServer(connection)
+    const state = await versionOf(connection, schema)
+    const [found] = await connection.query<ServerSettings & { [column: string]: unknown }>(
+      `SELECT ${rightTo(schema, state !== undefined, await hasSchema(connection, schema))} AS may_write,
+        pg_is_in_recovery() AS is_standby, current_setting('fsync') AS fsync,
+        current_setting('synchronous_commit') AS synchronous_commit,
+        current_setting('synchronous_standby_names') AS standbys`,
+      [],
+      readMs,
+    )
+    if (!found) throw new StoreError('failed', `PostgreSQL at ${server} did not tell its settings.`)
+    if (found.is_standby)
+      throw new StoreError(
+        'failed',
+        `PostgreSQL at ${server} is a standby, which is read-only. Name the primary in the URL.`,
+      )
+    if (!found.may_write)
+      throw new StoreError(
+        'failed',
+        `PostgreSQL at ${server} does not let this user write the state. Grant it CREATE on the database, or make it the owner of the schema ${schema}.`,
+      )
+    const present = state ? `with the state of a bridge, version ${state.version}` : 'no state yet'
+    return [`PostgreSQL ${version} at ${server}, schema ${schema}, can be written to, ${present}`, ...warningsOf(found)]
+  })
+}
+
+/** Returns SQL for whether the user may write the tables, or may create them. `schema` is quoted. */
+function rightTo(schema: string, hasTables: boolean, hasSchema: boolean): string {
+  const name = (suffix = ''): string => `'${`${schema}${suffix}`.replaceAll("'", "''")}'`
+  if (hasTables) {
+    const tables = ['stored', 'queued', 'leased', 'writers']
+    return tables
+      .flatMap((table) =>
+        ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(
+          (right) => `has_table_privilege(${name(`.${table}`)}, '${right}')`,
+        ),
+      )
+      .join(' AND ')
+  }
+  // It takes the name without quotes.
+  if (hasSchema) return `has_schema_privilege(${name()}::regnamespace, 'CREATE')`
+  return "has_database_privilege(current_database(), 'CREATE')"
+}
+
+/** Returns sentences about what a crash of the server, or a failover to a standby, could lose. */
+function warningsOf({ fsync, synchronous_commit: commit, standbys }: ServerSettings): readonly string[] {
+  const warnings: string[] = []
+  if (fsync !== 'on') warnings.push('fsync is off: a crash of the server can damage the state. Turn it on.')
+  if (standbys === '')
+    warnings.push(
+      `synchronous_commit is ${commit}, and no standby is synchronous: a failover to a standby loses what was acknowledged in its last moments. Set synchronous_standby_names if you have a standby.`,
+    )
+  else if (commit === 'off' || commit === 'local')
+    warnings.push(
+      `synchronous_commit is ${commit}, so commits don't wait for the synchronous standby (${standbys}), and a failover loses what was acknowledged in its last moments. Set it to on.`,
+    )
+  else
+    warnings.push(
+      `synchronous_commit is ${commit}, and commits wait for the standby (${standbys}): a failover to it loses nothing.`,
+    )
+  return warnings
+}

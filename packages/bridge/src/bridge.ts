@@ -104,7 +104,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, withFirstID })
   const sinkFields = sinkFieldsIn(config)
   const channels = createChannels({ connections, sinkFields, state, whenHeld, routes, clock, onError })
-  const registry = createRegistry({ state, mirrors, clock })
+  const registry = createRegistry({ state, mirrors })
   const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, emit, onError })
   const tries = createTries({ state, failed, clock, onError })
   const people = createPeople(config.people)
@@ -207,7 +207,6 @@ export function createBridge(options: BridgeOptions): Bridge {
     for (const step of [
       migrations.loadMoves,
       routes.loadThreads,
-      registry.deleteOld,
       tries.load,
       runner.restoreRuns,
       backlog.restoreBacklog,
@@ -289,12 +288,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     return await connectServer(server, { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock })
   }
 
-  /** Removes expired values and old rows every `sweepMs` until `stopSweep`. Reports errors. */
+  /** Removes expired values and entries of the backlog every `sweepMs` until `stopSweep`. Reports errors. */
   function scheduleSweep(): void {
     stopSweep = clock.after(sweepMs, () => {
-      void Promise.all([state.sweep().then(failed.emitCounts), registry.deleteOld(), backlog.removeExpired()]).catch(
-        onError,
-      )
+      void Promise.all([state.sweep().then(failed.emitCounts), backlog.removeExpired()]).catch(onError)
       scheduleSweep()
     })
   }

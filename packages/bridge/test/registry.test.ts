@@ -7,6 +7,7 @@ import { createRegistry } from '../src/state/registry.ts'
 import { createMemoryStore } from '../src/testing.ts'
 import { stateOf } from './state-of.ts'
 
+const dayMs = 86_400_000
 const place = { channel: 'tg', chat: { id: '1' } }
 const prompt: QueuedPrompt = {
   ...{ ...place, id: '9', actor: { id: '7', name: 'Ann' }, text: 'Go on', files: [], isCommand: false },
@@ -26,7 +27,7 @@ function setUp() {
       return found
     },
   }
-  const registry = createRegistry({ state, mirrors: createMirrors([]), clock })
+  const registry = createRegistry({ state, mirrors: createMirrors([]) })
   const execution: Execution = {
     ...{ id: 'abc123', prompt, server: 'home', phase: 'done', status: 'complete' },
     ...{ startedAt: clock.now(), finishedAt: clock.now() },
@@ -42,7 +43,8 @@ test('logs are read by nothing but a question for one: not by a list, a start or
   }
   expect(await registry.listRecent(place)).toHaveLength(3)
   expect(await registry.all()).toHaveLength(3)
-  await registry.deleteOld()
+  expect(await registry.newestOfSessions()).toEqual([])
+  await state.sweep()
   expect(units()).toBeLessThan(3 * 3 * 1000)
   expect(await registry.logOf(execution)).toEqual(log)
 })
@@ -58,13 +60,58 @@ test('an execution without a log has no lines', async () => {
   expect(await registry.logOf(execution)).toEqual([])
 })
 
-test('a log is forgotten together with its execution', async () => {
+test('an execution that is over is listed for an hour by the store’s clock, and its log is forgotten with it', async () => {
   const { clock, state, registry, execution } = setUp()
-  await state.commit([registry.writeExecution(execution), registry.writeLog(execution, log)])
-  await clock.advance(86_400_000)
-  await registry.deleteOld()
-  expect(await state.list('')).toHaveLength(2)
-  await clock.advance(1)
-  await registry.deleteOld()
+  // The clock of the machine that ended it was a day ahead, and that of another a day behind.
+  for (const [id, finishedAt] of [
+    ['ahead2', clock.now() + dayMs],
+    ['behind', clock.now() - dayMs],
+  ] as const) {
+    const one = { ...execution, id, finishedAt }
+    // The log is stored first, for as long as the answer may wait, and then again at the end.
+    await state.commit([registry.writeLog({ ...one, phase: 'delivering' }, log)])
+    await clock.advance(1000)
+    await state.commit([registry.writeExecution(one), ...(await registry.writesAtEnd(one))])
+  }
+  await clock.advance(3_600_000 - 1001)
+  expect(await registry.listRecent(place)).toHaveLength(2)
+  expect(await registry.logOf({ ...execution, id: 'ahead2' })).toEqual(log)
+  await clock.advance(1001)
+  expect(await registry.listRecent(place)).toEqual([])
   expect(await state.list('')).toEqual([])
+})
+
+test('an answer that was not delivered is kept for 30 days with its log, and one that is delivered for an hour more', async () => {
+  const { clock, state, registry, execution } = setUp()
+  const undelivered = { ...execution, phase: 'undelivered' } as const
+  await state.commit([registry.writeExecution(undelivered), registry.writeLog(undelivered, log)])
+  await clock.advance(29 * dayMs)
+  expect(await registry.listRecent(place)).toEqual([undelivered])
+  await state.commit([registry.writeExecution(execution), ...(await registry.writesAtEnd(execution))])
+  await clock.advance(3_599_999)
+  expect(await registry.logOf(execution)).toEqual(log)
+  await clock.advance(1)
+  expect(await state.list('')).toEqual([])
+})
+
+test('the newest run of a session is remembered for a day from its end, without its text', async () => {
+  const { clock, state, registry, execution } = setUp()
+  const one = { ...execution, sessionID: 'ses_1', phase: 'posting' } as const
+  await state.commit([...registry.writeNewest(one)])
+  await clock.advance(1000)
+  const two = { ...one, id: 'two222' } as const
+  await state.commit([...registry.writeNewest(two)])
+  // The older one ends later.
+  await state.commit([...(await registry.writesAtEnd({ ...one, phase: 'done' }))])
+  await clock.advance(dayMs - 1)
+  await state.commit([...(await registry.writesAtEnd({ ...two, phase: 'done' }))])
+  await clock.advance(dayMs - 1)
+  const bare = { ...prompt, text: '' }
+  expect(await registry.newestOfSessions()).toEqual([
+    { execution: { ...two, phase: 'done', prompt: bare }, ageMs: dayMs - 1 },
+  ])
+  await clock.advance(1)
+  expect(await state.list('')).toEqual([])
+  expect(registry.writeNewest({ ...one, isSteer: true })).toEqual([])
+  expect(registry.writeNewest(execution)).toEqual([])
 })

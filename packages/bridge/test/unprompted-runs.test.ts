@@ -33,7 +33,11 @@ test('a store that fails for good is asked less and less often, and at last it i
   const mirrors = createMirrors([])
   const services = {
     ...{ servers: new Map([['home', client]]), channels: { has: () => true }, config: { servers: {} } },
-    registry: { newID: async () => 'abc234', writeExecution: () => ({ type: 'put', key: 'execution/1', value: '' }) },
+    registry: {
+      newID: async () => 'abc234',
+      writeExecution: () => ({ type: 'put', key: 'execution/1', value: '' }),
+      writeNewest: () => [],
+    },
     routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
     state: {
       commit: async () => {

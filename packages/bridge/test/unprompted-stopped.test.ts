@@ -41,6 +41,8 @@ async function begun(reply: Reply, isStopping: () => boolean) {
       newID: async () => 'abc234',
       writeExecution: write,
       writeLog: () => undefined,
+      writeNewest: () => [],
+      writesAtEnd: async () => [],
       followReply: () => none,
     },
     routes: { routeOf: async () => undefined, writeAuthor: none },

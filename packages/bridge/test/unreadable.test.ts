@@ -16,6 +16,7 @@ import { answer } from './local-agent.ts'
 const keys: Readonly<Record<string, string>> = {
   'execution/': 'execution/telegram/1//abcdef',
   'log/': 'log/telegram/1//abcdef',
+  'newest/': 'newest/home/ses_0',
   'route/': 'route/telegram/1/',
   'session/': 'session/telegram/1//ses_0',
   'message/': 'message/telegram/1/70000',

@@ -30,7 +30,7 @@ export interface WatchedRun {
 const retryMs = 5000
 /** How long a rejection waits for its message in the chat, in ms. */
 const noticeMs = 5000
-/** How long the store keeps the time when an ask was first seen, in ms: at least a day. */
+/** How long the store remembers that an ask was seen, in ms: at least a day. The row has that time, from which its age follows. */
 const rememberedMs = 86_400_000
 
 /** Rejects asks that stay pending for too long, after a reminder in the chat. */
@@ -91,8 +91,7 @@ export function createAskTimeouts(options: {
     try {
       if (!progress.enabled) return await postAndReject(run, ask, texts.askOff, texts.askOffMessage)
       const since = await state.withRetries(() => firstSeen(requestID))
-      // The clock may have been ahead when an earlier process stored the time.
-      const leftMs = Math.min(askTimeoutMs, since.at + askTimeoutMs - clock.now())
+      const leftMs = askTimeoutMs - since.ageMs
       if (!waiting.has(requestID)) return
       if (since.isNew && ask.type === 'permission' && isWithoutApprover(run.place))
         void channels.tryPost(run.place, { text: texts.noApprover }, rootSessionOf(run, ask))
@@ -128,20 +127,18 @@ export function createAskTimeouts(options: {
   }
 
   /**
-   * Returns when the ask was first seen, possibly by an earlier process, so that a restart does not prolong its time. Stores
-   * the current time if it is new.
+   * Returns how long ago the ask was first seen, possibly by an earlier process, so that a restart does not prolong its time.
+   * Stores that it is seen if it is new. The age is by the store's clock, because that process may have run on another machine.
    */
-  async function firstSeen(requestID: string): Promise<{ readonly at: number; readonly isNew: boolean }> {
+  async function firstSeen(requestID: string): Promise<{ readonly ageMs: number; readonly isNew: boolean }> {
     const key = `ask/${requestID}`
-    const now = clock.now()
-    const write = {
-      type: 'put-if-absent',
-      key,
-      value: String(now),
-      expiresInMs: Math.max(rememberedMs, 2 * askTimeoutMs),
-    } as const
-    if (await state.commit([write])) return { at: now, isNew: true }
-    return { at: Number((await state.read(key)) ?? now), isNew: false }
+    const expiresInMs = Math.max(rememberedMs, 2 * askTimeoutMs)
+    const write = { type: 'put-if-absent', key, value: String(expiresInMs), expiresInMs } as const
+    if (await state.commit([write])) return { ageMs: 0, isNew: true }
+    const stored = (await state.list(key)).find((one) => one.key === key)
+    const { value = '0', expiresInMs: leftMs = Number(value) } = stored ?? {}
+    // Not below 0: the store's clock may have been set back.
+    return { ageMs: Math.max(0, Number(value) - leftMs), isNew: false }
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import { wallTime } from '@reply/core/internal'
 import type { Chat, MessageRef } from '@reply/sink'
 import type { KnownChat } from '@reply/sink/channel'
 import type { Mirrors } from '../config/mirrors.ts'
@@ -17,6 +18,24 @@ export interface SeenMessages {
 /** How long the id of a message is remembered, in ms: two days. Platforms redeliver for one day. */
 const seenMs = 172_800_000
 
+/**
+ * Returns how long ago a message was received, in ms, by the store's clock. Undefined if that is not remembered.
+ */
+export async function receivedAgoMs(
+  state: Pick<State, 'list'>,
+  place: ChatPlace,
+  { id }: MessageRef,
+): Promise<number | undefined> {
+  const key = seenKey(place, id)
+  const { expiresInMs } = (await state.list(key)).find((one) => one.key === key) ?? {}
+  return expiresInMs === undefined ? undefined : seenMs - expiresInMs
+}
+
+/** Returns the key of a received message. */
+function seenKey(place: ChatPlace, id: string): string {
+  return `seen/${chatKey(place)}/${id}`
+}
+
 /** Marks received messages in the state. */
 export function createSeenMessages({
   state,
@@ -34,14 +53,18 @@ export function createSeenMessages({
    * conflicts if the message is marked.
    */
   function writeSeen(place: ChatPlace, { id, postedAt }: MessageRef): Write {
-    const key = `seen/${chatKey(place)}/${id}`
-    return { type: 'put-if-absent', key, value: String(postedAt ?? clock.now()), expiresInMs: seenMs }
+    return {
+      type: 'put-if-absent',
+      key: seenKey(place, id),
+      value: String(postedAt ?? wallTime(clock)),
+      expiresInMs: seenMs,
+    }
   }
 
   /**
    * Returns the chats and threads of a channel that have a route or that a mirror names, for channels that read the messages
-   * from while the bridge was down. `since` is the time of the newest message that was received there. It is at most `seenMs`
-   * ago, because older messages might be handled twice.
+   * from while the bridge was down. `since` is the platform's time of the newest message that was received there in the last
+   * `seenMs`. Without one, it is `seenMs` ago, because older messages might be handled twice.
    */
   async function chatsOf(channel: string): Promise<readonly KnownChat[]> {
     // Mirrored threads have no route of their own.
@@ -52,7 +75,7 @@ export function createSeenMessages({
         return stored.map(({ key }) => key.slice(prefix.length))
       }),
     )
-    const earliest = clock.now() - seenMs
+    const earliest = wallTime(clock) - seenMs
     const storedChats = [...new Set(listed.flat())].map(chatIn)
     const mirroredChats = mirrors
       .of(channel)
@@ -60,7 +83,8 @@ export function createSeenMessages({
     return await Promise.all(
       [...storedChats, ...mirroredChats].map(async (chat) => {
         const seen = await state.list(`seen/${chatKey({ channel, chat })}/`)
-        return { chat, since: seen.reduce((newest, { value }) => Math.max(newest, Number(value)), earliest) }
+        // The store, not the clock of this machine, decides which messages are that new.
+        return { chat, since: seen.length === 0 ? earliest : Math.max(...seen.map(({ value }) => Number(value))) }
       }),
     )
   }

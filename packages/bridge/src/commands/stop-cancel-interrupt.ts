@@ -1,4 +1,5 @@
 import type { Actor } from '@reply/sink'
+import { receivedAgoMs } from '../chats/seen-messages.ts'
 import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
@@ -33,7 +34,7 @@ export function interruptCommand(services: CommandServices): Command {
 }
 
 /** A person's request to stop the runs of a place. */
-export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'receivedAt'>> {
+export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'messageRef'>> {
   /** The command that the person sent. Default: `/stop`. */
   readonly command?: string | undefined
   readonly place: ChatPlace
@@ -48,16 +49,13 @@ export interface StopRequest extends Partial<Pick<QueuedPrompt, 'tries' | 'recei
  * received. If a run can't be stopped, the error goes to `onError` and into the reply.
  */
 export async function stopRuns(services: CommandServices, request: StopRequest): Promise<CommandReply> {
-  const { place, person, actor, receivedAt = Number.POSITIVE_INFINITY, command = '/stop' } = request
-  const { runner, runs, routes, people, servers, onError } = services
+  const { place, person, actor, messageRef, command = '/stop' } = request
+  const { state, runner, runs, routes, people, servers, onError } = services
   const isAgain = isTried(request)
   await runner.whenRestored(place)
+  const agoMs = (isAgain && messageRef && (await receivedAgoMs(state, place, messageRef))) || 0
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
-  const running = runs
-    .active(place)
-    .map((run) => ({ run, ...run.execution() }))
-    .filter(({ isCanceled, startedAt }) => !isAgain || isCanceled || startedAt <= receivedAt)
-    .map(({ run }) => run)
+  const running = runs.active(place).filter((run) => !isAgain || run.execution().isCanceled || run.ageMs() >= agoMs)
   if (isAgain && running.length === 0) return { text: texts.restartedCommand(command) }
   const mine = running.filter((run) => mayActOn(run, { channel: place.channel, actor }, people))
   const [others] = running.filter((run) => !mine.includes(run))

@@ -263,7 +263,12 @@ export function createFailedDeliveries(options: {
       await state.withRetries(async () => {
         const execution = await registry.findRecent(place, one.id)
         const done =
-          execution?.phase === 'undelivered' ? [registry.writeExecution({ ...execution, phase: 'done' })] : []
+          execution?.phase === 'undelivered'
+            ? [
+                registry.writeExecution({ ...execution, phase: 'done' }),
+                ...(await registry.writesAtEnd({ ...execution, phase: 'done' })),
+              ]
+            : []
         await state.commit([{ type: 'remove', key: failureKey(one) }, ...done])
       })
     }

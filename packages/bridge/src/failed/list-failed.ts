@@ -1,10 +1,9 @@
-import { systemClock } from '@reply/core'
 import { oneLine } from '@reply/sink/internal'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
 import type { Failure } from '../state/decode.ts'
 import { toExecution, toQueuedPrompt } from '../state/decode.ts'
-import { executionPrefix } from '../state/registry.ts'
+import { deliveringMs, executionPrefix } from '../state/registry.ts'
 import { configuredState, type LoadStore } from '../store/load-store.ts'
 import type { Store, StoredValue } from '../store/store.ts'
 import { failedPrefix, failuresIn, unknownPrefix } from './failure-rows.ts'
@@ -126,10 +125,10 @@ function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
  * Returns an item for the list if the execution ended at least `waitingMs` ago and is still `delivering`. Empty otherwise, or
  * for an unreadable row.
  */
-function waitingItem({ value }: StoredValue): readonly FailedItem[] {
+function waitingItem({ value, expiresInMs = deliveringMs }: StoredValue): readonly FailedItem[] {
   try {
-    const { id, phase, finishedAt: at = Number.POSITIVE_INFINITY, prompt } = toExecution(value)
-    if (phase !== 'delivering' || at > systemClock.now() - waitingMs) return []
+    const { id, phase, finishedAt: at, prompt } = toExecution(value)
+    if (phase !== 'delivering' || at === undefined || deliveringMs - expiresInMs < waitingMs) return []
     const what = oneLine(`answer of run ${id} in ${placeName(prompt)}: its chat does not show all of it yet`, 300)
     const why =
       'The chat accepts no messages right now, or does not respond. The answer is shown as soon as that changes.'

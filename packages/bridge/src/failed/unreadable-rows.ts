@@ -18,6 +18,7 @@ import { writeFailure } from './failure-rows.ts'
 export const rowDecoders: Readonly<Record<string, (value: string, key: string) => unknown>> = {
   'execution/': toExecution,
   'log/': toLog,
+  'newest/': toExecution,
   'route/': toRoute,
   'session/': toUsedSession,
   'message/': toUsedSession,
@@ -128,7 +129,7 @@ async function filterInOrder<Row>(
   return accepted
 }
 
-/** Parses a time in ms. Throws if the text isn't one. */
+/** Parses a time or duration in ms. Throws if the text isn't one. */
 function toTime(value: string): number {
   if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
   throw new Error('It is not a time.')

@@ -308,8 +308,11 @@ export function createIntake(options: {
    * nothing if it started, or if a newer message of it arrived after `latest`.
    */
   async function beginAlbumIfComplete(latest: QueuedPrompt, isSteering: boolean): Promise<void> {
-    const album = (await runner.queuedPrompts(latest)).find(({ albumID }) => albumID === latest.albumID)
-    if (!album || album.receivedAt > latest.receivedAt) return
+    // The clock may have been set back meanwhile, so a later time would not tell that a message is newer.
+    const album = (await runner.queuedPrompts(latest)).find(
+      ({ albumID, receivedAt }) => albumID === latest.albumID && receivedAt === latest.receivedAt,
+    )
+    if (!album) return
     const removal: Write = { type: 'dequeue', queue: runner.queueNameOf(album), id: runner.queueIDOf(album) }
     // It may have been edited meanwhile, and another run may have started.
     const isAllowed = isSteering && runs.active(album).every((run) => maySteer(run, album, people))
@@ -348,11 +351,8 @@ export function createIntake(options: {
     if (!albumPrompt || albumPrompt.channel !== entry.channel || albumPrompt.actor.id !== entry.actor.id) return false
     const text = [albumPrompt.text, entry.text].filter((one) => one !== '').join('\n')
     const { receivedAt } = entry
-    const value = JSON.stringify({ ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] })
-    return await state.commit([
-      ...removal,
-      { type: 'replace', queue: runner.queueNameOf(entry), id: runner.queueIDOf(albumPrompt), value },
-    ])
+    const grown = { ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] }
+    return await state.commit([...removal, runner.replace(grown)])
   }
 }
 

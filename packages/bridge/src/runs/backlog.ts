@@ -51,6 +51,8 @@ const gatherMs = 1500
 const mostListed = 10
 /** How long an entry that was not run can be chosen, in ms: 30 days. */
 const keptMs = 2_592_000_000
+/** The prefix of values that expire then. Entries of queues don't expire themselves. */
+const keptPrefix = 'kept/'
 
 /** Keeps the backlog in the state. Prompts that are chosen go to the runner's queue. */
 export function createBacklog(services: BridgeServices, runner: Runner): Backlog {
@@ -132,7 +134,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       const told = {
         execution: { id: await registry.newID(place), prompt: first, server: '' },
         text: texts.poisonBacklog(due.length),
-        removal: due.map(({ id }): Write => ({ type: 'dequeue', queue, id })),
+        removal: due.flatMap(writeRemoval),
       }
       await tries.putAside(queue, rows, told)
       return await applyPolicy(place, onDecided)
@@ -145,7 +147,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       await applyPolicy(place, onDecided).finally(() => triedPlaces.delete(place))
       // Those whose list could not be posted yet.
       const unlisted = (await entriesOf(place)).filter((entry) => entry.left === 'decided' && isTried(entry))
-      for (const entry of unlisted) await state.commit([writeLeft(entry, 'decided')])
+      for (const entry of unlisted) await state.commit(writeLeft(entry, 'decided'))
     })
     // A person chose one of them meanwhile.
     if (!isBegun && !isStopped) await applyPolicy(place, onDecided)
@@ -177,7 +179,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     const chosen = [...old.slice(left.length), ...recent]
     const writes = [
       ...chosen.flatMap((entry) => writesToRun(entry)),
-      ...left.map((entry) => writeLeft(entry, 'decided')),
+      ...left.flatMap((entry) => writeLeft(entry, 'decided')),
     ]
     if (!(await state.commit(writes)))
       throw new BridgeError('state', `The backlog of ${placeKey(place)} is unreadable.`)
@@ -213,18 +215,31 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       return
     }
     // Separate commits: a person may have chosen one already.
-    for (const entry of unlisted) await state.commit([writeLeft(entry, 'listed')])
+    for (const entry of unlisted) await state.commit(writeLeft(entry, 'listed'))
   }
 
-  /** Returns the write that marks an entry as one that the policy did not run, or as one that the chat has a list of. */
-  function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): Write {
-    return writeEntry({ ...entry, left, tries: undefined })
+  /**
+   * Returns the writes that mark an entry as one that the policy did not run, or as one that the chat has a list of. From then
+   * on it can be chosen for `keptMs`, by the store's clock.
+   */
+  function writeLeft(entry: QueuedPrompt, left: QueuedPrompt['left']): readonly Write[] {
+    return [
+      writeEntry({ ...entry, left, tries: undefined }),
+      { type: 'put', key: keptKey(entry), value: '', expiresInMs: keptMs },
+    ]
+  }
+
+  /** Returns the writes that remove an entry from the backlog. */
+  function writeRemoval(entry: QueuedPrompt): readonly Write[] {
+    return [
+      { type: 'dequeue', queue: queueOf(entry), id: entry.id },
+      { type: 'remove', key: keptKey(entry) },
+    ]
   }
 
   /** Returns the writes that move an entry from the backlog to the queue of its place. */
   function writesToRun(entry: QueuedPrompt): readonly Write[] {
-    const chosen = { ...entry, left: undefined }
-    return [{ type: 'dequeue', queue: queueOf(entry), id: entry.id }, runner.enqueue(chosen)]
+    return [...writeRemoval(entry), runner.enqueue({ ...entry, left: undefined })]
   }
 
   /**
@@ -261,11 +276,10 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
    * Entries that the policy has not decided stay.
    */
   async function dropEntries(...[place, isOwn]: Parameters<Backlog['dropEntries']>): Promise<RemainingBacklog> {
-    const queue = queueOf(place)
     const entries = (await entriesOf(place)).filter(({ left }) => left !== undefined)
     const ownEntries = entries.filter(isOwn)
     // Separate commits: one may have been chosen meanwhile.
-    for (const { id } of ownEntries) await state.withRetries(() => state.commit([{ type: 'dequeue', queue, id }]))
+    for (const entry of ownEntries) await state.withRetries(() => state.commit(writeRemoval(entry)))
     const others = entries.filter((entry) => !isOwn(entry))
     return { dropped: ownEntries.length, list: others.length > 0 ? listMessage(others, false) : undefined }
   }
@@ -286,15 +300,20 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     }
   }
 
-  /** Removes the backlog entries of all places that were not run and were received more than `keptMs` ago. */
+  /** Removes the backlog entries of all places that were not run, and that the policy or the list left more than `keptMs` ago. */
   async function removeExpired(): Promise<void> {
     for (const queue of await state.queues('backlog/')) {
-      for (const { id, value } of await state.queue(queue)) {
-        const { left, receivedAt } = toQueuedPrompt(value)
-        if (left !== undefined && clock.now() - receivedAt > keptMs)
-          await state.commit([{ type: 'dequeue', queue, id }])
+      for (const { value } of await state.queue(queue)) {
+        const entry = toQueuedPrompt(value)
+        const isExpired = entry.left !== undefined && (await state.read(keptKey(entry))) === undefined
+        if (isExpired) await state.commit(writeRemoval(entry))
       }
     }
+  }
+
+  /** Returns the key of the value that lasts for as long as an entry can be chosen. */
+  function keptKey(entry: QueuedPrompt): string {
+    return `${keptPrefix}${placeKey(entry)}/${entry.id}`
   }
 
   /** Clears all timers, and posts no more lists. The stored entries stay. */

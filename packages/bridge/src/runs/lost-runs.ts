@@ -98,9 +98,10 @@ export async function endUnfollowed(
 ): Promise<boolean> {
   const { state, registry, channels, failed, onError } = services
   const { prompt, server, reason = '' } = execution
-  const done = registry.writeExecution({ ...execution, phase: 'done' })
+  const over = { ...execution, phase: 'done' } as const
+  const done = [registry.writeExecution(over), ...(await registry.writesAtEnd(over))]
   if (!channels.has(prompt.channel)) {
-    await state.commit([done])
+    await state.commit(done)
     onError(new BridgeError('channel', `${execution.id}: ${reason}`))
     return true
   }
@@ -110,10 +111,10 @@ export async function endUnfollowed(
   const missing = closed
     ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])
     : []
-  if (closed && missing.length === 0) return await state.commit([done])
+  if (closed && missing.length === 0) return await state.commit(done)
   const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
   await state.commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
   if (closed) failed.reportAll([pending])
-  else await failed.replyPending(pending, prompt.messageRef, [done])
+  else await failed.replyPending(pending, prompt.messageRef, done)
   return true
 }

@@ -40,6 +40,8 @@ export interface PlannedRun {
   readonly placeSessionID: string | undefined
   /** The title for the next session of the place, when the run started. */
   readonly placeTitle: string | undefined
+  /** How long ago an earlier process started it, in ms. Default: it starts now. */
+  readonly ageMs?: number | undefined
 }
 
 /** What shows a run, and what the runner must know about it. */
@@ -61,7 +63,7 @@ export interface RunHost {
  * Returns the run at once. Errors end the run, and go to `onError`.
  */
 export function beginRun(services: BridgeServices, planned: PlannedRun, host: RunHost): ActiveRun {
-  const { client, placeSessionID, placeTitle } = planned
+  const { client, placeSessionID, placeTitle, ageMs = 0 } = planned
   const { sinks, onSession, isStopping } = host
   const { state, registry, routes, channels, people, requireSafe, clock, asks, answeredBy, failed, emit, onError } =
     services
@@ -80,9 +82,11 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
   /** The prompt joined a reply that another run already shows. */
   let isShownElsewhere = false
   const events = createRunEvents(execution, clock, answeredBy, emit)
+  const followedSince = clock.monotonic()
   const ended = runToEnd()
   return {
     execution: () => execution,
+    ageMs: () => ageMs + clock.monotonic() - followedSince,
     sinks,
     stream: () => stream,
     onShown: events.onShown,
@@ -252,7 +256,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       isOtherChosen && now
         ? routes.writeUsed(prompt, { server, sessionID })
         : routes.writeSwitch(prompt, { ...(now ?? route), server, sessionID })
-    await updateExecution({ phase: 'posting', posted, sessionID }, routeWrites)
+    const newest = registry.writeNewest({ ...execution, phase: 'posting', posted, sessionID })
+    await updateExecution({ phase: 'posting', posted, sessionID }, [...routeWrites, ...newest])
     await services.lease.whenHeld()
   }
 
@@ -351,7 +356,9 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
    */
   async function storeDelivered(missing: readonly FailedDelivery[] = []): Promise<undefined> {
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    const phase = isMissing ? 'undelivered' : 'done'
+    const atEnd = await registry.writesAtEnd({ ...execution, phase })
+    await updateExecution({ phase }, [...failed.write(missing), ...atEnd])
     failed.reportAll(missing)
     return undefined
   }
@@ -389,7 +396,10 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
       { phase: 'undelivered', status: 'error', reason, finishedAt: clock.now() },
       failed.write([pending]),
     )
-    const onPosted = async (writes: readonly Write[]): Promise<void> => await updateExecution({ phase: 'done' }, writes)
+    const onPosted = async (writes: readonly Write[]): Promise<void> => {
+      const atEnd = await registry.writesAtEnd({ ...execution, phase: 'done' })
+      await updateExecution({ phase: 'done' }, [...writes, ...atEnd])
+    }
     await failed.postPending(pending, { replyTo: prompt.messageRef, buttons }, onPosted)
     return undefined
   }

@@ -6,7 +6,7 @@ import { type ChatPlace, placeKey } from '../place.ts'
 import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
 import { albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
-import type { Registry } from '../state/registry.ts'
+import type { NewestRun, Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import { withoutLastTry } from '../state/tried.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
@@ -25,6 +25,8 @@ import { createUnpromptedRuns } from './unprompted-runs.ts'
 export interface Runner {
   /** Returns the write that appends a prompt to the queue of its place. */
   enqueue(prompt: QueuedPrompt): EnqueueWrite
+  /** Returns the write that replaces a queued prompt. It conflicts if the prompt has left the queue. */
+  replace(prompt: QueuedPrompt): Write
   /** Returns the id of a prompt in the queue of its place. */
   queueIDOf(prompt: QueuedPrompt): string
   /** Starts to work on the queue of a place in the background. Does nothing while that is in progress. */
@@ -76,8 +78,12 @@ export function createRunner(services: BridgeServices): Runner {
   const working = new Set<string>()
   /** By the key of a place: resolves when its runs are restored. */
   const restoring = new Map<string, Promise<void>>()
+  /** By an album in a queue, with its last message: when this process first knew of it, by the monotonic clock. */
+  const albumTimes = createRecent<number>(mostRemembered)
   /** Names of queued prompts that an earlier process may have begun to run. */
   const earlier = new Set<string>()
+  /** By the keys of executions: how old the newest runs of sessions were at the start, in ms. */
+  const agesMs = new Map<string, number>()
   /** Runs of an earlier process that can't be followed, while they are being ended. */
   const ending = new Set<Execution>()
   const serverBySession = createRecent<string>(mostRemembered)
@@ -86,6 +92,7 @@ export function createRunner(services: BridgeServices): Runner {
   let isStopped = false
   return {
     enqueue,
+    replace,
     queueIDOf,
     startQueue,
     refusePrompt,
@@ -102,7 +109,26 @@ export function createRunner(services: BridgeServices): Runner {
 
   /** Returns the write that appends the prompt to the queue of its place. */
   function enqueue(prompt: QueuedPrompt): EnqueueWrite {
+    albumKnownForMs(prompt)
     return { type: 'enqueue', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: storedPrompt(prompt) }
+  }
+
+  /** Returns the write that replaces the prompt, which keeps its position in the queue. */
+  function replace(prompt: QueuedPrompt): Write {
+    albumKnownForMs(prompt)
+    return { type: 'replace', queue: queueNameOf(prompt), id: queueIDOf(prompt), value: storedPrompt(prompt) }
+  }
+
+  /**
+   * Returns for how long this process has known the last message of a prompt's album, in ms. 0 the first time. The time when it
+   * was received does not tell: another machine may have received it, whose clock is another one.
+   */
+  function albumKnownForMs(prompt: QueuedPrompt): number {
+    if (prompt.albumID === undefined) return 0
+    const key = `${queueNameOf(prompt)} ${queueIDOf(prompt)} ${prompt.receivedAt} ${prompt.files.length}`
+    const knownSince = albumTimes.get(key) ?? clock.monotonic()
+    albumTimes.set(key, knownSince)
+    return clock.monotonic() - knownSince
   }
 
   /** Returns a prompt as its queue stores it. The tries of the message in the inbox don't count there. */
@@ -138,10 +164,10 @@ export function createRunner(services: BridgeServices): Runner {
    */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
     const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
-    const isRunning = runs.active(prompt).some(({ stream, execution }) => {
+    const isRunning = runs.active(prompt).some(({ stream, ageMs }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
-      return isOpen && !isSurelyOlder(prompt, clock.now() - execution().startedAt, clock.wall())
+      return isOpen && !isSurelyOlder(prompt, ageMs(), clock.wall())
     })
     return isRunning && (await state.queue(queueNameOf(prompt))).every(({ id }) => id === queueIDOf(prompt))
   }
@@ -161,7 +187,8 @@ export function createRunner(services: BridgeServices): Runner {
         await Promise.all(runs.active(place).map(({ delivered }) => delivered))
         const [head] = await state.queue(queueNameOf(place))
         if (!head || isStopped) break
-        const gatheringMs = albumWaitMs(toQueuedPrompt(head.value), clock.now())
+        const prompt = toQueuedPrompt(head.value)
+        const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
         if (gatheringMs > 0) {
           await pause(clock, gatheringMs)
           continue
@@ -306,7 +333,10 @@ export function createRunner(services: BridgeServices): Runner {
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
     for (const prompt of waiting) earlier.add(rowName({ key: queueNameOf(prompt), id: queueIDOf(prompt) }))
-    const all = await countTries(await registry.all())
+    const listed = await countTries(await registry.all())
+    const newestRuns = await registry.newestOfSessions()
+    for (const { execution, ageMs } of newestRuns) agesMs.set(keyOf(execution), ageMs)
+    const all = withNewestLast(listed, newestRuns)
     for (const { sessionID, server } of all) if (sessionID !== undefined) serverBySession.set(sessionID, server)
     const unfinished = all.filter((one) => !isOver(one))
     const alone = unfinished.filter(tries.isAlone)
@@ -330,6 +360,18 @@ export function createRunner(services: BridgeServices): Runner {
     }
     for (const place of waiting) startQueue(place)
     await waitAtMost(Promise.all(restoring.values()), restoreMs, clock)
+  }
+
+  /**
+   * Returns executions of all places with the newest run of each session last. It is over if it is not listed any more: only
+   * runs that are over expire.
+   */
+  function withNewestLast(listed: readonly Execution[], newestRuns: readonly NewestRun[]): readonly Execution[] {
+    const byKey = new Map(listed.map((one) => [keyOf(one), one]))
+    const newest = newestRuns.map(({ execution }): Execution => {
+      return byKey.get(keyOf(execution)) ?? { ...execution, phase: 'done' }
+    })
+    return [...listed.filter((one) => !newest.includes(one)), ...newest]
   }
 
   /** Makes `whenRestored` of the place of an execution wait for a promise, too. */
@@ -373,6 +415,7 @@ export function createRunner(services: BridgeServices): Runner {
     const text = phase === 'planned' ? texts.poisonMessage : isAnswered ? texts.poisonAnswer : texts.poisonRun
     const reason = texts.poisonReason
     const over: Execution = { ...execution, phase: 'undelivered', status: 'error', reason, finishedAt }
+    const done: Execution = { ...over, phase: 'done' }
     const close = async (): Promise<void> => {
       if (channels.has(prompt.channel) && !isStopped)
         await closeShown(services, over, sinksFor(services, over, { server }))
@@ -382,7 +425,7 @@ export function createRunner(services: BridgeServices): Runner {
       execution,
       text,
       removal: [registry.writeExecution(over)],
-      done: [registry.writeExecution({ ...over, phase: 'done' })],
+      done: [registry.writeExecution(done), ...(await registry.writesAtEnd(done))],
       // Last, because that may end the process, too.
       onTold: () => void close().catch(onError),
     })
@@ -407,7 +450,9 @@ export function createRunner(services: BridgeServices): Runner {
    * be answered, `ended` when it has ended and its chat shows that. Errors go to `onError`.
    */
   function restoreRun(execution: Execution): { readonly found: Promise<unknown>; readonly ended: Promise<void> } {
-    const { prompt, server, sessionID } = execution
+    const { prompt, server, sessionID, phase } = execution
+    // A planned one is posted by this process. Of any other, the age is known while it is the newest of its session.
+    const ageMs = phase === 'planned' ? 0 : (agesMs.get(keyOf(execution)) ?? Number.POSITIVE_INFINITY)
     const client = servers.get(server)
     if (!client || !channels.has(prompt.channel)) {
       const reason = client ? texts.channelLeft(prompt.channel) : texts.serverLeft(server)
@@ -427,6 +472,7 @@ export function createRunner(services: BridgeServices): Runner {
         client,
         placeSessionID: route.sessionID,
         placeTitle: route.title,
+        ageMs,
       })
     })
     const found = begun.then(async (run) => await Promise.race([run.found, run.ended])).catch(onError)
@@ -458,13 +504,13 @@ export async function moveToCurrentKeys(
   registry: Pick<Registry, 'writeExecution' | 'writeLog'>,
   enqueue: Runner['enqueue'],
 ): Promise<readonly QueuedPrompt[]> {
-  for (const { key, value } of await state.list('execution/')) {
+  for (const { key, value, expiresInMs } of await state.list('execution/')) {
     const execution = toExecution(value)
-    const write = registry.writeExecution(execution)
+    const write = { ...registry.writeExecution(execution), expiresInMs }
     if (write.key === key) continue
     const logKey = key.replace(/^execution/, 'log')
-    const log = await state.read(logKey)
-    const moved = log === undefined ? [] : [registry.writeLog(execution, toLog(log))]
+    const log = (await state.list(logKey)).find((one) => one.key === logKey)
+    const moved = log ? [{ ...registry.writeLog(execution, toLog(log.value)), expiresInMs: log.expiresInMs }] : []
     await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
   }
   const waiting: QueuedPrompt[] = []

@@ -330,7 +330,8 @@ export async function beginUnpromptedRun(
   const authors = promptID === undefined ? [] : [routes.writeAuthor(promptID, prompt)]
   const route = (await routes.routeOf(prompt)) ?? { server }
   // The last step that may fail. The caller retries, so nothing must have been started before it.
-  await state.commit([registry.writeExecution(execution), ...authors])
+  await state.commit([registry.writeExecution(execution), ...registry.writeNewest(execution), ...authors])
+  const startedAt = stored ? Number.NEGATIVE_INFINITY : clock.monotonic()
   const sinks = sinksFor(services, execution, route)
   const events = createRunEvents(execution, clock, answeredBy, emit)
   const shown = observersOf(sinks, onError, !router.progress.enabled)
@@ -342,6 +343,7 @@ export async function beginUnpromptedRun(
   const delivered = withResolvers<void>()
   runs.addUntilEnded({
     execution: () => execution,
+    ageMs: () => clock.monotonic() - startedAt,
     sinks,
     stream: () => ({ reply: newest, abort }),
     onShown: events.onShown,
@@ -401,7 +403,9 @@ export async function beginUnpromptedRun(
     if (isStopping()) return
     const missing = failed.findMissing(execution, newest, shown)
     const isMissing = missing.some((one) => placeKey(one) === placeKey(prompt))
-    await updateExecution({ phase: isMissing ? 'undelivered' : 'done' }, failed.write(missing))
+    const phase = isMissing ? 'undelivered' : 'done'
+    const atEnd = await registry.writesAtEnd({ ...execution, phase })
+    await updateExecution({ phase }, [...failed.write(missing), ...atEnd])
     failed.reportAll(missing)
   }
 

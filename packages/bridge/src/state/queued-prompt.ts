@@ -42,9 +42,12 @@ export function authorNames({ actor, editors = [] }: Pick<QueuedPrompt, 'actor' 
   return [actor, ...editors.map((editor) => editor.actor)].map(({ name }) => name).join(', ')
 }
 
-/** Returns how long to wait for more messages of an album, in ms: at most `albumMs`. 0 without an album. */
-export function albumWaitMs({ albumID, receivedAt }: QueuedPrompt, now: number): number {
-  return albumID === undefined ? 0 : Math.max(0, Math.min(albumMs, receivedAt + albumMs - now))
+/**
+ * Returns how long to wait for more messages of an album, in ms, if its last one has been known for that long. 0 without an
+ * album.
+ */
+export function albumWaitMs({ albumID }: QueuedPrompt, knownForMs: number): number {
+  return albumID === undefined ? 0 : Math.max(0, albumMs - knownForMs)
 }
 
 /** How much the times of platforms, which are whole seconds, may differ from this computer's, in ms. */

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { type Clock, isShownText, type Part, partsOf, type Reply } from '@reply/core'
+import { isShownText, type Part, partsOf, type Reply } from '@reply/core'
 import { clip } from '@reply/sink/internal'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { ChatPlace } from '../place.ts'
@@ -9,16 +9,25 @@ import type { Execution, LogLine } from './execution.ts'
 import type { State } from './state.ts'
 
 /**
- * The executions of all chats. Finished ones are listed for an hour. The newest of each session is stored for a day, so that
- * a later unprompted run finds its chat.
+ * The executions of all chats. The store expires finished ones by its own clock: they are listed for an hour. The newest run of
+ * each session is remembered for a day in a row of its own, so that a later unprompted run finds its chat.
  */
 export interface Registry {
   /** Returns an id that is not used in that place. */
   newID(place: ChatPlace): Promise<string>
-  /** Returns the write that stores an execution, without its log. */
+  /** Returns the write that stores an execution, without its log. One that is over expires. */
   writeExecution(execution: Execution): PutWrite
   /** Returns the write that stores the log of an execution at its end. Default: the log of the reply that it follows. */
   writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
+  /** Returns the writes that remember a run as the newest of its session. Empty without a session, and if it steers another. */
+  writeNewest(execution: Execution): readonly PutWrite[]
+  /**
+   * Resolves with the writes to commit with that of an execution that is over: its log then expires together with it. If it is
+   * the newest run of its session, it is remembered for a day from then on.
+   */
+  writesAtEnd(execution: Execution): Promise<readonly PutWrite[]>
+  /** Returns the newest run of each session, the one that was remembered first comes first. */
+  newestOfSessions(): Promise<readonly NewestRun[]>
   /** Returns the executions of all places, oldest first. */
   all(): Promise<readonly Execution[]>
   /**
@@ -32,17 +41,27 @@ export interface Registry {
   followReply(execution: Execution, reply: () => Reply | undefined): () => void
   /** Returns the last lines of the log of an execution: from the reply while it runs, then from the store. */
   logOf(execution: Execution): Promise<readonly LogLine[]>
-  /** Deletes executions that are neither listed nor the newest of a session. */
-  deleteOld(): Promise<void>
+}
+
+/** The newest run of a session. */
+export interface NewestRun {
+  /** As it was when the prompt was posted or at its end. Without text and files: they may be long, and no one needs them. */
+  readonly execution: Execution
+  /** How long ago it was posted, or ended, by the store's clock, in ms. */
+  readonly ageMs: number
 }
 
 /** The prefix of the keys of all executions. */
 export const executionPrefix = 'execution/'
 /** Logs have rows of their own: they are up to 200 kB, and all executions are read at each start and sweep. */
 const logPrefix = 'log/'
-/** How long finished executions are listed, and how long the newest of a session is stored, in ms. */
+/** The prefix of the keys of the newest runs of sessions. */
+const newestPrefix = 'newest/'
+/** How long finished executions are listed, and how long the newest of a session is remembered, in ms. */
 const listedMs = 3_600_000
-const keptMs = 86_400_000
+const newestMs = 86_400_000
+/** How long an answer may wait until its chat shows it, in ms: a year. */
+export const deliveringMs = 31_536_000_000
 /** How long an answer that was not delivered is stored with its execution and can be posted again, in ms: 30 days. */
 export const undeliveredMs = 2_592_000_000
 
@@ -51,23 +70,21 @@ const idLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
 /** Keeps executions and logs in the state. Its writes are not made until they are committed. */
-export function createRegistry(options: {
-  readonly state: State
-  readonly mirrors: Mirrors
-  readonly clock: Clock
-}): Registry {
-  const { state, mirrors, clock } = options
+export function createRegistry(options: { readonly state: State; readonly mirrors: Mirrors }): Registry {
+  const { state, mirrors } = options
   const replies = new Map<string, () => Reply | undefined>()
   return {
     newID,
     writeExecution,
     writeLog,
+    writeNewest,
+    writesAtEnd,
+    newestOfSessions,
     all: async () => await executionsWithin(),
     listRecent,
     findRecent,
     followReply,
     logOf,
-    deleteOld,
   }
 
   /** Returns the key of an execution. Mirrored places share their keys. */
@@ -93,12 +110,41 @@ export function createRegistry(options: {
 
   /** Returns the write that stores an execution, or replaces it. */
   function writeExecution(execution: Execution): PutWrite {
-    return { type: 'put', key: executionKey(execution.prompt, execution.id), value: JSON.stringify(execution) }
+    const key = executionKey(execution.prompt, execution.id)
+    return { type: 'put', key, value: JSON.stringify(execution), expiresInMs: expiryOf(execution) }
   }
 
   /** Returns the write that stores a log: by default that of the followed reply, or an empty one if none is followed. */
   function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
-    return { type: 'put', key: logKey(execution), value: JSON.stringify(log) }
+    const expiresInMs = execution.phase === 'done' ? listedMs : undeliveredMs
+    return { type: 'put', key: logKey(execution), value: JSON.stringify(log), expiresInMs }
+  }
+
+  /** Returns the write of the row of the session, or nothing for a run that does not count as its newest. */
+  function writeNewest(execution: Execution): readonly PutWrite[] {
+    const { server, sessionID, isSteer, prompt } = execution
+    if (sessionID === undefined || isSteer) return []
+    const value = JSON.stringify({ ...execution, prompt: { ...prompt, text: '', files: [] } } satisfies Execution)
+    return [{ type: 'put', key: newestKey(server, sessionID), value, expiresInMs: newestMs }]
+  }
+
+  /** Reads the log, unless it is that of a followed reply, and the newest run of the session. */
+  async function writesAtEnd(execution: Execution): Promise<readonly PutWrite[]> {
+    const { server, sessionID, id } = execution
+    const lines = await logOf(execution)
+    const log = lines.length > 0 ? [writeLog(execution, lines)] : []
+    const stored = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
+    const isNewest = stored !== undefined && toExecution(stored).id === id
+    return isNewest ? [...log, ...writeNewest(execution)] : log
+  }
+
+  /** Reads the newest run of each session. */
+  async function newestOfSessions(): Promise<readonly NewestRun[]> {
+    const stored = await state.list(newestPrefix)
+    const runs = stored.map(({ value, expiresInMs = newestMs }) => {
+      return { execution: toExecution(value), ageMs: Math.max(0, newestMs - expiresInMs) }
+    })
+    return runs.toSorted((a, b) => b.ageMs - a.ageMs)
   }
 
   /** Returns stored executions, the first start first. `within` is the key of a place and a slash, or empty for all places. */
@@ -108,12 +154,12 @@ export function createRegistry(options: {
   }
 
   /**
-   * Returns the executions that the commands of a place list and find, newest first: those that run, ended within `listedMs`,
-   * or have an undelivered answer. Leaves out those that steered another one.
+   * Returns the executions that the commands of a place list and find, newest first. Leaves out those that steered another
+   * one. The store has those that run, ended within `listedMs`, or have an undelivered answer.
    */
   async function listRecent(place: ChatPlace): Promise<readonly Execution[]> {
     const here = await executionsWithin(`${mirrors.keyOf(place)}/`)
-    return here.filter((one) => !one.isSteer && !isOld(one)).toReversed()
+    return here.filter((one) => !one.isSteer).toReversed()
   }
 
   /**
@@ -147,27 +193,21 @@ export function createRegistry(options: {
     const reply = replies.get(executionKey(prompt, id))?.()
     return reply && logLines(reply)
   }
+}
 
-  /**
-   * Deletes executions that ended more than `listedMs` ago, with their logs. Keeps the newest of each session for `keptMs`, and
-   * those with an undelivered answer for `undeliveredMs`.
-   */
-  async function deleteOld(): Promise<void> {
-    const stored = await executionsWithin()
-    const newest = new Map(stored.flatMap((one) => (one.isSteer ? [] : [[one.sessionID, one] as const])))
-    const old = stored.filter((one) => isOld(one, newest.get(one.sessionID) === one ? keptMs : listedMs))
-    const keys = old.flatMap((one) => [executionKey(one.prompt, one.id), logKey(one)])
-    if (old.length > 0) await state.commit(keys.map((key) => ({ type: 'remove', key })))
-  }
+/** Returns the key of the newest run of a session. */
+function newestKey(server: string, sessionID: string): string {
+  return `${newestPrefix}${encodeURIComponent(server)}/${sessionID}`
+}
 
-  /**
-   * Whether a finished execution ended more than `afterMs` ago, or `undeliveredMs` if its answer was not delivered. False for
-   * one that runs or is being delivered.
-   */
-  function isOld({ phase, finishedAt }: Execution, afterMs = listedMs): boolean {
-    if (finishedAt === undefined || (phase !== 'done' && phase !== 'undelivered')) return false
-    return clock.now() - finishedAt > (phase === 'undelivered' ? undeliveredMs : afterMs)
-  }
+/**
+ * Returns how long the store keeps an execution, in ms. Undefined without an end, while its run is in progress. An answer that is
+ * being delivered has a limit too, which tells how long it has waited by the store's clock.
+ */
+function expiryOf({ phase, finishedAt }: Execution): number | undefined {
+  if (phase === 'done') return listedMs
+  if (phase === 'undelivered') return undeliveredMs
+  return phase === 'delivering' && finishedAt !== undefined ? deliveringMs : undefined
 }
 
 /** How many lines a log has at most. */

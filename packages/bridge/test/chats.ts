@@ -24,6 +24,8 @@ export interface Chats {
 
 export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly clock?: Clock
+  /** The clock of the store. Default: that of the bridge. */
+  readonly storeClock?: Clock
   /** Changes the store. */
   readonly storeOf?: (store: Store) => Store
   readonly router?: object
@@ -84,7 +86,7 @@ export async function startChats(options: {
         routes,
       }),
       ...{ clock, connectTo, observers, onTakenOver: onEnd },
-      store: storeOf(createMemoryStore({ memory, clock })),
+      store: storeOf(createMemoryStore({ memory, clock: given.storeClock ?? clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {
         const channel = channels.get(type)

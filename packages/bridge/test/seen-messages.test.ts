@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
-import { createSeenMessages } from '../src/chats/seen-messages.ts'
+import { createSeenMessages, receivedAgoMs } from '../src/chats/seen-messages.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
 
@@ -40,4 +40,19 @@ test('a message is taken once in two days', async () => {
   expect(await take()).not.toMatchObject({ type: 'done' })
   await clock.advance(2 * dayMs + 1)
   expect(await take()).toMatchObject({ type: 'done' })
+})
+
+test('the newest message counts, though the clock of this machine is days ahead of the store’s and the platform’s', async () => {
+  const { clock, store, place } = open()
+  const platformNow = clock.now()
+  const ahead = { ...clock, now: () => clock.now() + 9 * dayMs }
+  const messages = createSeenMessages({ state: store, mirrors: createMirrors([]), clock: ahead })
+  await store.commit([
+    { type: 'put', key: 'route/dc/7/', value: '{}' },
+    messages.writeSeen(place('dc', '7'), { id: '1', postedAt: platformNow - 1000 }),
+  ])
+  await clock.advance(dayMs)
+  expect(await messages.chatsOf('dc')).toEqual([{ chat: { id: '7' }, since: platformNow - 1000 }])
+  expect(await receivedAgoMs(store, place('dc', '7'), { id: '1' })).toBe(dayMs)
+  expect(await receivedAgoMs(store, place('dc', '7'), { id: '2' })).toBe(Number.POSITIVE_INFINITY)
 })

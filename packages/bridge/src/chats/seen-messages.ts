@@ -19,16 +19,13 @@ export interface SeenMessages {
 const seenMs = 172_800_000
 
 /**
- * Returns how long ago a message was received, in ms, by the store's clock. Undefined if that is not remembered.
+ * Returns how long ago a message was received, in ms, by the store's clock. Infinity if that is not remembered, because it is too
+ * long ago.
  */
-export async function receivedAgoMs(
-  state: Pick<State, 'list'>,
-  place: ChatPlace,
-  { id }: MessageRef,
-): Promise<number | undefined> {
+export async function receivedAgoMs(state: Pick<State, 'list'>, place: ChatPlace, { id }: MessageRef): Promise<number> {
   const key = seenKey(place, id)
   const { expiresInMs } = (await state.list(key)).find((one) => one.key === key) ?? {}
-  return expiresInMs === undefined ? undefined : seenMs - expiresInMs
+  return expiresInMs === undefined ? Number.POSITIVE_INFINITY : seenMs - expiresInMs
 }
 
 /** Returns the key of a received message. */

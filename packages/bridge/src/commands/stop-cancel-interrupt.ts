@@ -53,7 +53,7 @@ export async function stopRuns(services: CommandServices, request: StopRequest):
   const { state, runner, runs, routes, people, servers, onError } = services
   const isAgain = isTried(request)
   await runner.whenRestored(place)
-  const agoMs = (isAgain && messageRef && (await receivedAgoMs(state, place, messageRef))) || 0
+  const agoMs = isAgain && messageRef ? await receivedAgoMs(state, place, messageRef) : 0
   // Before a crash it may have stopped the run of that time. It must not stop the next one.
   const running = runs.active(place).filter((run) => !isAgain || run.execution().isCanceled || run.ageMs() >= agoMs)
   if (isAgain && running.length === 0) return { text: texts.restartedCommand(command) }

@@ -224,7 +224,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     starting.signal.throwIfAborted()
     isListening = true
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
-    void failed.restoreReports().catch(onError)
+    void failed.restoreReports(tries).catch(onError)
     scheduleSweep()
     for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)

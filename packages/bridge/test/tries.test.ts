@@ -148,9 +148,9 @@ afterEach(async () => {
 })
 
 /** Adds rows to a state before its bridge starts. */
-function withRows(rows: Readonly<Record<string, string>>, seen: (store: Store) => void = () => {}) {
-  return (store: Store): Store => {
-    seen(store)
+function withRows(rows: Readonly<Record<string, string>>, changed: (store: Store) => Store = (one) => one) {
+  return (given: Store): Store => {
+    const store = changed(given)
     const added = store.commit(Object.entries(rows).map(([key, value]) => ({ type: 'put', key, value })))
     return { ...store, lease: async (request) => await added.then(() => store.lease(request)) }
   }
@@ -163,6 +163,7 @@ async function startAfterKill(left: Execution): Promise<{ store: Store; said: ()
   open = await startHandDriven((run, text) => answer(run, `Done: ${text}`), {
     storeOf: withRows({ [key]: JSON.stringify({ ...left, tries: 3 }), alone: key }, (one) => {
       store = one
+      return one
     }),
   })
   const { passes, said } = open
@@ -246,4 +247,57 @@ test('a bridge that stops gracefully five times puts nothing aside, and does not
   }
   await passes(() => said(2).includes(`Done: ${stuck}`))
   expect(await store?.list('failed/')).toEqual([])
+})
+
+const missing = {
+  ...{ type: 'delivery', id: 'abc123', channel: 'telegram', chat: { id: '1' }, server: 'home', missing: 1 },
+  ...{ reason: 'It did not arrive.', text: 'The answer', at: 1 },
+} as const
+const missingKey = 'failed/delivery/telegram/1//abc123'
+
+/** Starts a bridge on a state with the missing answer, after `fail` could make the platform fail. */
+async function startWithMissing(
+  tries: number | undefined,
+  more: Readonly<Record<string, string>> = {},
+  fail: (telegram: HandDriven['telegram']) => void = () => {},
+) {
+  const driven = await startHandDriven((run, text) => answer(run, `Done: ${text}`))
+  open = driven
+  await driven.chats.stop()
+  fail(driven.telegram)
+  let store: Store | undefined
+  const changes: string[] = []
+  const rows = { [missingKey]: JSON.stringify({ ...missing, tries }), ...more }
+  const storeOf = withRows(rows, (one) => {
+    store = {
+      ...one,
+      commit: async (writes, ...rest) => {
+        for (const write of writes) if (write.type === 'compare-and-set') changes.push(write.value ?? '')
+        return await one.commit(writes, ...rest)
+      },
+    }
+    return store
+  })
+  await driven.chats.start({ clock: driven.clock, storeOf })
+  return { ...driven, stored: async () => toFailure((await store?.read(missingKey)) ?? ''), changes }
+}
+
+test('what a chat is told about a missing answer is counted before, and not any more once the process outlived it', async () => {
+  const { said, passes, stored, changes } = await startWithMissing(undefined, {}, (telegram) => {
+    telegram.inject({ type: 'status', code: 502, chatId: 1, method: /^send(Rich)?Message$/, times: 4 })
+  })
+  await passes(() => said(1).length > 0)
+  expect(said(1)).toEqual([texts.undelivered(['abc123'])])
+  await expect.poll(stored).toMatchObject({ isReported: true })
+  const counts = changes.map((value) => toFailure(value)).map((one) => one.type === 'delivery' && one.tries)
+  expect(counts).toEqual([2, undefined, undefined])
+})
+
+test('a chat is not told about a missing answer if that ended the process each time', async () => {
+  const { stored, passes, chats, said } = await startWithMissing(3, { alone: 'failed/delivery/telegram/1//' })
+  await passes(() => chats.errors.length > 0)
+  expect(chats.errors.map(({ message }) => message)).toEqual([expect.stringContaining('telegram:1 about runs abc123')])
+  expect(await stored()).toMatchObject({ isUntold: true, isReported: true })
+  await passes(() => false)
+  expect(said(1)).toEqual([])
 })

@@ -72,11 +72,11 @@ export function notFoundText(id: string): string {
 /**
  * Formats a status, for example `⏳ Running (42s) · abc123` and a second line. That line is the newest output of a running
  * execution (`last`, or `none yet`), the end of a complete one, and the reason of any other. For an undelivered answer, it
- * is a hint at `/resend`.
+ * is a hint at `/resend`. The time is 0 if the run started on a machine whose clock is ahead.
  */
 export function statusText(execution: Execution, now: number, last: LogLine | undefined): string {
   const { id, startedAt, finishedAt = now } = execution
-  const head = texts.executionStatus(stateLabel(execution), elapsed(finishedAt - startedAt), id)
+  const head = texts.executionStatus(stateLabel(execution), elapsed(Math.max(0, finishedAt - startedAt)), id)
   return `${head}\n${statusDetail(execution, finishedAt, last)}`
 }
 

@@ -10,9 +10,11 @@ import type { FailedDelivery, Failure, UnreadableRow } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
+import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { deliveriesPrefix, failedPrefix, failureKey, failuresIn, unknownPrefix, writeFailure } from './failure-rows.ts'
+import type { Tries } from './tries.ts'
 
 /** Answers that their chat may not show. They are stored, reported in the chat once it responds, and posted again on demand. */
 export interface FailedDeliveries {
@@ -42,8 +44,11 @@ export interface FailedDeliveries {
   onPlaceActive(place: ChatPlace): void
   /** Posts the failed answers of a place again, oldest first. Resolves with how many. Rejects at the first post that fails. */
   resend(place: ChatPlace): Promise<number>
-  /** Reports what an earlier process could not report. */
-  restoreReports(): Promise<void>
+  /**
+   * Reports what an earlier process could not report, each place once the store has that this process tries it. Gives up where
+   * that ended the process each time.
+   */
+  restoreReports(tries: Pick<Tries, 'next' | 'make'>): Promise<void>
   /** Counts the failures, and emits an event if the counts changed. */
   emitCounts(): Promise<void>
   /** Stops all reports. The next process continues them. */
@@ -213,11 +218,13 @@ export function createFailedDeliveries(options: {
         if (!first) return
         try {
           await channels.post(place, { text: texts.undelivered(failed.map(({ id }) => id)) }, sessionOf(first))
-          for (const one of failed) await markReported(one)
+          for (const one of failed) await changeStored(one, { isReported: true })
           failures = 0
         } catch (error) {
           if (isTakenOver(error)) return
           if (failures === 0) onError(toError(error))
+          // The process did not end, so this was not a try in vain.
+          for (const one of failed) if (isTried(one)) await changeStored(one, { tries: undefined })
           await pauseReport(key, isRefusal(error) ? refusedMs : backOffMs(failures++))
         }
       }
@@ -228,13 +235,22 @@ export function createFailedDeliveries(options: {
     }
   }
 
-  /** Stores that the chat knows about a failure. Does nothing if a person had the answer posted again meanwhile. */
-  async function markReported(failed: FailedDelivery): Promise<void> {
+  /** Changes a stored failure, which still expires when it did. Does nothing if someone had the answer posted meanwhile. */
+  async function changeStored(failed: FailedDelivery, change: Partial<FailedDelivery>): Promise<void> {
+    await state.commit(await writeChange(failed, change))
+  }
+
+  /**
+   * Resolves with the write that changes a stored failure, which still expires when it did. It conflicts if the failure changes
+   * meanwhile. Empty if someone had the answer posted.
+   */
+  async function writeChange(failed: FailedDelivery, change: Partial<FailedDelivery>): Promise<readonly Write[]> {
     const key = failureKey(failed)
-    const expected = await state.read(key)
-    if (expected === undefined) return
-    const { value, expiresInMs } = writeFailure({ ...failed, isReported: true })
-    await state.commit([{ type: 'compare-and-set', key, expected, value, expiresInMs }])
+    const stored = (await state.list(key)).find((one) => one.key === key)
+    if (!stored) return []
+    const { value: expected, expiresInMs } = stored
+    const { value } = writeFailure({ ...failed, ...change })
+    return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
   }
 
   /**
@@ -277,11 +293,36 @@ export function createFailedDeliveries(options: {
   }
 
   /** Starts one report in the background for each place with unreported answers, and emits the counts. */
-  async function restoreReports(): Promise<void> {
+  async function restoreReports(tries: Pick<Tries, 'next' | 'make'>): Promise<void> {
     const left = (await failedIn(`${failedPrefix}delivery/`)).filter(({ isReported }) => !isReported)
     for (const one of new Map(left.map((failed) => [placeKey(withFirstID(failed)), failed])).values())
-      void reportUntilAccepted(one)
+      void reportAgain(one, tries).catch(onError)
     await emitCounts()
+  }
+
+  /**
+   * Reports in a place once the store has that this process tries it. If that ended the process each time, stores that the chat
+   * is not told, and reports that to `onError`.
+   */
+  async function reportAgain(place: ChatPlace, tries: Pick<Tries, 'next' | 'make'>): Promise<void> {
+    const key = deliveriesPrefix(withFirstID(place))
+    const due = (await failedAt(place)).filter(({ isReported }) => !isReported)
+    const counted = tries.next(key, { tries: Math.max(1, ...due.map((one) => one.tries ?? 1)) })
+    const change: Partial<FailedDelivery> = counted ?? { isReported: true, isUntold: true }
+    const writes = (await Promise.all(due.map(async (one) => await writeChange(one, change)))).flat()
+    if (!counted) {
+      await state.withRetries(() => state.commit(writes))
+      const ids = due.map(({ id }) => id).join(', ')
+      const problem = `The process ended each time it told ${place.channel}:${place.chat.id} about runs ${ids}`
+      return onError(new BridgeError('delivery', `${problem}, so it no longer does. "reply bridge failed" lists them.`))
+    }
+    let isBegun = false
+    await tries.make(key, counted, writes, async () => {
+      isBegun = true
+      await reportUntilAccepted(place)
+    })
+    // Someone had one of the answers posted meanwhile.
+    if (!isBegun) await reportUntilAccepted(place)
   }
 
   /**

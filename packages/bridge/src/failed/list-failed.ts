@@ -1,7 +1,7 @@
 import { oneLine } from '@reply/sink/internal'
 import { loadConfig } from '../config/load.ts'
 import type { ChatPlace } from '../place.ts'
-import type { Failure } from '../state/decode.ts'
+import type { FailedDelivery, Failure } from '../state/decode.ts'
 import { toExecution, toQueuedPrompt } from '../state/decode.ts'
 import { deliveringMs, executionPrefix } from '../state/registry.ts'
 import { configuredState, type LoadStore } from '../store/load-store.ts'
@@ -156,13 +156,18 @@ function describeFailure(failure: Failure): Pick<FailedItem, 'what' | 'why'> {
         : `The process ended each time it handled it, ${failure.tries} times in all. It was put aside, and its chat is told. The state keeps its value for 30 days, or until you forget it.`
     return { what, why }
   }
-  const { id, channel, chat, server, sessionID, missing, reason, isReported } = failure
+  const { id, channel, chat, server, sessionID, missing, reason } = failure
   const place = placeName({ channel, chat })
   const session = sessionID === undefined ? '' : `, session ${sessionID} on ${server}`
-  const note = isReported ? 'The chat knows about it.' : 'The chat will be notified as soon as it responds.'
   const messages = missing === 1 ? '1 message' : `${missing} messages`
   return {
     what: oneLine(`answer of run ${id} in ${place}${session}: ${messages} may be missing`, 300),
-    why: `${oneLine(reason, 300)} ${note} Send /resend there to post it again.`,
+    why: `${oneLine(reason, 300)} ${noteOf(failure)} Send /resend there to post it again.`,
   }
+}
+
+/** Says whether the chat of a failed delivery knows about it. */
+function noteOf({ isReported, isUntold }: FailedDelivery): string {
+  if (isUntold) return 'The chat was not notified, because the process ended each time it was about to be.'
+  return isReported ? 'The chat knows about it.' : 'The chat will be notified as soon as it responds.'
 }

@@ -129,8 +129,12 @@ const delivery = z.readonly(
     text: z.string(),
     /** In ms since the epoch. */
     at: z.number(),
-    /** Whether the chat was informed. */
+    /** Whether the chat was informed, or is not to be. */
     isReported: z.literal(true).optional(),
+    /** Whether informing the chat ended the process each time, so that it was given up. */
+    isUntold: z.literal(true).optional(),
+    /** How many processes tried to inform the chat, see `Tried`. */
+    tries: tries.optional(),
   }),
 )
 

@@ -8,6 +8,7 @@ import { launchOpencode, startModel } from '@reply/testing'
 import { seededRandom } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../src/store/store.ts'
 import { chat, createPerson, faultsOf, type Posted, planBy, promptOf, said, scripts } from './kill-plan.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -82,7 +83,9 @@ export async function startKillStage(version?: string): Promise<KillStage> {
     await killing
     child.kill('SIGTERM')
     await ended(child)
-    const doubtful = await doubtfulIn(join(folder, 'state'))
+    const state = await sqliteStore({ folder: join(folder, 'state') })
+    const doubtful = await doubtfulIn(state)
+    await state.close()
     const faults = faultsOf({ seed, plan, words: said(telegram), posted: await posted(), doubtful })
     await telegram.close()
     rmSync(folder, { recursive: true, force: true })
@@ -165,11 +168,9 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await new Promise((resolve) => child.once('exit', resolve))
 }
 
-/** Posts whose result is not known, as the ledgers count them. */
-export async function doubtfulIn(folder: string): Promise<number> {
-  const store = await sqliteStore({ folder })
-  const ledgers = await store.list('ledger/')
-  await store.close()
+/** Posts whose result is not known, as the ledgers in a state count them. */
+export async function doubtfulIn({ list }: Pick<Store, 'list'>): Promise<number> {
+  const ledgers = await list('ledger/')
   const counts = ledgers.map(({ value }) => {
     const ledger: { readonly doubtful: number; readonly entries: readonly { readonly state: string }[] } =
       JSON.parse(value)

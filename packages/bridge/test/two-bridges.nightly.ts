@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { firstSeed } from '../../../scripts/first-seed.ts'
-import { playTwoBridges } from './two-bridges.ts'
+import { faultsOf, playTwoBridges } from './two-bridges.ts'
 
 const seed = firstSeed('REPLY_KILL_SEED')
 
 describe('two bridges on one state, whose owner is', { concurrent: true }, () => {
-  test.each(['killed', 'stopped', 'stopped-in-call', 'cut-off'] as const)(
+  test.each(faultsOf.sqlite)(
     '%s: no final is missing, and none is shown twice',
-    async (fault) => expect(await playTwoBridges(fault, 25, seed)).toEqual([]),
+    async (fault) => expect((await playTwoBridges({ engine: 'sqlite', fault, rounds: 25, seed })).wrong).toEqual([]),
     3_600_000,
   )
 })

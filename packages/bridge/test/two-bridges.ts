@@ -4,26 +4,76 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { postgresStore } from '@reply/postgres'
 import { callTool, launchOpencode, type Scripts, sayText, startModel } from '@reply/testing'
-import { seededRandom } from '@reply/testing/internal'
+import { type PostgresProxy, seededRandom, startPostgres, startPostgresProxy } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
+import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../src/store/store.ts'
 import { texts } from '../src/texts.ts'
 import { doubtfulIn } from './kills.ts'
+import { createShownFinals } from './shown-finals.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
 const stopping = fileURLToPath(new URL('./stop-in-call.mjs', import.meta.url))
 const token = '42:secret'
-const chats = [1000, 1001, 1002]
+/** Each has one live answer at a time. */
+const chats = [1000, 1001, 1002, 1003, 1004]
 const { notTaken } = texts
 
+/** Where the state is that both bridges use. */
+export type Engine = 'sqlite' | 'postgres'
+
 /**
- * What happens to the process that owns the state: it is killed; it is stopped past its lease and woken, anywhere or right
- * before it makes a call; or it alone can write no file any more.
+ * What happens in the middle of the answers. To the process that owns the state: it is killed; it is stopped past its lease and
+ * woken, anywhere or right before it makes a call; or it alone can't use the state any more, because it can write no file
+ * (SQLite) or is cut off from the server until the other one owns the state (PostgreSQL). To the server: it crashes, and starts
+ * again before or after the lease has expired (PostgreSQL alone).
  */
-export type Fault = 'killed' | 'stopped' | 'stopped-in-call' | 'cut-off'
+export type Fault = 'killed' | 'stopped' | 'stopped-in-call' | 'cut-off' | 'server-crashed'
+
+/** The faults that each engine can have. */
+export const faultsOf: Readonly<Record<Engine, readonly Fault[]>> = {
+  sqlite: ['killed', 'stopped', 'stopped-in-call', 'cut-off'],
+  postgres: ['killed', 'stopped', 'stopped-in-call', 'cut-off', 'server-crashed'],
+}
+
+/** Two bridges on one state, and how often which fault hits them. */
+export interface Plan {
+  readonly engine: Engine
+  readonly fault: Fault
+  readonly rounds: number
+  readonly seed: number
+}
+
+/** What a plan left on the screen, on the server and in the state. */
+export interface Played extends Plan {
+  readonly finals: number
+  /** Messages that showed a final which another message shows, too. */
+  readonly doubled: number
+  /** Posts whose result is not known, as the ledgers count them. */
+  readonly doubtful: number
+  /** Finals that are not shown, and whose prompts were not refused either. */
+  readonly missing: number
+  /** Messages that showed a final, and show an older text now. */
+  readonly overwritten: number
+  /** Messages that showed an older text after their final for a while. */
+  readonly reverted: number
+  /** Prompts that the server or the model got more than once. */
+  readonly promptsTwice: number
+  /** From each fault until the other bridge listens, in ms. After a crash of the server, from its start until the next call. */
+  readonly takeoverMs: readonly number[]
+  /** What is wrong, in words. Empty if nothing is. */
+  readonly wrong: readonly string[]
+}
 
 /** The calls that a bridge is stopped in. */
 const stoppedIn = ['sendRichMessage', 'editMessageText', 'editMessageText', 'prompt_async']
+/** How long the server is away after a crash, in ms: shorter and longer than a lease, which lasts 4 s. */
+const awayMs = [1000, 6000]
+/** An answer that goes on for this long without any progress won't end, in ms. A loaded machine is slow, but goes on. */
+const standstillMs = 60_000
+const mostMs = 300_000
 
 const nameOf = (round: number, chat: number): string => `r${round}c${chat}`
 const endingOf = (name: string): string => `This is the whole answer of ${name}.`
@@ -32,158 +82,325 @@ const endingOf = (name: string): string => `This is the whole answer of ${name}.
 interface Process {
   readonly name: string
   readonly child: ChildProcess
+  /** Its own way to the server. Undefined on SQLite. */
+  readonly proxy: PostgresProxy | undefined
   said(): string
   readonly ended: Promise<unknown>
 }
 
-/** Two bridges on one state, in front of a real server. Resolves with what the chats show wrongly, in words. */
-export async function playTwoBridges(fault: Fault, rounds: number, seed: number): Promise<readonly string[]> {
+/** The state that all bridges of a plan share. */
+interface SharedState {
+  /** What each config has as `state`. Undefined: the default, SQLite beside the config. */
+  readonly config: object | undefined
+  /** Starts a way to the server for one more process. Undefined on SQLite. */
+  connect(): Promise<PostgresProxy | undefined>
+  /** Opens it from outside. */
+  open(): Promise<Store>
+  crash(): Promise<void>
+  start(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Two bridges on one state, in front of a real server. Resolves with what the chats, the server and the state show. */
+export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Promise<Played> {
   const random = seededRandom(seed)
   const names = Array.from({ length: rounds }, (_, round) => chats.map((chat) => nameOf(round, chat))).flat()
-  const model = await startModel({ scripts: Object.fromEntries(names.map((name) => [name, scriptOf(name)])) })
+  const scripts = Object.fromEntries(names.map((name) => [name, scriptOf(name, random() * 6)]))
+  const model = await startModel({ scripts, chunkDelayMs: 60 })
   const server = await launchOpencode({ model, config: { permission: { bash: 'allow' }, extra: { snapshot: false } } })
   const telegram = await startTelegram({
     token,
     chats: chats.map((id) => ({ id, type: 'private', title: 'Ann' })),
   })
+  const shown = createShownFinals(telegram, chats)
   const folder = mkdtempSync(join(tmpdir(), 'reply-two-'))
-  let opened = 0
+  const state = engine === 'postgres' ? await inPostgres() : inFolder(join(folder, 'state'))
+  const processes: Process[] = []
+  const wrong: string[] = []
+  const takeoverMs: number[] = []
+  const refusals = new Map<number, number>()
+  try {
+    await play()
+    const doubtful = await withState(doubtfulIn)
+    return { engine, fault, rounds, seed, takeoverMs, ...(await judge(doubtful)) }
+  } finally {
+    for (const { child, proxy } of processes) {
+      child.kill('SIGKILL')
+      await proxy?.close()
+    }
+    await telegram.close()
+    await server.stop()
+    await model.close()
+    await state.remove()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  async function play(): Promise<void> {
+    let owner = await openNext()
+    await says(owner, 'Listening')
+    let other = await openNext()
+    for (let round = 0; round < rounds; round++) {
+      await says(other, 'Waiting for it to exit')
+      if (fault === 'stopped-in-call') writeFileSync(join(folder, `${owner.name}.json.armed`), '')
+      for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
+      if (fault !== 'stopped-in-call') await pause(random() * 4000)
+      const areAnswered = (): boolean => chats.every((chat) => shown.has(chat, endingOf(nameOf(round, chat))))
+      if (fault === 'server-crashed') await crashServer(awayMs[round % awayMs.length] ?? 0)
+      else await strike(owner, other, round, areAnswered)
+      for (const chat of chats) await untilOver(chat, endingOf(nameOf(round, chat)))
+      // After a crash of the server, either of them may own the state.
+      if (fault === 'server-crashed' && !other.said().includes('Listening')) continue
+      owner = other
+      other = await openNext()
+    }
+    // The last answers are on the screen before their status is gone.
+    for (let waitedMs = 0; waitedMs < 15_000 && atWork() > 0; waitedMs += 200) await pause(200)
+    for (const one of [other, owner]) {
+      one.child.kill('SIGTERM')
+      await one.ended
+    }
+  }
+
+  async function withState<T>(call: (store: Store) => Promise<T>): Promise<T> {
+    const store = await state.open()
+    try {
+      return await call(store)
+    } finally {
+      await store.close()
+    }
+  }
+
   /** Each has an address of its own, so that its calls can be told from those of the others. */
-  const openNext = (): Process => {
-    const name = `bridge${opened++}`
-    const apiRoot = `${telegram.url}/${name}`
+  async function openNext(): Promise<Process> {
+    const name = `bridge${processes.length}`
     const config = {
       servers: { home: { url: server.url, directory: server.directory } },
-      channels: { tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot, updates: 'polling' } },
+      channels: {
+        tg: { type: 'telegram', token: { env: 'TOKEN' }, apiRoot: `${telegram.url}/${name}`, updates: 'polling' },
+      },
       people: { ann: { ids: chats.map((chat) => `tg:${chat}`), may: ['prompt', 'approve'] } },
       router: { messagesPerMinute: 1000 },
+      state: state.config,
     }
     const path = join(folder, `${name}.json`)
     writeFileSync(path, JSON.stringify(config))
     const call = stoppedIn[Math.floor(random() * stoppedIn.length)]
     const stop = fault === 'stopped-in-call' ? `${call}:${1 + Math.floor(random() * 4)}` : undefined
-    return open(name, path, stop)
+    const opened = open({ name, path, stop, proxy: await state.connect() })
+    processes.push(opened)
+    return opened
   }
-  const said = (chat: number): readonly string[] =>
-    telegram.screen(chat).flatMap((one) => (one.from === 'bot' ? [one.text] : []))
-  const refusals = new Map<number, number>()
-  let owner = openNext()
-  await says(owner, 'Listening')
-  let other = openNext()
-  const faults: string[] = []
-  for (let round = 0; round < rounds; round++) {
-    await says(other, 'Waiting for it to exit')
-    if (fault === 'stopped-in-call') writeFileSync(join(folder, `${owner.name}.json.armed`), '')
-    for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
-    if (fault !== 'stopped-in-call') await pause(random() * 4000)
-    await strike(owner, other, () => chats.every((chat) => isAnswered(chat, endingOf(nameOf(round, chat)))))
-    owner = other
-    other = openNext()
-    for (const chat of chats) {
-      const ending = endingOf(nameOf(round, chat))
-      // A loaded machine is slow, but goes on.
-      for (let waitedMs = 0; waitedMs < 120_000 && !isOver(chat, ending); waitedMs += 200) await pause(200)
-    }
-  }
-  const growing = (): number =>
-    chats.flatMap(said).filter((one) => /\b(?:Working|Writing|Starting|bash: Work)\b/.test(one)).length
-  // The last answers are on the screen before their status is gone.
-  for (let waitedMs = 0; waitedMs < 15_000 && growing() > 0; waitedMs += 200) await pause(200)
-  for (const one of [other, owner]) {
-    one.child.kill('SIGTERM')
-    await one.ended
-  }
-  const doubtful = await doubtfulIn(join(folder, 'state'))
-  const counts = chats.flatMap((chat) =>
-    Array.from({ length: rounds }, (_, round) => {
-      const name = nameOf(round, chat)
-      const count = said(chat).filter((one) => one.includes(endingOf(name))).length
-      return { name, count }
-    }),
-  )
-  const copies = counts.reduce((sum, { count }) => sum + Math.max(0, count - 1), 0)
-  const missing = counts.filter(({ count }) => count === 0).map(({ name }) => name)
-  // It is told, and then does not run.
-  const refused = chats.flatMap(said).filter((one) => one.includes(notTaken)).length
-  const shown = (): string => chats.map((chat) => `${chat}:\n${said(chat).join('\n')}\n${callsIn(chat)}`).join('\n')
-  if (missing.length !== refused) faults.push(`missing: ${missing.join()}, and ${refused} were refused: ${shown()}`)
-  if (copies > doubtful) {
-    const copied = counts.filter(({ count }) => count > 1).map(({ name }) => name)
-    faults.push(`${copies} finals are shown twice, of which ${doubtful} are counted: ${copied.join()}: ${shown()}`)
-  }
-  if (growing() > doubtful) faults.push(`${growing()} messages are at work for ever: ${shown()}`)
-  await telegram.close()
-  await server.stop()
-  await model.close()
-  rmSync(folder, { recursive: true, force: true })
-  return faults
 
-  function isAnswered(chat: number, ending: string): boolean {
-    return said(chat).some((one) => one.includes(ending))
+  async function strike(owner: Process, next: Process, round: number, areAnswered: () => boolean): Promise<void> {
+    let struckAt = Date.now()
+    switch (fault) {
+      case 'killed':
+        owner.child.kill('SIGKILL')
+        return await awaitTakeover(next, struckAt)
+      case 'stopped':
+        // One that is stopped within a write keeps the state of SQLite locked.
+        do {
+          owner.child.kill('SIGCONT')
+          await pause(random() * 100)
+          struckAt = Date.now()
+          owner.child.kill('SIGSTOP')
+        } while (!(await isSaid(next, 'Listening', 15_000)))
+        takeoverMs.push(Date.now() - struckAt)
+        // While the other shows what is open.
+        await pause(random() * 1000)
+        owner.child.kill('SIGCONT')
+        break
+      case 'stopped-in-call':
+        while (!isStopped(owner) && !areAnswered()) await pause(50)
+        struckAt = Date.now()
+        // It made fewer calls. To stop it anywhere might keep the state locked.
+        if (!isStopped(owner)) {
+          owner.child.kill('SIGKILL')
+          return await awaitTakeover(next, struckAt)
+        }
+        await awaitTakeover(next, struckAt)
+        // Also long after the other has shown everything, and has forgotten the prompts that never came.
+        if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)
+        await pause(random() * 1000)
+        owner.child.kill('SIGCONT')
+        break
+      case 'cut-off':
+        if (owner.proxy) await owner.proxy.cutOff(round % 2 === 0 ? 'refuse' : 'silent')
+        else execFileSync('prlimit', ['--pid', `${owner.child.pid}`, '--fsize=0'])
+        await awaitTakeover(next, struckAt)
+        await pause(random() * 3000)
+        await owner.proxy?.restore()
+        break
+      case 'server-crashed':
+        throw new Error('It does not hit the owner.')
+      default:
+        fault satisfies never
+    }
+    await owner.ended
+    if (owner.child.exitCode !== 1 || !owner.said().includes('Another process took over'))
+      wrong.push(`the first ended with ${owner.child.exitCode}: ${owner.said()}`)
+  }
+
+  /** Crashes the server, and starts it again after a time. Resolves when a bridge makes calls again. */
+  async function crashServer(forMs: number): Promise<void> {
+    await state.crash()
+    await pause(forMs)
+    await state.start()
+    const backAt = Date.now()
+    const isResumed = (): boolean => telegram.calls.some(({ at, method }) => at >= backAt && isForPeople(method))
+    for (let waitedMs = 0; waitedMs < standstillMs && !isResumed(); waitedMs += 20) await pause(20)
+    takeoverMs.push(Date.now() - backAt)
+  }
+
+  async function awaitTakeover(next: Process, struckAt: number): Promise<void> {
+    await says(next, 'Listening')
+    takeoverMs.push(Date.now() - struckAt)
+  }
+
+  /** Waits until the chat shows the ending or a refusal, while anything goes on. */
+  async function untilOver(chat: number, ending: string): Promise<void> {
+    const startedAt = Date.now()
+    let progress = 0
+    let progressAt = startedAt
+    while (!isOver(chat, ending)) {
+      const now = Date.now()
+      const reached = telegram.calls.filter(({ method }) => isForPeople(method)).length + model.requests.length
+      if (reached > progress) progressAt = now
+      progress = reached
+      if (now - progressAt > standstillMs || now - startedAt > mostMs) return
+      await pause(100)
+    }
   }
 
   /** Whether it is answered, or refused as one that could not be written down. */
   function isOver(chat: number, ending: string): boolean {
-    if (isAnswered(chat, ending)) return true
-    const count = said(chat).filter((one) => one.includes(notTaken)).length
+    if (shown.has(chat, ending)) return true
+    const count = shown.now(chat).filter((one) => one.includes(notTaken)).length
     if (count === (refusals.get(chat) ?? 0)) return false
     refusals.set(chat, count)
     return true
   }
 
+  /** How many messages say that something is going on. */
+  function atWork(): number {
+    const all = chats.flatMap(shown.now)
+    return all.filter((one) => /\b(?:Working|Writing|Starting|bash: Work)\b/.test(one)).length
+  }
+
+  /** Compares the screen and the server with the prompts. */
+  async function judge(doubtful: number): Promise<Omit<Played, keyof Plan | 'takeoverMs'>> {
+    const finals = chats.flatMap((chat) =>
+      Array.from({ length: rounds }, (_, round) => {
+        const name = nameOf(round, chat)
+        return { name, ...shown.of(chat, endingOf(name)) }
+      }),
+    )
+    const named = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join()
+    const missing = finals.filter(({ isShown }) => !isShown)
+    const copied = finals.filter(({ copies }) => copies > 0)
+    const copies = copied.reduce((sum, one) => sum + one.copies, 0)
+    const overwritten = finals.filter((one) => one.overwritten > 0)
+    const reverted = finals.filter((one) => one.reverted > 0)
+    const prompts = await promptsOnServer()
+    const twice = names.filter((name) => {
+      const asked = model.requests.filter((one) => one.kind === 'step' && one.scenario === name && one.step === 0)
+      return asked.length > 1 || prompts.filter((one) => one.includes(`[scenario:${name}]`)).length > 1
+    })
+    // It is told, and then does not run.
+    const refused = chats.flatMap(shown.now).filter((one) => one.includes(notTaken)).length
+    if (missing.length !== refused) wrong.push(`missing: ${named(missing)}, and ${refused} were refused`)
+    if (copies > doubtful)
+      wrong.push(`${copies} finals are shown twice, of which ${doubtful} are counted: ${named(copied)}`)
+    if (overwritten.length > 0) wrong.push(`overwritten by an older text: ${named(overwritten)}`)
+    // A call that waits in a stopped process arrives whenever that is woken. The other one then makes its own again.
+    if (reverted.length > 0 && !fault.startsWith('stopped'))
+      wrong.push(`showed an older text for a while: ${named(reverted)}`)
+    if (twice.length > 0) wrong.push(`prompted twice: ${twice.join()}`)
+    if (atWork() > doubtful) wrong.push(`${atWork()} messages are at work for ever`)
+    if (wrong.length > 0)
+      wrong.push(chats.map((chat) => `${chat}:\n${shown.now(chat).join('\n')}\n${callsIn(chat)}`).join('\n'))
+    if (wrong.length > 0) wrong.push(processes.map(({ name, said }) => `${name}: ${said()}`).join('\n'))
+    return {
+      finals: finals.length,
+      doubled: copies,
+      doubtful,
+      missing: missing.length - refused,
+      overwritten: overwritten.length,
+      reverted: reverted.length,
+      promptsTwice: twice.length,
+      wrong,
+    }
+  }
+
+  /** Returns the texts of all prompts that the server has. */
+  async function promptsOnServer(): Promise<readonly string[]> {
+    const sessions: readonly { readonly id: string }[] = await get('/session')
+    const messages = await Promise.all(
+      sessions.map(async ({ id }): Promise<readonly Stored[]> => await get(`/session/${id}/message`)),
+    )
+    return messages.flat().flatMap(({ info, parts }) => {
+      return info.role === 'user' ? [parts.map(({ text = '' }) => text).join('')] : []
+    })
+  }
+
+  async function get(route: string): Promise<ReturnType<typeof JSON.parse>> {
+    const address = new URL(route, server.url)
+    address.searchParams.set('directory', server.directory)
+    return await (await fetch(address)).json()
+  }
+
   /** Every call about a chat, with when and by which bridge it was made. */
   function callsIn(chat: number): string {
-    const calls = telegram.calls.filter(({ chatId, method }) => chatId === chat && method !== 'sendChatAction')
+    const calls = telegram.calls.filter(({ chatId, method }) => chatId === chat && isForPeople(method))
     return calls
       .map(({ at, root, method, ok, payload }) => `${at} ${root} ${method} ${ok} ${JSON.stringify(payload)}`)
       .join('\n')
   }
+}
 
-  async function strike(stopped: Process, next: Process, areAnswered: () => boolean): Promise<void> {
-    switch (fault) {
-      case 'killed':
-        stopped.child.kill('SIGKILL')
-        return await says(next, 'Listening')
-      case 'stopped':
-        // One that is stopped within a write keeps the state locked.
-        do {
-          stopped.child.kill('SIGCONT')
-          await pause(random() * 100)
-          stopped.child.kill('SIGSTOP')
-        } while (!(await isSaid(next, 'Listening', 15_000)))
-        // While the other shows what is open.
-        await pause(random() * 1000)
-        stopped.child.kill('SIGCONT')
-        break
-      case 'stopped-in-call':
-        while (!isStopped(stopped) && !areAnswered()) await pause(50)
-        // It made fewer calls. To stop it anywhere might keep the state locked.
-        if (!isStopped(stopped)) {
-          stopped.child.kill('SIGKILL')
-          return await says(next, 'Listening')
-        }
-        await says(next, 'Listening')
-        // Also long after the other has shown everything, and has forgotten the prompts that never came.
-        if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)
-        await pause(random() * 1000)
-        stopped.child.kill('SIGCONT')
-        break
-      case 'cut-off':
-        execFileSync('prlimit', ['--pid', `${stopped.child.pid}`, '--fsize=0'])
-        await says(next, 'Listening')
-        break
-      default:
-        fault satisfies never
-    }
-    await stopped.ended
-    if (stopped.child.exitCode !== 1 || !stopped.said().includes('Another process took over'))
-      faults.push(`the first ended with ${stopped.child.exitCode}: ${stopped.said()}`)
+/** A message as the server stores it. */
+interface Stored {
+  readonly info: { readonly role: string }
+  readonly parts: readonly { readonly text?: string }[]
+}
+
+/** Whether people see what the call does. */
+function isForPeople(method: string): boolean {
+  return /^(send(?!ChatAction)|edit|delete)/.test(method)
+}
+
+function scriptOf(name: string, seconds: number): Scripts[string] {
+  const bash = callTool('bash', { command: `sleep ${seconds.toFixed(1)}`, description: 'Work' })
+  return { steps: [[sayText(`Beginning of ${name}.`, 4), bash], [sayText(endingOf(name), 3)]] }
+}
+
+/** A state in SQLite. */
+function inFolder(folder: string): SharedState {
+  const noServer = async (): Promise<void> => {
+    throw new Error('SQLite has no server.')
+  }
+  return {
+    config: undefined,
+    connect: async () => undefined,
+    open: async () => await sqliteStore({ folder }),
+    crash: noServer,
+    start: noServer,
+    remove: async () => {},
   }
 }
 
-function scriptOf(name: string): Scripts[string] {
-  const bash = callTool('bash', { command: 'sleep 1', description: 'Work' })
-  return { steps: [[sayText(`Beginning of ${name}.`, 4), bash], [sayText(endingOf(name), 3)]] }
+/** A state on a PostgreSQL server of its own. */
+async function inPostgres(): Promise<SharedState> {
+  const server = await startPostgres()
+  const url = await server.createDatabase()
+  return {
+    config: { type: 'postgres', url: { env: 'DATABASE_URL' } },
+    connect: async () => await startPostgresProxy({ target: url }),
+    open: async () => await postgresStore({ url }),
+    crash: server.crash,
+    start: server.start,
+    remove: server.remove,
+  }
 }
 
 /** Linux's letter for a process that is stopped. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
@@ -191,17 +408,22 @@ function isStopped({ child }: Process): boolean {
   return / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))
 }
 
-function open(name: string, path: string, stop: string | undefined): Process {
+function open({
+  name,
+  path,
+  stop,
+  proxy,
+}: Pick<Process, 'name' | 'proxy'> & { readonly path: string; readonly stop: string | undefined }): Process {
   const loaded = stop === undefined ? [] : ['--import', stopping]
   const child = spawn(process.execPath, [...loaded, command, 'bridge', '--config', path], {
-    env: { ...process.env, TOKEN: token, STOP_IN: stop, STOP_IF: `${path}.armed` },
+    env: { ...process.env, TOKEN: token, DATABASE_URL: proxy?.url, STOP_IN: stop, STOP_IF: `${path}.armed` },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let words = ''
   child.stderr.on('data', (chunk: Buffer) => {
     words += String(chunk)
   })
-  return { name, child, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
+  return { name, child, proxy, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
 }
 
 async function says(one: Process, what: string): Promise<void> {
@@ -209,9 +431,9 @@ async function says(one: Process, what: string): Promise<void> {
 }
 
 async function isSaid({ said, child }: Process, what: string, withinMs: number): Promise<boolean> {
-  for (let waitedMs = 0; !said().includes(what) && waitedMs < withinMs; waitedMs += 50) {
+  for (let waitedMs = 0; !said().includes(what) && waitedMs < withinMs; waitedMs += 20) {
     if (child.exitCode !== null) throw new Error(`A bridge ended before it said "${what}": ${said()}`)
-    await pause(50)
+    await pause(20)
   }
   return said().includes(what)
 }

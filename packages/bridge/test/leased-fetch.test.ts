@@ -1,12 +1,14 @@
 import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { PortError } from '@reply/sink/channel'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { leasedFetch } from '../src/servers/connect.ts'
 
 const arrived: string[] = []
-const server = createServer((request, response) => {
+const server = createServer(async (request, response) => {
   arrived.push(`${request.method} ${request.url}`)
-  response.end('{}')
+  const { 'content-type': type, authorization } = request.headers
+  response.end(JSON.stringify({ 'content-type': type, authorization, body: await text(request) }))
 })
 let url: string
 
@@ -59,6 +61,26 @@ test.each(ways)('$name that changes something is not made by a process that anot
     ),
   ).rejects.toThrow('aborted')
   expect(arrived.filter((one) => one.includes('replaced'))).toEqual([])
+})
+
+test('a request is not made if another process takes over while it connects', async () => {
+  const permits = [held]
+  const fetching = leasedFetch(async () => {
+    const permitted = permits.pop()
+    if (!permitted) throw new PortError('unreachable', 'Another process took over.')
+    return permitted
+  })
+  const changing = fetching(new Request(`${url}/connecting`, { method: 'POST', body: 'Go' }))
+  await expect(changing).rejects.toThrow('Another process took over')
+  await fetch(`${url}/read`)
+  expect([permits.length, arrived.filter((one) => one.includes('connecting'))]).toEqual([0, []])
+})
+
+test('a request arrives with its body and its headers', async () => {
+  const fetching = leasedFetch(async () => held)
+  const headers = { 'content-type': 'text/plain', authorization: 'Basic eDp5' }
+  const answer = await fetching(new Request(`${url}/echo`, { method: 'POST', headers, body: 'Größe' }))
+  expect(await answer.json()).toEqual({ ...headers, body: 'Größe' })
 })
 
 test('a request is also ended by its own signal', async () => {

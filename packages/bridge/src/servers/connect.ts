@@ -47,18 +47,54 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
 }
 
 /**
- * Returns a `fetch` that waits for the lease before each request, except for GET requests. It aborts the request when the lease
- * is lost, and rejects without sending it if the caller's signal aborts first.
+ * Returns a `fetch` that waits for the lease before each request, except for GET requests, and again right before the first byte
+ * is sent: a process may be suspended while it connects, and another one take over meanwhile. It aborts the request when the
+ * lease is lost, and rejects without sending it if the caller's signal aborts first.
  */
 export function leasedFetch(whenHeld: Lease): typeof fetch {
   return async (input, init = {}) => {
     // The core passes `Request` objects.
-    const request = input instanceof Request ? input : undefined
-    if ((init.method ?? request?.method ?? 'GET') === 'GET') return await fetch(input, init)
-    const callerSignal = init.signal ?? request?.signal
+    const request = new Request(input, init)
+    if (request.method === 'GET') return await fetch(input, init)
+    const { url, method, headers, signal: callerSignal } = request
+    const bytes = new Uint8Array(await request.arrayBuffer())
     const allowed = async (): Promise<AbortSignal> => await unlessAborted(whenHeld(), callerSignal)
-    return await withLease(allowed, callerSignal, (signal) => fetch(input, { ...init, signal }))
+    return await withLease(allowed, callerSignal, async (signal) => {
+      if (bytes.length === 0) return await fetch(url, { method, headers, signal })
+      let refusal: unknown
+      const body = readOnDemand(bytes, async () => {
+        try {
+          await allowed()
+        } catch (error) {
+          refusal = error
+          throw error
+        }
+      })
+      try {
+        return await fetch(url, { method, headers, signal, body, duplex: 'half' })
+      } catch (error) {
+        throw refusal ?? error
+      }
+    })
   }
+}
+
+/**
+ * Returns the bytes as a stream, which are read once `permit` resolves. `fetch` reads them when it is connected, and sends its
+ * headers together with them. The stream fails with the error of `permit`.
+ */
+function readOnDemand(bytes: Uint8Array, permit: () => Promise<void>): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      pull: async (controller) => {
+        await permit()
+        controller.enqueue(bytes)
+        controller.close()
+      },
+    },
+    // By default it would be read at once.
+    { highWaterMark: 0 },
+  )
 }
 
 /** Resolves as the promise does. Rejects if the signal aborts first, so that a waiting request is not sent. */

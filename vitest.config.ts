@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-const kinds = ['test', 'full', 'nightly', 'matrix']
+const kinds = ['test', 'full', 'nightly', 'matrix', 'failover']
 
 /** Which files run, by how their names end. `npm test` is what one waits for; the others have scripts of their own. */
 const kind = process.env.REPLY_TESTS ?? 'test'

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { PortError } from '@reply/sink/channel'
@@ -64,16 +65,23 @@ test.each(ways)('$name that changes something is not made by a process that anot
 })
 
 test('a request is not made if another process takes over while it connects', async () => {
-  const permits = [held]
+  const other = createServer((request) => arrived.push(`${request.method} ${request.url}`))
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const address = other.address()
+  const steps: string[] = []
+  const onConnected = () => steps.push('connected')
+  subscribe('undici:client:connected', onConnected)
   const fetching = leasedFetch(async () => {
-    const permitted = permits.pop()
-    if (!permitted) throw new PortError('unreachable', 'Another process took over.')
-    return permitted
+    steps.push('asked')
+    if (steps.includes('connected')) throw new PortError('unreachable', 'Another process took over.')
+    return held
   })
-  const changing = fetching(new Request(`${url}/connecting`, { method: 'POST', body: 'Go' }))
+  const connecting = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/connecting`
+  const changing = fetching(new Request(connecting, { method: 'POST', body: 'Go' }))
   await expect(changing).rejects.toThrow('Another process took over')
-  await fetch(`${url}/read`)
-  expect([permits.length, arrived.filter((one) => one.includes('connecting'))]).toEqual([0, []])
+  unsubscribe('undici:client:connected', onConnected)
+  await new Promise((resolve) => other.close(resolve))
+  expect([steps, arrived.filter((one) => one.includes('connecting'))]).toEqual([['asked', 'connected', 'asked'], []])
 })
 
 test('a request arrives with its body and its headers', async () => {

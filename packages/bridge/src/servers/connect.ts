@@ -62,16 +62,16 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
     return await withLease(allowed, callerSignal, async (signal) => {
       if (bytes.length === 0) return await fetch(url, { method, headers, signal })
       let refusal: unknown
-      const body = readOnDemand(bytes, async () => {
+      const permit = async (): Promise<void> => {
         try {
           await allowed()
         } catch (error) {
           refusal = error
           throw error
         }
-      })
+      }
       try {
-        return await fetch(url, { method, headers, signal, body, duplex: 'half' })
+        return await fetch(url, { method, headers, signal, body: readOnDemand(bytes, permit), duplex: 'half' })
       } catch (error) {
         throw refusal ?? error
       }
@@ -80,21 +80,12 @@ export function leasedFetch(whenHeld: Lease): typeof fetch {
 }
 
 /**
- * Returns the bytes as a stream, which are read once `permit` resolves. `fetch` reads them when it is connected, and sends its
- * headers together with them. The stream fails with the error of `permit`.
+ * Yields the bytes once `permit` resolves. `fetch` asks for them when it is connected, and sends its headers together with them.
+ * It would read a stream before that.
  */
-function readOnDemand(bytes: Uint8Array, permit: () => Promise<void>): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      pull: async (controller) => {
-        await permit()
-        controller.enqueue(bytes)
-        controller.close()
-      },
-    },
-    // By default it would be read at once.
-    { highWaterMark: 0 },
-  )
+async function* readOnDemand(bytes: Uint8Array, permit: () => Promise<void>): AsyncIterable<Uint8Array> {
+  await permit()
+  yield bytes
 }
 
 /** Resolves as the promise does. Rejects if the signal aborts first, so that a waiting request is not sent. */

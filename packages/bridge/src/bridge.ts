@@ -29,6 +29,7 @@ import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
+import type { LeaseEvent } from './events/event.ts'
 import { createFailedDeliveries } from './failed/failed-deliveries.ts'
 import { createTries } from './failed/tries.ts'
 import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
@@ -77,7 +78,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     store,
     clock,
     holder: randomUUID(),
-    onWaiting: () => onNotice('Another process uses this state. Waiting for it to exit.'),
+    onWaiting: () => {
+      emitLease('waiting')
+      onNotice('Another process uses this state. Waiting for it to exit.')
+    },
     onStalled: onError,
     onBack: () => onNotice('The state can be written again. Resuming.'),
     onLost: endTakenOver,
@@ -167,11 +171,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
-  /** Returns the first that applies: `stopped`, `starting`, `stalled`, `disconnected`, otherwise `ready`. */
+  /** Returns the state. `stalled` also applies to a bridge that waits, because it could not take over. */
   function stateNow(isStalled: boolean, isDisconnected: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
-    if (!isListening) return 'starting'
     if (isStalled) return 'stalled'
+    if (lease.isWaiting()) return 'standby'
+    if (!isListening) return 'starting'
     return isDisconnected ? 'disconnected' : 'ready'
   }
 
@@ -201,6 +206,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
     await lease.takeLease(starting.signal)
+    emitLease('held')
     await requireWholeState(store)
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
@@ -296,8 +302,14 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
   }
 
+  /** Emits what happened to the lease. */
+  function emitLease(status: LeaseEvent['status']): void {
+    emit({ type: 'lease', at: clock.wall(), status })
+  }
+
   /** Calls `onTakenOver` and stops, unless the bridge is stopping already. */
   function endTakenOver(): void {
+    emitLease('ended')
     if (stopped) return
     options.onTakenOver?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
     void stop().catch(onError)
@@ -333,10 +345,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
     // Also after the deadline, because that is when messages are left over.
     await waitAtMost(undoTries().catch(onError), undoMs, clock)
+    const hadLease = lease.current() !== undefined
     await lease
       .release()
       .catch(onError)
       .finally(async () => await store.close())
+    if (hadLease) emitLease('ended')
   }
 
   /** Undoes the tries of what the next process handles again, because this one was not killed by it. */
@@ -412,13 +426,14 @@ export interface BridgeOptions {
 /** The status of a bridge. */
 export interface BridgeStatus {
   /**
-   * - `starting`: it does not receive messages yet, or waits for another process to exit.
+   * - `starting`: it does not receive messages yet.
+   * - `standby`: another process uses the state. It takes over when that one exits.
    * - `ready`: it receives messages from all channels.
    * - `disconnected`: at least one channel receives nothing and keeps trying.
-   * - `stalled`: it makes no calls, because it can't write its state.
+   * - `stalled`: it makes no calls, because it can't write its state. On standby: it can't take over.
    * - `stopped`: `stop` was called.
    */
-  readonly state: 'starting' | 'ready' | 'disconnected' | 'stalled' | 'stopped'
+  readonly state: 'starting' | 'standby' | 'ready' | 'disconnected' | 'stalled' | 'stopped'
   /** A sentence for each current problem, without secrets. Empty if there are none. */
   readonly problems: readonly string[]
   /**

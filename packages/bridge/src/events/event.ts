@@ -126,6 +126,17 @@ export interface ChannelEvent {
   readonly reason?: string | undefined
 }
 
+/**
+ * The lease on the state, which one process has at a time. `waiting`: another process has it. `held`: this process works.
+ * `ended`: this process released it, or another one took it over.
+ */
+export interface LeaseEvent {
+  readonly type: 'lease'
+  /** In ms since the epoch. */
+  readonly at: number
+  readonly status: 'waiting' | 'held' | 'ended'
+}
+
 /** How many failures need a person. Emitted after each start and after each change. `reply bridge failed` lists them. */
 export interface FailuresEvent {
   readonly type: 'failures'
@@ -142,4 +153,4 @@ export interface FailuresEvent {
 }
 
 /** An event of a bridge, for logs, metrics and traces. */
-export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent | FailuresEvent
+export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent | FailuresEvent | LeaseEvent

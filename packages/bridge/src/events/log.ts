@@ -63,6 +63,8 @@ function eventMessage(event: BridgeEvent): string {
       return `ask ${event.phase}`
     case 'delivery':
       return 'delivered'
+    case 'lease':
+      return `lease ${event.status}`
     case 'failures':
       return 'failures listed'
   }

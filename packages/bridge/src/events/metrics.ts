@@ -63,6 +63,11 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['kind'] as const,
     registers,
   })
+  const lease = new Gauge({
+    name: 'reply_bridge_lease',
+    help: '1 while this process has the lease on the state, 0 while it waits for another one.',
+    registers,
+  })
   /** By channel: the runs in progress. */
   const runningKeys = new Map<string, ReadonlySet<string>>()
   return { observe: countEvent, text: async () => await register.metrics(), contentType: register.contentType }
@@ -75,6 +80,7 @@ export function bridgeMetrics(): BridgeMetrics {
       failed.set({ kind: 'poison' }, event.poison)
       return failed.set({ kind: 'row' }, event.rows)
     }
+    if (event.type === 'lease') return lease.set(event.status === 'held' ? 1 : 0)
     const { channel } = event
     switch (event.type) {
       case 'channel':

@@ -28,7 +28,9 @@ export interface BridgeLease {
    * after `quit`.
    */
   whenHeld(): Promise<AbortSignal>
-  /** Returns why calls are waiting. Undefined if they are not. */
+  /** Whether `takeLease` waits for another process. */
+  isWaiting(): boolean
+  /** Returns why calls are waiting, or why `takeLease` can't tell whether it could take the lease. Otherwise undefined. */
   problem(): string | undefined
   /** Call it when the bridge is stopping. Waiting calls are then rejected. */
   quit(): void
@@ -72,38 +74,53 @@ export function createBridgeLease(options: {
   let renewing: Promise<boolean> | undefined
   let failure: unknown
   let problem: string | undefined
+  let isWaiting = false
+  let waitingProblem: string | undefined
   let isLost = false
   let isQuitting = false
   let stopRenewal = (): void => {}
   let stopDeadline = (): void => {}
-  return { takeLease, current: () => lease, renew, isHeld, whenHeld, problem: () => problem, quit, release }
+  return {
+    takeLease,
+    current: () => lease,
+    renew,
+    isHeld,
+    whenHeld,
+    isWaiting: () => isWaiting,
+    problem: () => problem ?? waitingProblem,
+    quit,
+    release,
+  }
 
   /**
    * Waits until no other process holds the lease, takes it, and then renews it regularly. Calls `onWaiting` once if it has to
    * wait. Rejects if the signal aborts, or if the store fails.
    */
   async function takeLease(signal?: AbortSignal): Promise<void> {
-    let isReported = false
     for (;;) {
       signal?.throwIfAborted()
       if (await requestLeaseUnlessLocked()) break
-      if (!isReported) onWaiting()
-      isReported = true
+      if (!isWaiting) onWaiting()
+      isWaiting = true
       await pause(clock, requestMs, signal)
     }
+    isWaiting = false
     scheduleRenewal()
   }
 
   /**
    * Like `requestLease`, and also undefined while the state is locked: a process that was suspended during a write
-   * keeps it locked until it resumes or ends.
+   * keeps it locked until it resumes or ends, and a database may be unreachable. `problem` says so meanwhile.
    */
   async function requestLeaseUnlessLocked(): Promise<StoreLease | undefined> {
     try {
-      return await requestLease()
+      const granted = await requestLease()
+      waitingProblem = undefined
+      return granted
     } catch (error) {
-      if (error instanceof StoreError && error.type === 'busy') return undefined
-      throw error
+      if (!(error instanceof StoreError && error.type === 'busy')) throw error
+      waitingProblem = `The state can't be used, so this process can't take over: ${error.message}`
+      return undefined
     }
   }
 

@@ -1,3 +1,4 @@
+import { pause } from '@reply/core/internal'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createBridgeLease } from '../src/state/bridge-lease.ts'
@@ -8,15 +9,18 @@ import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
 const put = { type: 'put', key: 'a', value: '1' } as const
 
 /** A lease whose store fails while `broken.with` is set. */
-async function scene() {
-  const clock = createHandClock()
+async function scene({ earlyMs = 0 } = {}) {
+  const hand = createHandClock()
+  const after: typeof hand.after = (ms, run) => hand.after(ms > earlyMs ? ms - earlyMs : ms, run)
+  const clock = { ...hand, after }
   const memory = createStoreMemory()
-  const broken: { with?: StoreError | undefined } = {}
+  const broken: { with?: StoreError | undefined; afterMs?: number } = {}
   const others = createMemoryStore({ clock, memory })
   const working = createMemoryStore({ clock, memory })
   const failing =
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
+      if (broken.with && broken.afterMs) await pause(clock, broken.afterMs)
       if (broken.with) throw broken.with
       return await call(...given)
     }
@@ -96,6 +100,32 @@ test('a holder whose store fails stops by itself before its lease ends, says why
   expect([lease.current()?.fence, lease.problem()]).toEqual([fence, undefined])
   expect(told).toEqual(["The state can't be written, so no calls are made until it can: The disk is full.", 'back'])
   await lease.release()
+})
+
+test('a holder whose timers are early stops when its lease ends, and not before', async () => {
+  const { clock, broken, lease, told, rest } = await scene({ earlyMs: 1 })
+  await clock.advance(999, rest)
+  const held = await lease.whenHeld()
+  broken.with = new StoreError('failed', 'The disk is full.')
+  // The last renewal was at 999 ms.
+  await clock.advance(3499, rest)
+  expect([lease.isHeld(), held.aborted, told]).toEqual([true, false, []])
+  await clock.advance(1, rest)
+  expect([lease.isHeld(), held.aborted, told.length]).toEqual([false, true, 1])
+  await lease.release().catch(() => {})
+})
+
+test('a holder whose store rejects only after its lease ended says why', async () => {
+  const { clock, broken, lease, told, rest } = await scene()
+  const held = await lease.whenHeld()
+  broken.afterMs = 4000
+  broken.with = new StoreError('failed', 'No answer.')
+  // It renews at 1,000 ms, and that fails at 5,000.
+  await clock.advance(4999, rest)
+  expect([held.aborted, lease.problem()]).toEqual([true, undefined])
+  await clock.advance(1, rest)
+  expect(lease.problem()).toContain('No answer.')
+  expect(told).toEqual([lease.problem()])
 })
 
 test('a holder whose store failed for long goes on if no other process had the lease', async () => {

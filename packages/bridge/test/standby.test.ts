@@ -39,7 +39,7 @@ function createState() {
         own: () => ({
           ...{ start: none, stop: none, typing: none, edit: none, post: never, download: never },
           sinkFor: () => never() as never,
-          webhook: { refuse: () => undefined, take: () => ({ status: 200 }), maxBytes: 1000 },
+          webhook: { refuse: () => undefined, take: async () => ({ status: 200 }), maxBytes: 1000 },
         }),
       },
       connectTo: () => connect({ url: 'http://recorded', fetch: createRecordedServer({ bytes }).fetch, clock }),

@@ -149,10 +149,18 @@ export function createBridgeLease(options: {
     if (!granted || isLost || (lease && granted.fence > lease.fence + 1)) return granted
     lease = granted
     callsAllowedUntil = askedAt + granted.validForMs - marginMs
-    stopDeadline()
-    stopDeadline = clock.after(Math.max(0, callsAllowedUntil - clock.monotonic()), stopCallsIfExpired)
+    scheduleDeadline()
     if (isHeld()) allowCalls()
     return granted
+  }
+
+  /** Stops calls when the lease expires. Node's timers may be up to 1 ms early, so it checks again until then. */
+  function scheduleDeadline(): void {
+    stopDeadline()
+    stopDeadline = clock.after(Math.max(0, callsAllowedUntil - clock.monotonic()), () => {
+      if (isHeld()) scheduleDeadline()
+      else stopCallsIfExpired()
+    })
   }
 
   /** Renews the lease. Joins a renewal in progress. Like `renewOnce`. */
@@ -180,6 +188,8 @@ export function createBridgeLease(options: {
       return false
     } catch (error) {
       failure = error
+      // The request may have taken longer than the lease.
+      stopCallsIfExpired()
       throw error
     }
   }

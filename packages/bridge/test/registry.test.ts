@@ -1,3 +1,4 @@
+import { emptyReply, reduce } from '@reply/core'
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
@@ -60,25 +61,40 @@ test('an execution without a log has no lines', async () => {
   expect(await registry.logOf(execution)).toEqual([])
 })
 
-test('an execution that is over is listed for an hour by the store’s clock, and its log is forgotten with it', async () => {
-  const { clock, state, registry, execution } = setUp()
-  // The clock of the machine that ended it was a day ahead, and that of another a day behind.
-  for (const [id, finishedAt] of [
-    ['ahead2', clock.now() + dayMs],
-    ['behind', clock.now() - dayMs],
-  ] as const) {
-    const one = { ...execution, id, finishedAt }
-    // The log is stored first, for as long as the answer may wait, and then again at the end.
-    await state.commit([registry.writeLog({ ...one, phase: 'delivering' }, log)])
-    await clock.advance(1000)
-    await state.commit([registry.writeExecution(one), ...(await registry.writesAtEnd(one))])
+test('an execution that is over is listed for an hour by the store’s clock, with its log, however long its delivery took', async () => {
+  for (const deliveryMs of [1000, 3_500_000, 5_000_000, 7_199_999]) {
+    // The clock of the machine that ended it was a day ahead, or a day behind.
+    for (const aheadMs of [dayMs, -dayMs]) {
+      const { clock, state, registry, execution } = setUp()
+      const one = { ...execution, finishedAt: clock.now() + aheadMs }
+      await state.commit([registry.writeLog({ ...one, phase: 'delivering' }, log)])
+      await clock.advance(deliveryMs)
+      const atEnd = await registry.writesAtEnd(one)
+      // A log may be long, so it is written once unless the delivery took long.
+      expect(atEnd).toHaveLength(deliveryMs > 3_600_000 ? 1 : 0)
+      await state.commit([registry.writeExecution(one), ...atEnd])
+      await clock.advance(3_599_999)
+      expect(await registry.listRecent(place)).toEqual([one])
+      expect(await registry.logOf(one)).toEqual(log)
+      await clock.advance(1)
+      expect(await registry.listRecent(place)).toEqual([])
+      await clock.advance(3_600_000)
+      expect(await state.list('')).toEqual([])
+    }
   }
-  await clock.advance(3_600_000 - 1001)
-  expect(await registry.listRecent(place)).toHaveLength(2)
-  expect(await registry.logOf({ ...execution, id: 'ahead2' })).toEqual(log)
-  await clock.advance(1001)
-  expect(await registry.listRecent(place)).toEqual([])
-  expect(await state.list('')).toEqual([])
+})
+
+test('a log that expired during a long delivery is stored again from the reply', async () => {
+  const { clock, state, registry, execution } = setUp()
+  await state.commit([registry.writeLog({ ...execution, phase: 'delivering' }, log)])
+  await clock.advance(dayMs)
+  expect(await registry.writesAtEnd(execution)).toEqual([])
+  const error = { name: 'oops', message: 'It broke.', raw: undefined }
+  const reply = reduce(emptyReply('ses_1'), { type: 'error', sessionID: 'ses_1', at: 1, error }).reply
+  const unfollow = registry.followReply(execution, () => reply)
+  await state.commit([...(await registry.writesAtEnd(execution))])
+  unfollow()
+  expect(await registry.logOf(execution)).toEqual([{ from: 'stderr', text: 'It broke.' }])
 })
 
 test('an answer that was not delivered is kept for 30 days with its log, and one that is delivered for an hour more', async () => {
@@ -89,9 +105,13 @@ test('an answer that was not delivered is kept for 30 days with its log, and one
   expect(await registry.listRecent(place)).toEqual([undelivered])
   await state.commit([registry.writeExecution(execution), ...(await registry.writesAtEnd(execution))])
   await clock.advance(3_599_999)
+  expect(await registry.listRecent(place)).toEqual([execution])
   expect(await registry.logOf(execution)).toEqual(log)
   await clock.advance(1)
-  expect(await state.list('')).toEqual([])
+  expect(await registry.listRecent(place)).toEqual([])
+  // The log is not written again to end earlier.
+  await clock.advance(dayMs - 3_600_000)
+  expect((await state.list('')).map(({ key }) => key)).toEqual([])
 })
 
 test('the newest run of a session is remembered for a day from its end, without its text', async () => {

@@ -22,8 +22,8 @@ export interface Registry {
   /** Returns the writes that remember a run as the newest of its session. Empty without a session, and if it steers another. */
   writeNewest(execution: Execution): readonly PutWrite[]
   /**
-   * Resolves with the writes to commit with that of an execution that is over: its log then expires together with it. If it is
-   * the newest run of its session, it is remembered for a day from then on.
+   * Resolves with the writes to commit with that of an execution that is over: its log then lasts at least as long. If it is the
+   * newest run of its session, it is remembered for a day from then on.
    */
   writesAtEnd(execution: Execution): Promise<readonly PutWrite[]>
   /** Returns the newest run of each session, the one that was remembered first comes first. */
@@ -60,6 +60,8 @@ const newestPrefix = 'newest/'
 /** How long finished executions are listed, and how long the newest of a session is remembered, in ms. */
 const listedMs = 3_600_000
 const newestMs = 86_400_000
+/** How long a log is stored while its answer is delivered, in ms. If that takes longer than an hour, it is stored again. */
+const loggedMs = 7_200_000
 /** How long an answer may wait until its chat shows it, in ms: a year. */
 export const deliveringMs = 31_536_000_000
 /** How long an answer that was not delivered is stored with its execution and can be posted again, in ms: 30 days. */
@@ -116,7 +118,8 @@ export function createRegistry(options: { readonly state: State; readonly mirror
 
   /** Returns the write that stores a log: by default that of the followed reply, or an empty one if none is followed. */
   function writeLog(execution: Execution, log = logOfFollowed(execution) ?? []): PutWrite {
-    const expiresInMs = execution.phase === 'done' ? listedMs : undeliveredMs
+    const { phase } = execution
+    const expiresInMs = phase === 'done' ? listedMs : phase === 'undelivered' ? undeliveredMs : loggedMs
     return { type: 'put', key: logKey(execution), value: JSON.stringify(log), expiresInMs }
   }
 
@@ -128,14 +131,25 @@ export function createRegistry(options: { readonly state: State; readonly mirror
     return [{ type: 'put', key: newestKey(server, sessionID), value, expiresInMs: newestMs }]
   }
 
-  /** Reads the log, unless it is that of a followed reply, and the newest run of the session. */
+  /**
+   * Reads the log and the newest run of the session. The log is only written again if it would not last as long as the
+   * execution, because it may be long.
+   */
   async function writesAtEnd(execution: Execution): Promise<readonly PutWrite[]> {
     const { server, sessionID, id } = execution
-    const lines = await logOf(execution)
-    const log = lines.length > 0 ? [writeLog(execution, lines)] : []
-    const stored = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
-    const isNewest = stored !== undefined && toExecution(stored).id === id
-    return isNewest ? [...log, ...writeNewest(execution)] : log
+    const newest = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
+    const isNewest = newest !== undefined && toExecution(newest).id === id
+    return [...(await renewedLog(execution)), ...(isNewest ? writeNewest(execution) : [])]
+  }
+
+  /** Resolves with the write of the log of an execution that is over. Nothing without a log, and if the stored one lasts long enough. */
+  async function renewedLog(execution: Execution): Promise<readonly PutWrite[]> {
+    const key = logKey(execution)
+    const stored = (await state.list(key)).find((one) => one.key === key)
+    const lines = logOfFollowed(execution) ?? (stored ? toLog(stored.value) : [])
+    const write = writeLog(execution, lines)
+    const isLasting = stored !== undefined && (stored.expiresInMs ?? 0) >= (write.expiresInMs ?? 0)
+    return isLasting || lines.length === 0 ? [] : [write]
   }
 
   /** Reads the newest run of each session. */

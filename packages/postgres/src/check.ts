@@ -1,6 +1,6 @@
 import { StoreError } from '@reply/bridge'
 import { onServer, type PostgresStoreOptions } from './postgres-store.ts'
-import { hasSchema, readMs, requireServer, versionOf } from './schema.ts'
+import { hasSchema, literal, readMs, requireServer, versionOf } from './schema.ts'
 
 /** What the settings of a server say about a state in it. */
 interface ServerSettings {
@@ -46,7 +46,7 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
 
 /** Returns SQL for whether the user may write the tables, or may create them. `schema` is quoted. */
 function rightTo(schema: string, hasTables: boolean, hasSchema: boolean): string {
-  const name = (suffix = ''): string => `'${`${schema}${suffix}`.replaceAll("'", "''")}'`
+  const name = (suffix = ''): string => literal(`${schema}${suffix}`)
   if (hasTables) {
     const tables = ['stored', 'queued', 'leased', 'writers']
     return tables

@@ -1,6 +1,7 @@
+import { StoreError } from '@reply/bridge'
 import { systemClock } from '@reply/core'
 import type pg from 'pg'
-import { toStoreError } from './errors.ts'
+import { closedError, toStoreError } from './errors.ts'
 
 /** One connection of a pool, which is opened again after it was lost. */
 export interface Connection {
@@ -15,7 +16,7 @@ export interface Connection {
     values: readonly unknown[],
     timeoutMs: number,
   ): Promise<readonly Row[]>
-  /** Gives the connection back to the pool. A later call opens another one. */
+  /** Gives the connection back to the pool. Later calls reject. */
   close(): void
 }
 
@@ -23,13 +24,13 @@ export interface Connection {
 export const connectMs = 2000
 
 /** Creates a connection of a pool. It is not opened yet. `server` is the address for error messages. */
-export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string): Connection {
+export function createConnection(pool: pg.Pool, server: string): Connection {
   let client: pg.PoolClient | undefined
+  let isClosed = false
   let opening: Promise<void> | undefined
   let waiting = 0
   let last = Promise.resolve()
-  // A statement that still runs must not give its answer to the pool's next user.
-  return { open, query, close: () => giveBack(client, waiting > 0) }
+  return { open, query, close }
 
   /** Opens a connection that is used until it is lost. Joins a call in progress. */
   async function open(): Promise<void> {
@@ -42,16 +43,29 @@ export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string)
 
   /** Takes a connection of the pool. */
   async function connect(): Promise<void> {
+    if (isClosed) throw closedError()
+    const isExhausted = pool.idleCount === 0 && pool.totalCount >= sizeOf(pool)
     const connecting = pool.connect()
     try {
-      const opened = await withTimeout(connecting, connectMs)
-      opened.on('error', () => giveBack(opened, true))
-      client = opened
+      keep(await withTimeout(connecting, connectMs))
     } catch (error) {
       // It may still connect.
       void connecting.then((late) => late.release(true)).catch(() => {})
+      if (isExhausted)
+        throw new StoreError(
+          'busy',
+          `All ${sizeOf(pool)} connections of the pool are in use. Raise its \`max\`: each store needs two.`,
+          { cause: error },
+        )
       throw toStoreError(server, error)
     }
+  }
+
+  /** Uses a connection until it is lost. Throws after `close`. */
+  function keep(opened: pg.PoolClient): void {
+    if (isClosed) throw closedError()
+    client = opened
+    opened.on('error', giveUp)
   }
 
   /** Runs one statement after those before it. Gives the connection up if it was lost or is too slow. */
@@ -81,16 +95,29 @@ export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string)
     try {
       return (await withTimeout(used.query<Row>(sql, [...values]), timeoutMs)).rows
     } catch (error) {
-      if (!isAboutStatement(error)) giveBack(used, true)
+      if (used === client && !isAboutStatement(error)) giveUp()
       throw error
     }
   }
 
-  /** Gives a connection back to the pool, which closes it if it is broken. */
-  function giveBack(used: pg.PoolClient | undefined, isBroken: boolean): void {
-    if (!used || used !== client) return
+  /** Gives the connection back to the pool, which ends it. */
+  function giveUp(): void {
+    giveBack(true)
+  }
+
+  /** Gives the connection back to the pool, which ends it if it is broken. */
+  function giveBack(isBroken: boolean): void {
+    const used = client
     client = undefined
-    used.release(isBroken)
+    used?.off('error', giveUp)
+    used?.release(isBroken)
+  }
+
+  /** Gives the connection back for good. */
+  function close(): void {
+    isClosed = true
+    // A statement that still runs must not give its answer to the pool's next user.
+    giveBack(waiting > 0)
   }
 
   /** Resolves as the call does. Rejects after a time. */
@@ -105,7 +132,13 @@ export function createConnection(pool: Pick<pg.Pool, 'connect'>, server: string)
   }
 }
 
-/** Whether the server refused the statement, and keeps the connection. */
+/** Returns how many connections a pool may have. */
+export function sizeOf(pool: pg.Pool): number {
+  // The default of `pg`.
+  return pool.options.max ?? 10
+}
+
+/** Whether the server refused the statement. If it also ends the connection, that is an event of its own. */
 function isAboutStatement(error: unknown): boolean {
-  return error instanceof Error && 'severity' in error && error.severity === 'ERROR'
+  return error instanceof Error && 'severity' in error
 }

@@ -8,11 +8,20 @@ interface Meaning {
 }
 
 const unreachable = "can't be reached. Start it, or correct the address."
+const unknownAuthority =
+  "has a certificate of an authority that is not known here. Name the authority's certificate in the URL: sslrootcert=/path/ca.pem."
+const ofAnotherProgram = 'has tables of another program in this schema. Name another one.'
+/** The SQLSTATE with which our functions refuse a transaction. */
+export const wrongIsolation = 'RISOL'
 const goingOn = 'is starting or stopping. The call is tried again.'
 
 /** By SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const meanings: Readonly<Record<string, Meaning>> = {
-  '25006': { type: 'busy', sentence: 'is read-only: this server is a standby. Name the primary in the URL.' },
+  '25006': {
+    type: 'busy',
+    sentence:
+      'is read-only. If it is a standby, name the primary in the URL, else turn default_transaction_read_only off.',
+  },
   '28000': { type: 'failed', sentence: 'refuses the user. Check the URL and pg_hba.conf.' },
   '28P01': { type: 'failed', sentence: 'refuses the user or the password. Correct them in the URL.' },
   '3D000': { type: 'failed', sentence: 'has no such database. Create it, or correct its name in the URL.' },
@@ -20,16 +29,37 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '40P01': { type: 'busy', sentence: 'served another process first. The call is tried again.' },
   '42501': {
     type: 'failed',
-    sentence: 'gives this user too few rights. Grant it CREATE on the database, or on the schema.',
+    sentence: 'gives this user too few rights. Grant it CREATE on the database, or make it the owner of the schema.',
   },
-  '42P07': { type: 'failed', sentence: 'has tables of another program in this schema. Name another one.' },
+  // A column, a type, a function or a table of theirs.
+  '42703': { type: 'failed', sentence: ofAnotherProgram },
+  '42710': { type: 'failed', sentence: ofAnotherProgram },
+  '42723': { type: 'failed', sentence: ofAnotherProgram },
+  '42P07': { type: 'failed', sentence: ofAnotherProgram },
   '53100': { type: 'failed', sentence: 'has no room left on its disk. Make room on it.' },
   '53300': { type: 'busy', sentence: 'takes no more connections. Raise max_connections, or stop other programs.' },
+  '54000': {
+    type: 'failed',
+    sentence: 'refuses a value that is too long, or a key or id of more than 2,600 bytes.',
+  },
   '55P03': { type: 'busy', sentence: 'is serving another process. The call is tried again.' },
   '57014': { type: 'busy', sentence: 'canceled the call, which is tried again.' },
   '57P01': { type: 'busy', sentence: goingOn },
   '57P02': { type: 'busy', sentence: goingOn },
   '57P03': { type: 'busy', sentence: goingOn },
+  [wrongIsolation]: {
+    type: 'failed',
+    sentence: "isolates this user's transactions too far. Set its default_transaction_isolation to 'read committed'.",
+  },
+  CERT_HAS_EXPIRED: { type: 'failed', sentence: 'has a certificate that has expired. Renew it.' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { type: 'failed', sentence: unknownAuthority },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    type: 'failed',
+    sentence: 'has a certificate for another name. Write that name in the URL.',
+  },
+  SELF_SIGNED_CERT_IN_CHAIN: { type: 'failed', sentence: unknownAuthority },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { type: 'failed', sentence: unknownAuthority },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { type: 'failed', sentence: unknownAuthority },
   ECONNREFUSED: { type: 'busy', sentence: unreachable },
   ECONNRESET: { type: 'busy', sentence: unreachable },
   EHOSTUNREACH: { type: 'busy', sentence: unreachable },
@@ -39,6 +69,24 @@ const meanings: Readonly<Record<string, Meaning>> = {
   EAI_AGAIN: { type: 'busy', sentence: "can't be reached, because its name can't be looked up. Check the DNS." },
   ENOENT: { type: 'busy', sentence: unreachable },
   ENOTFOUND: { type: 'failed', sentence: "can't be reached, because its name is not known. Correct the URL." },
+}
+
+const lost: Meaning = { type: 'busy', sentence: unreachable }
+
+/** The messages of `pg` that have no code. */
+const uncoded: readonly (readonly [RegExp, Meaning])[] = [
+  [/^(Connection terminated|timeout exceeded|Client has)/, lost],
+  [/^SASL: .*password must be/, { type: 'failed', sentence: 'asks for a password. Write it in the URL.' }],
+  [
+    /does not support SSL/,
+    { type: 'failed', sentence: 'has no TLS. Turn ssl on in postgresql.conf, or write sslmode=disable in the URL.' },
+  ],
+  [/after calling end on the pool/, { type: 'failed', sentence: "can't be used, because the pool was ended." }],
+]
+
+/** Returns the error of calls after `close`, and of commits whose outcome was not known then. */
+export function closedError(): StoreError {
+  return new StoreError('closed', 'The store is closed. Open it again to use it.')
 }
 
 /**
@@ -52,11 +100,15 @@ export function toStoreError(server: string, cause: unknown): StoreError {
   const known = code === undefined ? undefined : meanings[code]
   if (known) return new StoreError(known.type, `PostgreSQL at ${server} ${known.sentence}`, { cause })
   const message = cause instanceof Error ? cause.message : String(cause)
-  // `pg` has no codes for a connection that ends or takes too long.
-  const isConnectionLost =
-    code?.startsWith('08') === true || /^(Connection terminated|timeout exceeded|Client has)/.test(message)
-  if (isConnectionLost) return new StoreError('busy', `PostgreSQL at ${server} ${unreachable}`, { cause })
-  return new StoreError('failed', `PostgreSQL at ${server} failed: ${message.replace(/\.$/, '')}.`, { cause })
+  const [, meaning] = uncoded.find(([pattern]) => pattern.test(message)) ?? []
+  const isLost = code?.startsWith('08') === true
+  const { type, sentence } = meaning ?? (isLost ? lost : { type: 'failed', sentence: quotedIn(message) })
+  return new StoreError(type, `PostgreSQL at ${server} ${sentence}`, { cause })
+}
+
+/** Returns the end of a sentence about an error that is not known. */
+function quotedIn(message: string): string {
+  return `failed: ${message.replace(/\.$/, '')}.`
 }
 
 /** Returns the SQLSTATE of an error, or the code of the network or of TLS. Undefined if it has none. */
@@ -67,6 +119,9 @@ export function codeOf(error: unknown): string | undefined {
 
 /** Whether PostgreSQL itself reports the error, so that the transaction was surely not made. */
 export function isRefusedByServer(error: unknown): boolean {
-  // 57P01 to 57P03 also end the connection, and 08006 and its like are about the connection. XX000 may be a crash.
-  return /^(?!08|57P0|XX)[0-9A-Z]{5}$/.test(codeOf(error) ?? '')
+  if (!(error instanceof Error && 'severity' in error)) return false
+  const code = codeOf(error) ?? ''
+  // 57P01 to 57P05 also end the connection, and 08006 and its like are about it. A full or broken disk and a crash also end the
+  // server, with a severity above ERROR, which is in the server's language.
+  return !/^(08|57P0)/.test(code) && (error.severity === 'ERROR' || !/^(53|58|XX)/.test(code))
 }

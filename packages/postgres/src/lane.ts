@@ -4,7 +4,7 @@ import { pause } from '@reply/core/internal'
 import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { keyBytes, packed } from './encoding.ts'
-import { codeOf, isRefusedByServer, toStoreError } from './errors.ts'
+import { closedError, codeOf, isRefusedByServer, toStoreError } from './errors.ts'
 
 /** Runs the calls of a store one after the other, so that each sees those before it. */
 export interface Lane {
@@ -34,10 +34,10 @@ type CommitTask = Extract<Task, { readonly type: 'commit' }>
 const commitMs = 3000
 /** How long another statement may take, in ms. */
 const runMs = 10_000
-/** The pause before a batch whose outcome is unknown is sent again, in ms. */
+/** The pause before a batch is sent for the third time, and each time after that, in ms. */
 const againMs = 250
-/** How often a statement is tried that another process was served before. */
-const mostTries = 5
+/** How long calls wait for a batch whose outcome is unknown, and a batch for other processes, in ms. */
+const patienceMs = 5000
 /** How many commits are sent together. */
 const mostOfBatch = 100
 /** How long `close` waits for calls, in ms. */
@@ -101,7 +101,7 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   /**
    * Commits a batch and settles its tasks. If the server refuses the batch, commits one by one, because a single commit may be
-   * the cause. Never rejects.
+   * the cause, unless it is only busy. Never rejects.
    */
   async function commitBatch(batch: readonly CommitTask[]): Promise<void> {
     try {
@@ -109,35 +109,48 @@ export function createLane(connection: Connection, schema: string, server: strin
       for (const [index, { resolve }] of batch.entries()) resolve(committedOf(results[index]))
     } catch (cause) {
       const error = toStoreError(server, cause)
-      if (batch.length > 1 && isRefusedByServer(cause)) for (const one of batch) await commitBatch([one])
+      const isCausedByOne = batch.length > 1 && isRefusedByServer(cause) && !isServedLater(cause)
+      if (isCausedByOne) for (const one of batch) await commitBatch([one])
       else for (const { reject } of batch) reject(error)
     }
   }
 
   /**
    * Sends a batch until its outcome is known, and resolves with the result of each commit. Rejects if nothing was written: the
-   * server can't be reached, or refuses the batch. Once an answer was lost, only the server's own record counts, because a
-   * refusal could be about the second try while the first is still on its way.
+   * server can't be reached, or refuses the batch. Once an answer was lost, only the server's own record counts, because the
+   * first try may be on its way while the server refuses the second. So a batch without commits then takes its number: that
+   * tells whether the first try was made, and if not, it never will be.
    */
   async function sendBatch(commits: readonly Commit[]): Promise<readonly number[]> {
     const number = ++batches
     const isSynced = commits.some(({ survives }) => survives === 'machine')
-    const values = [writer, number, isSynced, JSON.stringify(commits.map(encoded))]
     const sql = `SELECT ${schema}.commit_batch($1, $2, $3, $4) AS results`
+    const startedAt = systemClock.monotonic()
+    let sent = JSON.stringify(commits.map(encoded))
     let isUnknown = false
+    let refusal: unknown
     for (let tries = 1; ; tries++) {
       try {
         await openOrRejectWaiting()
-        const [row] = await connection.query<{ results: number[] }>(sql, values, commitMs)
-        return row?.results ?? []
+        const [row] = await connection.query<{ results: number[] }>(sql, [writer, number, isSynced, sent], commitMs)
+        if (row?.results.length === commits.length) return row.results
+        break
       } catch (error) {
-        if (!(error instanceof StoreError) && !isRefusedByServer(error)) isUnknown = true
-        const mayRepeat = isServedLater(error) && tries < mostTries
-        if (!isUnknown && !mayRepeat) throw error
+        const isPatient = systemClock.monotonic() - startedAt < patienceMs
+        const isRefused = isRefusedByServer(error)
+        if (!isRefused && !(error instanceof StoreError)) isUnknown = true
+        if (!isUnknown && !(isServedLater(error) && isPatient)) throw error
         if (closing.signal.aborted) throw closedError()
+        if (isUnknown && isRefused && !isServedLater(error)) {
+          refusal ??= error
+          sent = '[]'
+        }
+        if (!isPatient) rejectWaiting(toStoreError(server, error))
       }
-      await pause(systemClock, againMs, closing.signal)
+      // A connection that was lost can often be opened again at once.
+      if (tries > 1) await pause(systemClock, againMs, closing.signal)
     }
+    throw refusal
   }
 
   /**
@@ -192,11 +205,6 @@ export function createLane(connection: Connection, schema: string, server: strin
   }
 }
 
-/** Returns the error of calls after `close`, and of commits whose outcome was not known then. */
-function closedError(): StoreError {
-  return new StoreError('closed', 'The store is closed. Open it again to use it.')
-}
-
 /** Whether the server served another process first, and would serve this one if it tried again. */
 function isServedLater(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(codeOf(error) ?? '')
@@ -220,14 +228,14 @@ function encodedWrite(write: Write): object {
   switch (write.type) {
     case 'put':
     case 'put-if-absent':
-      return { t: write.type, k: hex(write.key), v: packed(write.value), e: write.expiresInMs }
+      return { t: write.type, k: hex(write.key), v: packed(write.value), e: expiry(write.expiresInMs) }
     case 'compare-and-set': {
       const { key, expected, value, expiresInMs } = write
       if (value === undefined)
         return expected === undefined
           ? { t: 'require-absent', k: hex(key) }
           : { t: 'remove-value', k: hex(key), x: packed(expected) }
-      const set = { k: hex(key), v: packed(value), e: expiresInMs }
+      const set = { k: hex(key), v: packed(value), e: expiry(expiresInMs) }
       return expected === undefined
         ? { t: 'put-if-absent', ...set }
         : { t: 'replace-value', ...set, x: packed(expected) }
@@ -243,6 +251,12 @@ function encodedWrite(write: Write): object {
       write satisfies never
       return {}
   }
+}
+
+/** Returns a time in ms that PostgreSQL can add to its own. Undefined for a longer one, which is for ever. */
+function expiry(expiresInMs: number | undefined): number | undefined {
+  // Its times end in the year 294276. This is 100,000 years.
+  return expiresInMs !== undefined && expiresInMs < 3e15 ? Math.max(0, expiresInMs) : undefined
 }
 
 /** Returns a key as PostgreSQL writes bytes in text. */

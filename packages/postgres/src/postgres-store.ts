@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
-import { type Connection, connectMs, createConnection } from './connection.ts'
+import { type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
 import { afterPrefix, keyBytes, keyText, packed, unpacked } from './encoding.ts'
-import { toStoreError } from './errors.ts'
+import { closedError, toStoreError } from './errors.ts'
 import { createLane } from './lane.ts'
 import { migrate, versionOf } from './schema.ts'
 
@@ -55,12 +55,13 @@ export async function onServer<Result>(
   options: PostgresStoreOptions,
   call: (connection: Connection, schema: string, server: string) => Promise<Result>,
 ): Promise<Result> {
+  const schema = quoted(options.schema ?? defaultSchema)
   const { pool, endPool } = poolOf(options)
   const server = serverOf(pool)
   const connection = createConnection(pool, server)
   try {
     await connection.open()
-    return await call(connection, quoted(options.schema ?? defaultSchema), server)
+    return await call(connection, schema, server)
   } catch (error) {
     throw toStoreError(server, error)
   } finally {
@@ -102,7 +103,7 @@ function openStore(options: PostgresStoreOptions): Store {
     },
     commit: async (writes, lease, { survives = 'machine' } = {}) => await lane.commit({ writes, lease, survives }),
     lease: async (request) => {
-      if (isClosed) throw new StoreError('closed', 'The store is closed. Open it again to use it.')
+      if (isClosed) throw closedError()
       const { name, holder, forMs } = request
       const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
       try {
@@ -115,7 +116,7 @@ function openStore(options: PostgresStoreOptions): Store {
         if (row?.fence == null) return undefined
         return { name, holder, fence: Number(row.fence), validForMs: forMs }
       } catch (error) {
-        throw toStoreError(server, error)
+        throw isClosed ? closedError() : toStoreError(server, error)
       }
     },
     release: async ({ name, holder, fence }) => {
@@ -176,13 +177,21 @@ function rangeOf(prefix: string): readonly (Buffer | null)[] {
   return [keyBytes(prefix), afterPrefix(prefix) ?? null]
 }
 
-/** Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` if a URL is not one. */
+/**
+ * Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` if a URL can't be read, or if the
+ * pool is too small.
+ */
 function poolOf({ url, pool }: PostgresStoreOptions): {
   readonly pool: pg.Pool
   readonly endPool: () => Promise<void>
 } {
-  if (pool) return { pool, endPool: async () => {} }
+  if (pool) {
+    if (sizeOf(pool) < 2)
+      throw new StoreError('failed', 'The pool may have one connection, and a store needs two. Raise its `max`.')
+    return { pool, endPool: async () => {} }
+  }
   if (url === undefined) throw new StoreError('failed', 'Set the `url` of the database, or a `pool`.')
+  if (!urlForm.test(url)) throw urlError()
   try {
     const own = new pg.Pool({
       connectionString: url,
@@ -196,13 +205,25 @@ function poolOf({ url, pool }: PostgresStoreOptions): {
     // It reads the URL.
     serverOf(own)
     return { pool: own, endPool: async () => await own.end() }
-  } catch {
-    // The error and its cause quote the URL, which may contain a password.
-    throw new StoreError(
-      'failed',
-      "The URL of the database can't be read. Write it as postgres://user:password@host:port/database.",
-    )
+  } catch (error) {
+    const { code, path } = error instanceof Error && 'code' in error && 'path' in error ? error : {}
+    if (code === undefined) throw urlError()
+    throw new StoreError('failed', `The URL of the database names the file ${path}, which can't be read: ${code}.`)
   }
+}
+
+/**
+ * The URLs that are accepted. `pg` reads any other text as the name of a database, and would name a password in errors. One with
+ * a "/", "?" or "#" would begin the next part of the URL, and leave its "@" there.
+ */
+const urlForm = /^(postgres(ql)?:\/\/[^/?#]*([/?][^@#]*)?|socket:[^@#]*)$/
+
+/** Returns the error of a URL that can't be read. It does not quote the URL, which may contain a password. */
+function urlError(): StoreError {
+  return new StoreError(
+    'failed',
+    "The URL of the database can't be read. Write it as postgres://user:password@host:port/database, with the signs / ? # @ : % in the password as %2F %3F %23 %40 %3A %25.",
+  )
 }
 
 /** Returns the address of a pool's database without user and password, for example `db.example:5432/bridge`. */
@@ -211,7 +232,13 @@ function serverOf(pool: pg.Pool): string {
   return `${host}:${port}/${database}`
 }
 
-/** Quotes the name of a schema for SQL. */
+/** Quotes the name of a schema for SQL. Throws a `StoreError` if PostgreSQL would cut it off. */
 function quoted(name: string): string {
+  const size = Buffer.byteLength(name)
+  if (size === 0 || size > 63 || name.includes('\0'))
+    throw new StoreError(
+      'failed',
+      `The name of the schema has ${size} bytes in UTF-8. Give it 1 to 63, without U+0000.`,
+    )
   return `"${name.replaceAll('"', '""')}"`
 }

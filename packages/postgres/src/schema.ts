@@ -1,13 +1,19 @@
 import { StoreError } from '@reply/bridge'
 import type pg from 'pg'
 import type { Connection } from './connection.ts'
+import { wrongIsolation } from './errors.ts'
+
+/** How long a function waits for a lock, in ms. Less than its caller waits for the answer. */
+const lockMs = 1500
 
 /**
  * The tables and functions of version 1. Keys, queues and ids are bytes (see `keyBytes`), values are text (see `packed`).
  *
  * `store_time` is the only clock: no time of a bridge decides anything. Every other function runs in one transaction, which
- * PostgreSQL makes of a single statement, so that a call is one round trip. Locks are advisory and belong to the transaction,
- * because the writers of a transaction that lost its connection are never locked for longer than it takes PostgreSQL to end it.
+ * PostgreSQL makes of a single statement, so that a call is one round trip.
+ *
+ * Commits of a state are made one after the other, under a lock that belongs to the transaction. So each sees all those before
+ * it, no two wait for each other, and who takes a lease has waited for the commits under the one before. Renewals don't wait.
  */
 const version1 = (schema: string): string => `
 CREATE TABLE ${schema}.stored (key bytea PRIMARY KEY, value text NOT NULL, expires_at timestamptz);
@@ -31,9 +37,23 @@ CREATE TABLE ${schema}.writers (
 
 CREATE FUNCTION ${schema}.store_time() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT clock_timestamp()';
 
-CREATE FUNCTION ${schema}.lock_id(kind text, name bytea) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-  SELECT hashtextextended('${schema.replaceAll("'", "''")}/' || kind || '/' || encode(name, 'hex'), 0)
-$$;
+-- Waits for the commits that are being made, and holds off others until the end of the transaction. A call that waits longer
+-- changes nothing, and is made again.
+CREATE FUNCTION ${schema}.lock_state() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- Otherwise a transaction would not see what was committed while it waited.
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION USING ERRCODE = '${wrongIsolation}', MESSAGE = current_setting('transaction_isolation');
+  END IF;
+  PERFORM set_config('lock_timeout', '${lockMs}', true);
+  PERFORM pg_advisory_xact_lock(hashtextextended(${literal(schema)}, 0));
+END $$;
+
+-- Lets the end of the transaction wait until its writes survive a crash of the machine.
+CREATE FUNCTION ${schema}.sync_commit() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
+END $$;
 
 CREATE FUNCTION ${schema}.is_expired(at timestamptz) RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT at IS NOT NULL AND at <= ${schema}.store_time()
@@ -62,7 +82,7 @@ BEGIN
     WHEN 'remove-value' THEN
       DELETE FROM ${schema}.stored WHERE key = k AND value = x AND NOT ${schema}.is_expired(expires_at);
     WHEN 'require-absent' THEN
-      PERFORM 1 FROM ${schema}.stored WHERE key = k AND NOT ${schema}.is_expired(expires_at) FOR UPDATE;
+      PERFORM 1 FROM ${schema}.stored WHERE key = k AND NOT ${schema}.is_expired(expires_at);
       RETURN NOT FOUND;
     WHEN 'enqueue' THEN
       INSERT INTO ${schema}.queued (queue, id, value) VALUES (k, i, v) ON CONFLICT (queue, id) DO NOTHING;
@@ -86,29 +106,17 @@ DECLARE
   w record;
   fault int;
 BEGIN
-  -- A batch that waits longer was not made, and is sent again.
-  PERFORM set_config('lock_timeout', '2000', true);
-  IF NOT is_synced THEN PERFORM set_config('synchronous_commit', 'off', true);
-  ELSIF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true);
+  IF is_synced THEN PERFORM ${schema}.sync_commit();
+  ELSE PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
-  -- The same batch may still be running: it was sent on a connection that was lost.
-  PERFORM pg_advisory_xact_lock(${schema}.lock_id('writer', uuid_send(of_writer)));
+  PERFORM ${schema}.lock_state();
   SELECT * INTO earlier FROM ${schema}.writers WHERE writer = of_writer;
-  IF earlier.batch = number THEN RETURN earlier.results; END IF;
+  IF earlier.batch = number THEN
+    -- Waits as the batch itself did: after a crash of the server, it may not be on a standby yet.
+    UPDATE ${schema}.writers SET written_at = ${schema}.store_time() WHERE writer = of_writer;
+    RETURN earlier.results;
+  END IF;
   IF earlier.batch > number THEN RAISE 'Batch % of this writer was sent after batch %.', number, earlier.batch; END IF;
-
-  -- A store that takes a lease waits for the commits under it. All locks are taken in one order, so that no two batches wait
-  -- for each other.
-  PERFORM pg_advisory_xact_lock_shared(id) FROM (
-    SELECT DISTINCT ${schema}.lock_id('lease', c.lease) AS id FROM json_to_recordset(commits) AS c(lease bytea)
-    WHERE c.lease IS NOT NULL ORDER BY 1
-  ) AS leases;
-  -- Positions of a queue are taken in the order in which they can be read.
-  PERFORM pg_advisory_xact_lock(id) FROM (
-    SELECT DISTINCT ${schema}.lock_id('queue', q.k) AS id
-    FROM json_to_recordset(commits) AS c(writes json), json_to_recordset(c.writes) AS q(t text, k bytea)
-    WHERE q.t = 'enqueue' ORDER BY 1
-  ) AS queues;
 
   FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json) LOOP
     IF one.lease IS NOT NULL THEN
@@ -149,7 +157,7 @@ DECLARE
   result bigint;
   now timestamptz;
 BEGIN
-  PERFORM set_config('lock_timeout', '2000', true);
+  PERFORM set_config('lock_timeout', '${lockMs}', true);
   FOR attempt IN 1..2 LOOP
     now := ${schema}.store_time();
     UPDATE ${schema}.leased SET expires_at = now + for_ms * interval '1 ms'
@@ -163,9 +171,9 @@ BEGIN
     PERFORM 1 FROM ${schema}.leased WHERE name = of_name AND expires_at > now AND expires_at <= now + longest;
     IF FOUND THEN RETURN NULL; END IF;
     -- Waits for the commits of the last holder, and then looks again, because another may have taken the lease meanwhile.
-    IF attempt = 1 THEN PERFORM pg_advisory_xact_lock(${schema}.lock_id('lease', of_name)); END IF;
+    IF attempt = 1 THEN PERFORM ${schema}.lock_state(); END IF;
   END LOOP;
-  IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
+  PERFORM ${schema}.sync_commit();
   INSERT INTO ${schema}.leased AS l VALUES (of_name, of_holder, 1, now + for_ms * interval '1 ms')
     ON CONFLICT (name) DO UPDATE
       SET holder = of_holder, fence = l.fence + 1, expires_at = now + for_ms * interval '1 ms'
@@ -173,6 +181,11 @@ BEGIN
   RETURN result;
 END $$;
 `
+
+/** Returns a text as a literal of SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
 
 /** One version of the tables and functions, made from the one before. */
 interface Migration {
@@ -231,20 +244,37 @@ const migrateMs = 60_000
 /** How long a read of the catalog may take, in ms. */
 export const readMs = 10_000
 
-/** Resolves with the version of the server. Rejects with a `StoreError` if it is too old, or can't store every character. */
+/**
+ * Resolves with the version of the server. Rejects with a `StoreError` if it is too old, can't store every character, or isolates
+ * transactions in a way in which one that waited doesn't see what was committed meanwhile.
+ */
 export async function requireServer(connection: Connection): Promise<string> {
-  const [found] = await connection.query<{ number: number; version: string; encoding: string }>(
+  const [found] = await connection.query<ServerKind & pg.QueryResultRow>(
     `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS version,
-      current_setting('server_encoding') AS encoding`,
+      current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation`,
     [],
     readMs,
   )
-  const { number = 0, version = '', encoding = '' } = found ?? {}
+  const { number = 0, version = '', encoding = '', isolation = '' } = found ?? {}
   if (number < minServerVersion)
     throw new StoreError('failed', `PostgreSQL ${version} is too old for the state. Use version 13 or newer.`)
   if (encoding !== 'UTF8')
     throw new StoreError('failed', `The database has the encoding ${encoding}. Create one with the encoding UTF8.`)
+  if (isolation !== 'read committed')
+    throw new StoreError(
+      'failed',
+      `The user of the database has default_transaction_isolation = '${isolation}'. Set it to 'read committed'.`,
+    )
   return version
+}
+
+/** What a server must be like. */
+interface ServerKind {
+  /** The version as a number, for example 170002. */
+  readonly number: number
+  readonly version: string
+  readonly encoding: string
+  readonly isolation: string
 }
 
 /**
@@ -263,7 +293,7 @@ export async function versionOf(
   )
   if (!table?.name) return undefined
   const [found] = await connection.query<StateVersion & pg.QueryResultRow>(
-    `SELECT * FROM ${schema}.state_version`,
+    `SELECT version, min_reader FROM ${schema}.state_version`,
     [],
     readMs,
   )

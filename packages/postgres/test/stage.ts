@@ -62,12 +62,19 @@ export async function stageOn(server: PostgresServer): Promise<StoreStage> {
 }
 
 /** Runs statements on a connection of its own. */
-async function onDatabase(url: string, run: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
+export async function onDatabase(url: string, run: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = await connected(url)
   try {
     await run(client)
   } finally {
     await client.end()
   }
+}
+
+/** Resolves with a connection, which ends silently with its server. */
+export async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  return client
 }

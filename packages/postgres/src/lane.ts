@@ -50,7 +50,8 @@ const closeMs = 2000
  */
 export function createLane(connection: Connection, schema: string, server: string, writer: string): Lane {
   const closing = new AbortController()
-  let tasks: readonly Task[] = []
+  // It changes in place, because thousands may wait while the server can't be reached.
+  const tasks: Task[] = []
   let batches = 0
   let working: Promise<void> | undefined
   let isClosed = false
@@ -70,7 +71,7 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   /** Adds a task, and starts to work after this turn of the event loop, so that its commits are sent together. */
   function add(task: Task): void {
-    tasks = [...tasks, task]
+    tasks.push(task)
     working ??= new Promise<void>((resolve) => setImmediate(resolve)).then(work)
   }
 
@@ -78,11 +79,11 @@ export function createLane(connection: Connection, schema: string, server: strin
   async function work(): Promise<void> {
     for (let head = tasks[0]; head; head = tasks[0]) {
       if (head.type === 'run') {
-        tasks = tasks.slice(1)
+        tasks.shift()
         await head.run().catch((error: unknown) => head.reject(toStoreError(server, error)))
       } else {
         const batch = nextBatch()
-        tasks = tasks.slice(batch.length)
+        tasks.splice(0, batch.length)
         await commitBatch(batch)
       }
     }
@@ -168,9 +169,7 @@ export function createLane(connection: Connection, schema: string, server: strin
 
   /** Rejects the tasks that were not sent. */
   function rejectWaiting(error: StoreError): void {
-    const waiting = tasks
-    tasks = []
-    for (const { reject } of waiting) reject(error)
+    for (const { reject } of tasks.splice(0)) reject(error)
   }
 
   /** Runs a statement that can be repeated. Tries once more if the connection was lost. */

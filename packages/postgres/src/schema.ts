@@ -20,11 +20,9 @@ CREATE TABLE ${schema}.stored (key bytea PRIMARY KEY, value text NOT NULL, expir
 CREATE INDEX stored_by_expiry ON ${schema}.stored (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE ${schema}.queued (
-  position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  queue bytea NOT NULL, id bytea NOT NULL, value text NOT NULL,
-  UNIQUE (queue, id)
+  queue bytea NOT NULL, position bigint GENERATED ALWAYS AS IDENTITY, id bytea NOT NULL, value text NOT NULL,
+  PRIMARY KEY (queue, position), UNIQUE (queue, id)
 );
-CREATE INDEX queued_by_position ON ${schema}.queued (queue, position);
 
 CREATE TABLE ${schema}.leased (
   name bytea PRIMARY KEY, holder text NOT NULL, fence bigint NOT NULL, expires_at timestamptz NOT NULL

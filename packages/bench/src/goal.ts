@@ -17,6 +17,11 @@ export interface Goal {
     | '× as many'
     | 'kB'
   readonly bound: Bound
+  /**
+   * Returns what this machine lacks for it and how to get that, as a sentence. Undefined if it lacks nothing. Default: it needs
+   * nothing that a machine may lack.
+   */
+  readonly lacking?: () => string | undefined
   /** Returns the figure in the unit. */
   measure(effort: Effort): Promise<number> | number
 }

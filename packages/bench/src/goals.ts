@@ -6,6 +6,7 @@ import { channelGoals, deliveryGoals, paceGoals } from './goals/delivery.ts'
 import { growthGoals } from './goals/growth.ts'
 import { hostileGoals } from './goals/hostile.ts'
 import { pieceGoals } from './goals/pieces.ts'
+import { postgresGoals } from './goals/postgres.ts'
 import { byteGoals, peerGoals, sessionGoals } from './goals/stream.ts'
 
 /** All measurements, in the order of the table. */
@@ -23,6 +24,7 @@ export const goals: readonly Goal[] = [
   ...channelGoals,
   ...paceGoals,
   ...bridgeGoals,
+  ...postgresGoals,
   ...commandGoals,
   ...hostileGoals,
   ...sizeGoals,

@@ -45,7 +45,9 @@ async function bench(): Promise<void> {
     return
   }
   const measured: Measured[] = []
-  for (const goal of wanted) {
+  const { possible, omissions } = omitLacking(wanted)
+  process.stderr.write(omissions)
+  for (const goal of possible) {
     process.stderr.write(`${goal.id} … `)
     try {
       const value = await measure(goal, options.quick ? 'quick' : 'full')
@@ -56,12 +58,28 @@ async function bench(): Promise<void> {
       process.exitCode = 1
     }
   }
-  process.stdout.write(`${toTable(measured)}\n\n${machine()}\n`)
+  process.stdout.write(`${toTable(measured)}\n\n${omissions}${machine()}\n`)
   // An incomplete table would look complete.
   if (process.exitCode === 1) return
   const rows = measured.map(({ goal, value }) => jsonRow(goal, value))
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(rows, undefined, 2)}\n`)
-  if (options.write) writeFigures(toTable(measured))
+  if (options.write) writeFigures(toTable(measured), omissions)
+}
+
+/**
+ * Returns the goals that this machine can measure, and a line for each thing that it lacks for the others, with their ids. Empty
+ * if it lacks nothing.
+ */
+function omitLacking(wanted: readonly Goal[]): { readonly possible: readonly Goal[]; readonly omissions: string } {
+  const idsByReason = new Map<string, string[]>()
+  const possible = wanted.filter(({ id, lacking }) => {
+    const reason = lacking?.()
+    if (reason === undefined) return true
+    idsByReason.set(reason, [...(idsByReason.get(reason) ?? []), id])
+    return false
+  })
+  const lines = [...idsByReason].map(([reason, ids]) => `Without ${ids.join(', ')}: ${reason}\n`)
+  return { possible, omissions: lines.join('') }
 }
 
 /**
@@ -132,15 +150,16 @@ const beginMarker = '<!-- figures -->'
 const endMarker = '<!-- /figures -->'
 
 /**
- * Replaces the table and the machine between the two markers of `docs/benchmarks.md`. Throws if it lacks the markers.
+ * Replaces the table, the rows that it lacks and the machine between the two markers of `docs/benchmarks.md`. Throws if it lacks
+ * the markers.
  */
-function writeFigures(table: string): void {
+function writeFigures(table: string, omissions: string): void {
   const text = readFileSync(page, 'utf8')
   const start = text.indexOf(beginMarker)
   const stop = text.indexOf(endMarker)
   if (start === -1 || stop === -1) throw new Error(`${page} lacks the markers "${beginMarker}" and "${endMarker}".`)
   const day = new Date().toISOString().slice(0, 10)
-  const measured = `${beginMarker}\n\n${table}\n\nMeasured on ${day}: ${machine()}.\n\n`
+  const measured = `${beginMarker}\n\n${table}\n\n${omissions}Measured on ${day}: ${machine()}.\n\n`
   writeFileSync(page, `${text.slice(0, start)}${measured}${text.slice(stop)}`)
 }
 

@@ -14,6 +14,7 @@ process.exit(0)
  * loads nothing of the other goals: they take 50 MB.
  */
 async function goalsOf(wanted: string): Promise<readonly Goal[]> {
+  if (wanted.startsWith('bridge.postgres.')) return (await import('./goals/postgres.ts')).postgresGoals
   if (wanted.startsWith('bridge.')) return (await import('./goals/bridge.ts')).bridgeGoals
   return (await import('./goals.ts')).goals
 }

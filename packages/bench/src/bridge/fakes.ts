@@ -11,6 +11,8 @@ export type FakesMessage =
       readonly latenciesMs: readonly number[]
       /** From an answer's first piece, a sentence, to the chat that shows it, in ms. */
       readonly firstsMs: readonly number[]
+      /** From an answer's end to the chat that shows all of it, in ms. */
+      readonly lastsMs: readonly number[]
     }
   | { readonly type: 'stuck'; readonly why: string }
 
@@ -36,6 +38,7 @@ const endOf = (chat: string): string => `This is the end of ${chat}.`
 const writtenAt = new Map<string, number>()
 let latenciesMs: number[] = []
 let firstsMs: number[] = []
+let lastsMs: number[] = []
 let endedAt = 0
 const telegram = await startTelegram({ token })
 const server = await startScripted({
@@ -43,9 +46,10 @@ const server = await startScripted({
   pieces,
   everyMs,
   onPrompt: (prompt) => latenciesMs.push(performance.now() - (writtenAt.get(prompt) ?? 0)),
-  onFirst: (prompt) => recordFirstShown(Number(prompt.slice('chat '.length)), performance.now()),
-  onEnd: () => {
+  onFirst: (prompt) => recordShown(prompt, 'The agent', firstsMs),
+  onEnd: (prompt) => {
     endedAt = performance.now()
+    recordShown(prompt, endOf(prompt), lastsMs)
   },
 })
 
@@ -61,6 +65,7 @@ sendToParent({ type: 'ready', telegram: telegram.url, opencode: server.url })
 async function playLoad({ chats, everyMs: pauseMs, firstChat }: Load): Promise<FakesMessage> {
   latenciesMs = []
   firstsMs = []
+  lastsMs = []
   const waiting = new Set(Array.from({ length: chats }, (_, index) => firstChat + index))
   const shown = waitUntilShown(waiting)
   // It may reject before the last message is written.
@@ -72,17 +77,19 @@ async function playLoad({ chats, everyMs: pauseMs, firstChat }: Load): Promise<F
   }
   const finalsMs = (await shown) - endedAt
   const limited = telegram.calls.filter(({ status }) => status === 429).length
-  return { type: 'done', finalsMs, limited, latenciesMs, firstsMs }
+  return { type: 'done', finalsMs, limited, latenciesMs, firstsMs, lastsMs }
 }
 
 /**
- * Looks every 2 ms until the chat shows the beginning of an answer, and then records how long after `since` that is.
+ * Looks every 2 ms until the chat of a prompt shows a text, and then adds the time since the call to `times`, in ms.
  */
-function recordFirstShown(chat: number, since: number): void {
+function recordShown(prompt: string, shown: string, times: number[]): void {
+  const chat = Number(prompt.slice('chat '.length))
+  const since = performance.now()
   const timer = setInterval(() => {
-    if (!telegram.screen(chat).some(({ text }) => text.includes('The agent'))) return
+    if (!telegram.screen(chat).some(({ text }) => text.includes(shown))) return
     clearInterval(timer)
-    firstsMs.push(performance.now() - since)
+    times.push(performance.now() - since)
   }, 2)
 }
 

@@ -6,16 +6,24 @@ import { fileURLToPath } from 'node:url'
 import { createBridge, parseConfig, type Store, sqliteStore, type Write } from '@reply/bridge'
 import type { FakesMessage, Load } from './fakes.ts'
 
-/** A bridge with SQLite in this process, and its platform and its server in another. */
-interface LoadedBridge {
+/** A bridge in this process, and its platform and its server in another. */
+export interface LoadedBridge {
   /** Plays a load, and resolves when every chat shows its whole answer. Rejects if some never do. */
   play(load: Load): Promise<Done>
   /** Stops the bridge and the fakes, and removes the state. */
   close(): Promise<void>
   /** The length of all values that were committed so far, in UTF-16 units. */
   written(): number
+  /** How often the bridge has read its state, and how many commits it has made. */
+  calls(): StoreCalls
   /** CPU time of its start, in ms. */
   readonly startMs: number
+}
+
+/** Calls of a store. Reads are those of a key, of a prefix, of a queue and of the names of queues. */
+export interface StoreCalls {
+  readonly reads: number
+  readonly commits: number
 }
 
 /** Runs that ended before the start, each with a log of this length. */
@@ -39,11 +47,13 @@ interface Circumstances {
   readonly paragraphs?: number
   /** Default: none. */
   readonly finishedRuns?: FinishedRuns
+  /** The URL of an empty PostgreSQL database for the state. Default: the state is in SQLite. */
+  readonly postgres?: string | undefined
 }
 
 /** Starts the fakes and a bridge for them. Rejects if either doesn't start. */
 export async function startLoadedBridge(circumstances: Circumstances): Promise<LoadedBridge> {
-  const { pieces, everyMs, chats, knownChats = 0, paragraphs = 1, finishedRuns } = circumstances
+  const { pieces, everyMs, chats, knownChats = 0, paragraphs = 1, finishedRuns, postgres } = circumstances
   const fakes = fork(fileURLToPath(new URL('./fakes.js', import.meta.url)), [
     String(pieces),
     String(everyMs),
@@ -52,14 +62,24 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
   /** Resolves with the next message of the fakes. Rejects if they end. */
   const nextMessage = async (): Promise<FakesMessage> =>
     await new Promise((resolve, reject) => {
-      fakes.once('message', resolve)
-      fakes.once('exit', (code) => reject(new Error(`The fakes ended with exit code ${code}.`)))
+      const rejectEnded = (code: number | null): void => reject(new Error(`The fakes ended with exit code ${code}.`))
+      fakes.once('exit', rejectEnded)
+      fakes.once('message', (message: FakesMessage) => {
+        fakes.off('exit', rejectEnded)
+        resolve(message)
+      })
     })
   const ready = await nextMessage()
   if (ready.type !== 'ready') throw new Error('The fakes did not start.')
   const folder = mkdtempSync(join(tmpdir(), 'reply-bench-'))
-  await fillState(folder, knownChats, finishedRuns)
-  const { store, written } = countCommitted(await sqliteStore({ folder }))
+  const openState = async (): Promise<Store> => {
+    if (postgres === undefined) return await sqliteStore({ folder })
+    // Only here, because the resident memory of a bridge on SQLite is measured.
+    const { postgresStore } = await import('@reply/postgres')
+    return await postgresStore({ url: postgres })
+  }
+  await fillState(await openState(), knownChats, finishedRuns)
+  const { store, written, calls } = countCalls(await openState())
   const bridge = createBridge({
     config: parseConfig({
       servers: { home: { url: ready.opencode } },
@@ -76,7 +96,7 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
   const before = process.cpuUsage()
   await bridge.start()
   const { user, system } = process.cpuUsage(before)
-  return { play: playLoad, close: closeAll, written, startMs: (user + system) / 1000 }
+  return { play: playLoad, close: closeAll, written, calls, startMs: (user + system) / 1000 }
 
   /**
    * Plays one load, and resolves with its figures. Rejects if the fakes end, start again, or report that chats got
@@ -99,14 +119,13 @@ export async function startLoadedBridge(circumstances: Circumstances): Promise<L
 
 /**
  * Writes chats that were used before, each with its session and ten messages that replies may refer to, and finished
- * runs. Writes chats by the hundred, so it rounds `knownChats` up. Rejects if another process uses the state.
+ * runs. Writes chats by the hundred, so it rounds `knownChats` up. Closes the state. Rejects if another process uses it.
  */
 async function fillState(
-  folder: string,
+  store: Store,
   knownChats: number,
   finished: FinishedRuns = { runs: 0, logKB: 0 },
 ): Promise<void> {
-  const store = await sqliteStore({ folder })
   const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
   if (!lease) throw new Error('The state is in use.')
   for (let chat = 1_000_000; chat < 1_000_000 + knownChats; chat += 100) {
@@ -159,12 +178,34 @@ function writesOfRun(runNumber: number, logKB: number): readonly Write[] {
   ]
 }
 
-/** Returns the store, and the length of all values that were committed through it, in UTF-16 units. */
-function countCommitted(store: Store): { readonly store: Store; readonly written: () => number } {
+/** Returns the store, the length of all values that were committed through it, in UTF-16 units, and its calls. */
+function countCalls(store: Store): {
+  readonly store: Store
+  readonly written: () => number
+  readonly calls: () => StoreCalls
+} {
   let units = 0
+  let reads = 0
+  let commits = 0
+  /** Returns a call that also counts as a read. */
+  const countRead =
+    <Result>(call: (name: string) => Promise<Result>) =>
+    async (name: string): Promise<Result> => {
+      reads++
+      return await call(name)
+    }
   const commit: Store['commit'] = async (writes, ...rest) => {
+    commits++
     for (const write of writes) if ('value' in write) units += write.value?.length ?? 0
     return await store.commit(writes, ...rest)
   }
-  return { store: { ...store, commit }, written: () => units }
+  const counted: Store = {
+    ...store,
+    read: countRead(store.read),
+    list: countRead(store.list),
+    queue: countRead(store.queue),
+    queues: countRead(store.queues),
+    commit,
+  }
+  return { store: counted, written: () => units, calls: () => ({ reads, commits }) }
 }

@@ -15,8 +15,8 @@ interface Script {
   readonly onPrompt: (prompt: string) => void
   /** The first piece of an answer is sent. */
   readonly onFirst: (prompt: string) => void
-  /** A session has ended its turn. */
-  readonly onEnd: () => void
+  /** The turn of a prompt has ended. */
+  readonly onEnd: (prompt: string) => void
 }
 
 interface Message {
@@ -165,7 +165,7 @@ export async function startScripted(options: Script): Promise<ScriptedOpencode> 
       busy.delete(sessionID)
       publish('session.status', { sessionID, status: { type: 'idle' } })
       publish('session.idle', { sessionID })
-      options.onEnd()
+      options.onEnd(prompt)
     }, options.everyMs)
   }
 }

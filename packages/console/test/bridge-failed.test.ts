@@ -107,15 +107,18 @@ test('lists a prompt that may have run before a restart, as long as its person h
   expect(await failed()).toEqual({ code: 1, said })
 })
 
+const year = 31_536_000_000
+
 test('lists answers that wait for their chat below what failed, and alone they are no failure', async () => {
   const run = { prompt, server: 'home', status: 'complete', startedAt: 1, finishedAt: Date.UTC(2026, 0, 3) }
-  const put = (id: string, more: object) =>
-    ({ type: 'put', key: `execution/tg/7/${id}`, value: JSON.stringify({ ...run, id, ...more }) }) as const
+  const put = (id: string, more: object, expiresInMs: number) =>
+    ({ type: 'put', key: `execution/tg/7/${id}`, value: JSON.stringify({ ...run, id, ...more }), expiresInMs }) as const
   const store = await sqliteStore({ folder: stateFolder() })
   await store.commit([
-    put('held11', { phase: 'delivering' }),
-    put('done11', { phase: 'done' }),
-    put('soon11', { phase: 'delivering', finishedAt: Date.now() }),
+    // How long it has waited follows from what is left of a year.
+    put('held11', { phase: 'delivering' }, year - 60_000),
+    put('done11', { phase: 'done' }, 3_600_000),
+    put('soon11', { phase: 'delivering', finishedAt: Date.now() }, year),
     { type: 'put', key: 'execution/tg/8/odd', value: 'oops' },
   ])
   await store.close()
@@ -126,6 +129,33 @@ test('lists answers that wait for their chat below what failed, and alone they a
   expect(await failed()).toEqual({ code: 0, said: `${held}No permanent failures.\n` })
   await (await written()).close()
   expect(await failed()).toEqual({ code: 1, said: all + held })
+})
+
+test('lists messages and runs that were put aside because they ended the process, and forgets them', async () => {
+  const store = await sqliteStore({ folder: stateFolder() })
+  const poison = { type: 'poison', value: 'What a person wrote', tries: 3, at: Date.UTC(2026, 0, 3) }
+  await store.commit([
+    {
+      type: 'put',
+      key: 'failed/poison/inbox/tg/7/3/#12',
+      value: JSON.stringify({ ...poison, key: 'inbox/tg/7/3', id: '12' }),
+    },
+    {
+      type: 'put',
+      key: 'failed/poison/execution/tg/8//abc',
+      value: JSON.stringify({ ...poison, key: 'execution/tg/8//abc' }),
+    },
+  ])
+  await store.close()
+  const { code, said } = await failed()
+  expect(code).toBe(1)
+  expect(said).toContain('✗ 2026-01-03T00:00:00Z message inbox/tg/7/3, entry 12\n')
+  expect(said).toContain('✗ 2026-01-03T00:00:00Z run execution/tg/8//abc\n')
+  expect(said).toContain('The process ended each time it handled it, 3 times in all.')
+  expect(said).not.toContain('What a person wrote')
+  expect(await failed('--forget', 'inbox/tg/7/3')).toEqual({ code: 0, said: '1 row was forgotten.\n' })
+  expect(await failed('--forget', 'execution/tg/8//abc')).toEqual({ code: 0, said: '1 row was forgotten.\n' })
+  expect(await failed()).toEqual({ code: 0, said: 'No permanent failures.\n' })
 })
 
 test('a state that can’t be read ends in a sentence with its file and the cure', async () => {

@@ -125,7 +125,7 @@ function promptItem({ key, value }: StoredValue): readonly FailedItem[] {
  * Returns an item for the list if the execution ended at least `waitingMs` ago and is still `delivering`. Empty otherwise, or
  * for an unreadable row.
  */
-function waitingItem({ value, expiresInMs = deliveringMs }: StoredValue): readonly FailedItem[] {
+function waitingItem({ value, expiresInMs = 0 }: StoredValue): readonly FailedItem[] {
   try {
     const { id, phase, finishedAt: at, prompt } = toExecution(value)
     if (phase !== 'delivering' || at === undefined || deliveringMs - expiresInMs < waitingMs) return []

@@ -82,8 +82,14 @@ export function createBridge(options: BridgeOptions): Bridge {
       emitLease('waiting')
       onNotice('Another process uses this state. Waiting for it to exit.')
     },
-    onStalled: onError,
-    onBack: () => onNotice('The state can be written again. Resuming.'),
+    onStalled: (error) => {
+      emitLease('expired')
+      onError(error)
+    },
+    onBack: () => {
+      emitLease('held')
+      onNotice('The state can be written again. Resuming.')
+    },
     onLost: endTakenOver,
     onRenewed: () => {
       for (const edits of lateEdits) void edits.callListeners().catch(onError)

@@ -111,7 +111,7 @@ test('a bridge on standby that could not take over is stalled, until it could', 
   expect(second.leases).toEqual(['waiting'])
 })
 
-test('a bridge that lost its lease to another one says so', async () => {
+test('a bridge that could not renew its lease says so, and then that another one has it', async () => {
   const { clock, open } = createState()
   const database = { isDown: false }
   const first = await open((store) => ({
@@ -126,10 +126,13 @@ test('a bridge that lost its lease to another one says so', async () => {
   const starting = second.bridge.start()
   await expect.poll(() => second.bridge.status().state).toBe('standby')
   database.isDown = true
-  await clock.advance(5000, rest)
+  await clock.advance(3500, rest)
+  expect([first.bridge.status().state, first.leases]).toEqual(['stalled', ['held', 'expired']])
+  expect([await first.hasLease(), await second.hasLease()]).toEqual(['0', '0'])
+  await clock.advance(1500, rest)
   await starting
   database.isDown = false
   await clock.advance(1000, rest)
-  await expect.poll(() => first.leases).toEqual(['held', 'ended'])
+  await expect.poll(() => first.leases).toEqual(['held', 'expired', 'ended'])
   expect([await first.hasLease(), await second.hasLease()]).toEqual(['0', '1'])
 })

@@ -128,13 +128,14 @@ export interface ChannelEvent {
 
 /**
  * The lease on the state, which one process has at a time. `waiting`: another process has it. `held`: this process works.
- * `ended`: this process released it, or another one took it over.
+ * `expired`: it could not be renewed, so this process makes no calls. `ended`: this process released it, or another one took
+ * it over.
  */
 export interface LeaseEvent {
   readonly type: 'lease'
   /** In ms since the epoch. */
   readonly at: number
-  readonly status: 'waiting' | 'held' | 'ended'
+  readonly status: 'waiting' | 'held' | 'expired' | 'ended'
 }
 
 /** How many failures need a person. Emitted after each start and after each change. `reply bridge failed` lists them. */

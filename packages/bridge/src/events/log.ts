@@ -43,6 +43,7 @@ const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 /** Returns `warn` for what needs a look, `debug` for ignored messages and counts without failures, otherwise `info`. */
 function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
+  if (event.type === 'lease') return event.status === 'expired' ? 'warn' : 'info'
   if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
   if (event.type === 'failures')
     return event.deliveries + event.prompts + event.rows + event.poison > 0 ? 'warn' : 'debug'

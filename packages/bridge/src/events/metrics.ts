@@ -65,7 +65,7 @@ export function bridgeMetrics(): BridgeMetrics {
   })
   const lease = new Gauge({
     name: 'reply_bridge_lease',
-    help: '1 while this process has the lease on the state, 0 while it waits for another one.',
+    help: '1 while this process has the lease on the state, 0 while it waits for another one or cannot renew it.',
     registers,
   })
   /** By channel: the runs in progress. */

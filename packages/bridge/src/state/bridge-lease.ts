@@ -119,7 +119,7 @@ export function createBridgeLease(options: {
       return granted
     } catch (error) {
       if (!(error instanceof StoreError && error.type === 'busy')) throw error
-      waitingProblem = `The state can't be used, so this process can't take over: ${error.message}`
+      waitingProblem = `The state can't be used, so this process can't take over: ${messageOf(error)}`
       return undefined
     }
   }

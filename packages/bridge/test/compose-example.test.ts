@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { bridgeStore } from '@reply/postgres/bridge'
+import { bridgeChannel } from '@reply/telegram/bridge'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import { parseChannel, parseConfig, parseState } from '../src/config/parse.ts'
+
+const fileOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url))
+const textOf = (name: string): string => readFileSync(fileOf(name), 'utf8')
+const example = 'packages/postgres/example'
+
+const bridgeService = z.strictObject({
+  build: z.strictObject({ context: z.literal('.'), dockerfile: z.string() }),
+  environment: z.record(z.string(), z.string()),
+  extra_hosts: z.array(z.string()),
+  depends_on: z.record(z.string(), z.strictObject({ condition: z.literal('service_healthy') })),
+  restart: z.literal('always'),
+  stop_grace_period: z.templateLiteral([z.number(), 's']),
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.tuple([z.literal('no-new-privileges:true')]),
+  ports: z.tuple([z.string().regex(/^127\.0\.0\.1:\d+:\d+$/)]),
+})
+
+const { services, volumes } = z
+  .looseObject({
+    services: z.strictObject({
+      'bridge-a': bridgeService,
+      'bridge-b': bridgeService,
+      db: z.strictObject({
+        image: z.string().regex(/^postgres:\d+-[a-z]+$/),
+        environment: z.record(z.string(), z.string()),
+        volumes: z.tuple([z.string()]),
+        healthcheck: z.looseObject({ test: z.array(z.string()) }),
+        restart: z.literal('always'),
+      }),
+    }),
+    volumes: z.record(z.string(), z.null()),
+  })
+  .parse(parse(textOf(`${example}/compose.yaml`), { merge: true }))
+const { 'bridge-a': first, 'bridge-b': second, db } = services
+const config = JSON.parse(textOf(`${example}/reply.json`))
+const dockerfile = textOf('packages/bridge/Dockerfile')
+const page = textOf('docs/scale.md')
+
+/** The names of the environment variables that a value of a config reads its secrets from. */
+const envNamesIn = (value: unknown): readonly string[] =>
+  [...JSON.stringify(value).matchAll(/\{"env":"(\w+)"\}/g)].map(([, name = '']) => name)
+
+/** The names in `${…}` of a compose file. */
+const variablesIn = (value: unknown): readonly string[] => [
+  ...new Set([...JSON.stringify(value).matchAll(/\$\{(\w+):\?/g)].map(([, name = '']) => name)),
+]
+
+test('both bridges of the example differ in their port alone, so they have one image, one config and one state', () => {
+  const { ports, ...others } = first
+  const { ports: otherPorts, ...alike } = second
+  expect(others).toEqual(alike)
+  expect(otherPorts).not.toEqual(ports)
+})
+
+test('the image of the example is built from the Dockerfile, as its package has it, with the config beside it', () => {
+  const [, path = ''] = /^node_modules\/@reply\/(.*)$/.exec(first.build.dockerfile) ?? []
+  expect(existsSync(fileOf(`packages/${path}`))).toBe(true)
+  expect(JSON.parse(textOf('packages/bridge/package.json')).files).toContain('Dockerfile')
+  expect(JSON.parse(textOf('packages/postgres/package.json')).files).toContain('example')
+  expect(dockerfile).toMatch(/^COPY .*reply\.json /m)
+})
+
+test('the config of the example is valid, and its secrets are those that compose sets', () => {
+  const { channels, state } = parseConfig(config)
+  expect(parseState(bridgeStore.schema, state)).toEqual(config.state)
+  for (const [name, entry] of Object.entries(channels)) parseChannel(bridgeChannel.schema, name, entry)
+  expect(envNamesIn(config).toSorted()).toEqual(Object.keys(first.environment).toSorted())
+})
+
+test('the address of the state is that of the database', () => {
+  const [, user, variable, host, port, name] =
+    /^postgres:\/\/(\w+):\$\{(\w+):\?[^}]+\}@(\w+):(\d+)\/(\w+)$/.exec(first.environment.DATABASE_URL ?? '') ?? []
+  const { POSTGRES_USER, POSTGRES_DB, POSTGRES_PASSWORD = '' } = db.environment
+  expect([user, name, host, port]).toEqual([POSTGRES_USER, POSTGRES_DB, 'db', '5432'])
+  expect(variablesIn(POSTGRES_PASSWORD)).toEqual([variable])
+  expect(db.healthcheck.test.slice(0, 2)).toEqual(['CMD', 'pg_isready'])
+  expect(db.healthcheck.test).toEqual(expect.arrayContaining([`--username=${user}`, `--dbname=${name}`]))
+  expect(db.volumes.map((one) => one.split(':')[0])).toEqual(Object.keys(volumes))
+})
+
+test('what the bridges need is there: the database, the host of the server, and time to stop', () => {
+  expect(Object.keys(first.depends_on)).toEqual(['db'])
+  const { hostname } = new URL(config.servers.home.url)
+  expect(first.extra_hosts).toEqual([`${hostname}:host-gateway`])
+  // A stop takes up to 10 s, and 1 s more for what is left over.
+  expect(Number.parseInt(first.stop_grace_period, 10)).toBeGreaterThan(11)
+})
+
+test('the image is healthy on both, at the port that compose publishes', () => {
+  const [, port, path] = /^HEALTHCHECK .*http:\/\/127\.0\.0\.1:(\d+)(\/\w+)/m.exec(dockerfile) ?? []
+  // `/readyz` is 503 on standby.
+  expect(path).toBe('/healthz')
+  for (const { ports } of [first, second]) expect(ports[0].split(':')[2]).toBe(port)
+  expect(dockerfile).toContain(`"--listen", "0.0.0.0:${port}"`)
+})
+
+test('the page about two machines names the packages, variables, ports and services of the example', () => {
+  const [, packages = ''] = /^npm install --ignore-scripts (.*)$/m.exec(page) ?? []
+  const types = [...Object.values(config.channels), config.state].map(({ type }) => `@reply/${type}`)
+  expect(packages.split(' ')).toEqual(expect.arrayContaining(['@reply/console', '@reply/bridge', ...types, 'grammy']))
+  expect(page).toContain(`cp node_modules/@reply/postgres/${example.split('/').at(-1)}/* .`)
+  const written = [...page.matchAll(/^(?:echo ")?([A-Z_]+)=.*\.env$/gm)].map(([, name]) => name)
+  expect(written.toSorted()).toEqual([...variablesIn([first, db])].toSorted())
+  for (const { ports } of [first, second])
+    expect(page).toContain(`curl http://127.0.0.1:${ports[0].split(':')[1]}/readyz`)
+  const named = [...page.matchAll(/^docker compose (?:kill|start|stop|exec) (\S+)/gm)].map(([, name]) => name)
+  expect(named.length).toBeGreaterThan(0)
+  expect(Object.keys(services)).toEqual(expect.arrayContaining(named))
+})

@@ -284,12 +284,9 @@ export async function versionOf(
   schema: string,
   steps = migrations,
 ): Promise<StateVersion | undefined> {
-  const [table] = await connection.query<{ name: string | null }>(
-    'SELECT to_regclass($1) AS name',
-    [`${schema}.state_version`],
-    readMs,
-  )
-  if (!table?.name) return undefined
+  const isNamed = `${inQuotes} = $1 AND relname = 'state_version'`
+  const sql = `SELECT 1 FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid WHERE ${isNamed}`
+  if ((await connection.query(sql, [schema], readMs)).length === 0) return undefined
   const [found] = await connection.query<StateVersion & pg.QueryResultRow>(
     `SELECT version, min_reader FROM ${schema}.state_version`,
     [],
@@ -305,10 +302,11 @@ export async function versionOf(
 
 /** Whether a schema exists. */
 export async function hasSchema(connection: Connection, schema: string): Promise<boolean> {
-  const [found] = await connection.query<{ name: string | null }>(
-    'SELECT to_regnamespace($1) AS name',
-    [schema],
-    readMs,
-  )
-  return found?.name != null
+  return (await connection.query(`SELECT 1 FROM pg_namespace WHERE ${inQuotes} = $1`, [schema], readMs)).length > 0
 }
+
+/**
+ * The name of a schema as we quote it. `to_regclass` and `to_regnamespace` would take quoted names, but they may answer from a
+ * cache that does not know what another transaction committed while this one waited for a lock.
+ */
+const inQuotes = `'"' || replace(nspname, '"', '""') || '"'`

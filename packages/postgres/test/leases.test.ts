@@ -1,0 +1,159 @@
+import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
+import type pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { postgresStore } from '../src/index.ts'
+import { connected } from './stage.ts'
+
+const minuteMs = 60_000
+
+describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
+  let url = ''
+  let admin: pg.Client
+  let holding: pg.Client
+  let closes: (() => Promise<void>)[] = []
+  beforeAll(async () => {
+    url = await (await sharedPostgres()).createDatabase()
+    admin = await connected(url)
+    holding = await connected(url)
+  })
+  beforeEach(async () => {
+    await (await open()).close()
+    // Only `pass` advances the clock.
+    await admin.query('CREATE TABLE reply.hand_clock AS SELECT clock_timestamp() AS at')
+    await admin.query(
+      'CREATE OR REPLACE FUNCTION reply.store_time() RETURNS timestamptz LANGUAGE sql AS $$ SELECT at FROM reply.hand_clock $$',
+    )
+  })
+  afterEach(async () => {
+    await holding.query('ROLLBACK')
+    for (const close of closes) await close()
+    closes = []
+    await admin.query('DROP SCHEMA reply CASCADE')
+  })
+  afterAll(async () => {
+    await holding.end()
+    await admin.end()
+  })
+
+  async function open() {
+    const store = await postgresStore({ url })
+    closes.push(() => store.close())
+    return store
+  }
+  const pass = async (ms: number) =>
+    void (await admin.query("UPDATE reply.hand_clock SET at = at + $1 * interval '1 ms'", [ms]))
+  /** Requests the lease for a second, or for another time. */
+  const request = (holder: string, forMs = 1000) => ({ name: 'bridge', holder, forMs })
+  /** Waits until a number of calls wait for locks. */
+  const untilWaiting = async (expected: number) => {
+    const sql =
+      "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    await expect
+      .poll(async () => (await admin.query<{ count: number }>(sql)).rows[0]?.count, { interval: 5 })
+      .toBe(expected)
+  }
+  /** Keeps the value of a key locked, so that a commit that writes it does not end on the server. */
+  const lockKey = async () => {
+    await holding.query('BEGIN')
+    await holding.query('SELECT 1 FROM reply.stored FOR UPDATE')
+  }
+
+  test('are taken over once the running commits of the last holder have ended', async () => {
+    const [one, other] = [await open(), await open()]
+    const lease = await one.lease(request('one'))
+    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
+    await lockKey()
+    const running = one.commit([{ type: 'put', key: 'key', value: 'late' }], lease)
+    await untilWaiting(1)
+    await pass(1000)
+    let isTaken = false
+    const taking = other.lease(request('other')).finally(() => {
+      isTaken = true
+    })
+    await untilWaiting(2)
+    expect(isTaken).toBe(false)
+    await holding.query('ROLLBACK')
+    expect(await running).toEqual({ type: 'done' })
+    expect(await taking).toMatchObject({ holder: 'other', fence: (lease?.fence ?? 0) + 1 })
+    expect(await other.read('key')).toBe('late')
+    expect(await one.commit([{ type: 'put', key: 'key', value: 'too late' }], lease)).toEqual({ type: 'fenced' })
+  })
+
+  test('are renewed while a commit runs, and then not taken over', async () => {
+    const [one, other] = [await open(), await open()]
+    const lease = await one.lease(request('one'))
+    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
+    await lockKey()
+    const running = one.commit([{ type: 'put', key: 'key', value: 'after' }], lease)
+    await untilWaiting(1)
+    await pass(900)
+    expect(await one.lease(request('one'))).toEqual(lease)
+    await pass(900)
+    expect(await other.lease(request('other'))).toBeUndefined()
+    await holding.query('ROLLBACK')
+    expect(await running).toEqual({ type: 'done' })
+  })
+
+  test('are fenced if another takes them while a commit waits for its turn', async () => {
+    const [one, other] = [await open(), await open()]
+    const lease = await one.lease(request('one'))
+    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
+    await pass(1000)
+    // The taker waits for this commit of the holder, and the next commit of the holder waits for the taker.
+    await lockKey()
+    const third = await open()
+    const running = third.commit([{ type: 'put', key: 'key', value: 'of a third' }])
+    await untilWaiting(1)
+    const taking = other.lease(request('other'))
+    await untilWaiting(2)
+    const late = one.commit([{ type: 'put', key: 'key', value: 'late' }], lease)
+    await untilWaiting(3)
+    await holding.query('ROLLBACK')
+    expect(await Promise.all([running, taking, late])).toMatchObject([
+      { type: 'done' },
+      { holder: 'other' },
+      { type: 'fenced' },
+    ])
+    expect(await one.read('key')).toBe('of a third')
+  })
+
+  test('count as expired if the clock was set back by more than a minute, and last longer if by less', async () => {
+    const [one, other] = [await open(), await open()]
+    const first = await one.lease(request('one'))
+    await pass(-30_000)
+    expect(await other.lease(request('other'))).toBeUndefined()
+    expect(await one.lease(request('one'))).toEqual(first)
+    await pass(1000)
+    expect(await other.lease(request('other'))).toMatchObject({ fence: 2 })
+    await pass(-2 * minuteMs)
+    const again = await one.lease(request('one'))
+    expect(again).toMatchObject({ holder: 'one', fence: 3 })
+    expect(await one.commit([], again)).toEqual({ type: 'done' })
+    await pass(-2 * minuteMs)
+    expect(await one.lease(request('one'))).toMatchObject({ holder: 'one', fence: 4 })
+  })
+
+  test('expire when the clock is set forward, and so do values', async () => {
+    const store = await open()
+    await (await open()).commit([])
+    const lease = await store.lease(request('one'))
+    await store.commit([{ type: 'put', key: 'short', value: '', expiresInMs: minuteMs }], lease)
+    await pass(365 * 24 * 60 * minuteMs)
+    expect(await store.commit([], lease)).toEqual({ type: 'fenced' })
+    expect(await store.sweep()).toBe(1)
+    // The record of the other store was older than 30 days.
+    expect((await admin.query('SELECT batch FROM reply.writers')).rows).toEqual([{ batch: '2' }])
+    expect(await store.lease(request('one'))).toMatchObject({ fence: 2 })
+    expect(await store.commit([])).toEqual({ type: 'done' })
+  })
+
+  test('of no time, or of a time that is not a number, are not held', async () => {
+    const store = await open()
+    for (const forMs of [0, -1000]) {
+      const lease = await store.lease(request('one', forMs))
+      expect(await store.commit([], lease)).toEqual({ type: 'fenced' })
+    }
+    for (const forMs of [Number.NaN, Number.POSITIVE_INFINITY])
+      await expect(store.lease(request('one', forMs))).rejects.toMatchObject({ type: 'failed' })
+  })
+})

@@ -124,9 +124,7 @@ export function createConnection(pool: pg.Pool, server: string): Connection {
   async function withTimeout<T>(call: Promise<T>, timeoutMs: number): Promise<T> {
     let stopTimer = (): void => {}
     const late = new Promise<never>((_, reject) => {
-      stopTimer = systemClock.after(timeoutMs, () =>
-        reject(new Error(`timeout exceeded: no answer within ${timeoutMs} ms`)),
-      )
+      stopTimer = systemClock.after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
     })
     return await Promise.race([call, late]).finally(() => stopTimer())
   }

@@ -76,6 +76,13 @@ const lost: Meaning = { type: 'busy', sentence: unreachable }
 /** The messages of `pg` that have no code. */
 const uncoded: readonly (readonly [RegExp, Meaning])[] = [
   [/^(Connection terminated|timeout exceeded|Client has)/, lost],
+  [
+    /^no answer within/,
+    {
+      type: 'busy',
+      sentence: 'gave no answer in time. Look whether it runs, and whether it waits for a synchronous standby.',
+    },
+  ],
   [/^SASL: .*password must be/, { type: 'failed', sentence: 'asks for a password. Write it in the URL.' }],
   [
     /does not support SSL/,

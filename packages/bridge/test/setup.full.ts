@@ -1,8 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bridgeStore } from '@reply/postgres/bridge'
 import { bridgeChannel } from '@reply/telegram/bridge'
 import { launchOpencode, type OpencodeServer, type ScriptedModel, startModel } from '@reply/testing'
+import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
 import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import * as z from 'zod'
@@ -251,6 +253,30 @@ test('init takes a database whose variable is only set where the bridge runs, bu
   expect(said).toContain('DATABASE_URL is not set here, so the database was not checked. Set it where the bridge runs.')
   expect(JSON.parse(readFileSync(path, 'utf8')).state).toEqual({ type: 'postgres', url: { env: 'DATABASE_URL' } })
 })
+
+test.skipIf(!hasPostgres())(
+  `init takes a real PostgreSQL, and names what is wrong with one (${needsPostgres})`,
+  async () => {
+    const url = await (await sharedPostgres()).createDatabase()
+    const wrong = new URL(url)
+    wrong.password = 'hunter2-hunter2'
+    const texts = [server.url, server.directory, 'WRONG', 'DATABASE_URL', 'ann', '123']
+    await initBridge({
+      ...{ path, load, env: { WRONG: wrong.href, DATABASE_URL: url } },
+      questions: answering({ texts, secrets: [token], places: ['postgres', 'postgres'] }),
+      loadStore: async () => bridgeStore,
+    })
+    const { host, pathname } = new URL(url)
+    expect(said).toContain(
+      `✗ PostgreSQL at ${host}${pathname} refuses the user or the password. Correct them in the URL.`,
+    )
+    expect(said.join('\n')).toMatch(
+      /✓ PostgreSQL .*, can be written to, no state yet\nsynchronous_commit is on, and no standby/,
+    )
+    expect(JSON.parse(readFileSync(path, 'utf8')).state).toEqual({ type: 'postgres', url: { env: 'DATABASE_URL' } })
+    expect(`${said} ${readFileSync(path, 'utf8')}`).not.toMatch(new RegExp(`hunter2|${new URL(url).password}`))
+  },
+)
 
 test('a check names each part that does not work, and goes on', async () => {
   writeFileSync(join(folder, 'file'), '')

@@ -1,5 +1,5 @@
 import type { BridgeStore, StoreHost } from '@reply/bridge'
-import { keepSecret, secretSource } from '@reply/sink/channel'
+import { secretSource } from '@reply/sink/channel'
 import pg from 'pg'
 import * as z from 'zod'
 import { checkPostgres } from './check.ts'
@@ -25,12 +25,15 @@ export const bridgeStore: BridgeStore<PostgresConfig> = {
 
 /** Reads the URL, and keeps its password out of all errors. */
 function optionsOf({ url, schema }: PostgresConfig, { secret }: StoreHost): PostgresStoreOptions {
-  const read = secret(url)
+  return { url: secret(url, passwordsIn), schema }
+}
+
+/** Returns the password of a URL as it is written and as it is used, or all of a text that is not a URL. */
+function passwordsIn(url: string): readonly string[] {
   try {
-    const { password } = new pg.Client(read)
-    if (password) keepSecret(password)
+    const passwords: readonly unknown[] = [new URL(url).password, new pg.Client(url).password]
+    return passwords.filter((password) => typeof password === 'string')
   } catch {
-    // The store reports a URL that can't be read.
+    return [url]
   }
-  return { url: read, schema }
 }

@@ -20,9 +20,14 @@ export interface LoadedConfig {
   readonly state: StateConfig
   /** Absolute paths of the config, the files of secrets, and the folder of a SQLite state. No agent may access them. */
   readonly ownPaths: readonly string[]
-  /** Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. */
-  readonly secret: (source: SecretSource) => string
+  readonly secret: ReadSecret
 }
+
+/**
+ * Reads a secret. Throws `BridgeError` of type `config` if it is missing or blank. No error of this process contains it
+ * afterwards, or only its `parts` if it is a URL with a password: its host must be named in errors.
+ */
+export type ReadSecret = (source: SecretSource, parts?: (secret: string) => readonly string[]) => string
 
 /**
  * Reads a config. Throws `BridgeError` of type `config` if it is invalid, if every user can change it, or if an agent could
@@ -113,14 +118,13 @@ export function secretFilesIn(value: unknown): readonly string[] {
 
 /**
  * Returns a function that reads secrets from the environment, and from files relative to a folder, without white space around
- * them. It throws a `BridgeError` if a secret is missing or empty, or if others can read its file. No error of this process
- * contains a secret that it read.
+ * them. It throws a `BridgeError` if a secret is missing or empty, or if others can read its file.
  */
-export function secretsOf(folder: string, env: Readonly<Record<string, string | undefined>>): LoadedConfig['secret'] {
-  return (source) => {
+export function secretsOf(folder: string, env: Readonly<Record<string, string | undefined>>): ReadSecret {
+  return (source, parts) => {
     if ('env' in source) {
       const value = env[source.env]?.trim()
-      if (value) return keptSecret(value)
+      if (value) return keptSecret(value, parts)
       throw new BridgeError(
         'config',
         `The environment variable ${source.env} is not set. Set it to the value of the secret.`,
@@ -134,14 +138,14 @@ export function secretsOf(folder: string, env: Readonly<Record<string, string | 
         'config',
         `${readers === 'others' ? 'Every user of this computer' : 'Its group'} can read the secret in ${path}. Run "chmod 600" on it, and replace the secret if others may have read it.`,
       )
-    if (value) return keptSecret(value)
+    if (value) return keptSecret(value, parts)
     throw new BridgeError('config', `The file ${path} is empty. Write the secret into it.`)
   }
 }
 
-/** Registers a secret, so that no error of this process contains it, and returns it. */
-function keptSecret(secret: string): string {
-  keepSecret(secret)
+/** Registers a secret or its parts, so that no error of this process contains them, and returns it. */
+function keptSecret(secret: string, parts: (secret: string) => readonly string[] = (whole) => [whole]): string {
+  for (const part of parts(secret)) keepSecret(part)
   return secret
 }
 

@@ -26,8 +26,11 @@ export interface BridgeStore<Settings = unknown> {
 
 /** The program that opens a state. */
 export interface StoreHost {
-  /** Reads a secret. If it is missing or blank, throws an error that says how to fix it. */
-  readonly secret: (source: SecretSource) => string
+  /**
+   * Reads a secret. If it is missing or blank, throws an error that says how to fix it. Errors of this process don't contain it
+   * afterwards. If it is a URL with a password, `parts` returns what must not be in errors, so that they can name its host.
+   */
+  readonly secret: (source: SecretSource, parts?: (secret: string) => readonly string[]) => string
   /** Decides when values expire, unless the state has a clock of its own. Default: the computer's clock. */
   readonly clock?: Clock | undefined
 }

@@ -12,8 +12,8 @@ import type { Write } from '../store/store.ts'
 export interface Routes {
   /** Returns the route of a place. Undefined if the config has no server for it. */
   routeOf(place: ChatPlace): Promise<Route | undefined>
-  /** Returns the route of a prompt. A reply to a message of the bot continues that message's session. */
-  routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined>
+  /** Returns the route of a prompt in a place with this route. A reply to a message of the bot continues that message's session. */
+  routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>, placeRoute: Route): Promise<Route>
   /** Returns the writes that replace the route of a place, for a year. Its thread then counts as one that the bot works in. */
   writeRoute(place: ChatPlace, route: Route): readonly Write[]
   /** Returns the writes that make the place use a session, and list it among its sessions. */
@@ -103,13 +103,12 @@ export function createRoutes(options: {
 
   /**
    * Returns the route of the place, but with the session of the message that the prompt replies to, if that is remembered and
-   * on the same server. Undefined like `routeOf`.
+   * on the same server.
    */
-  async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>): Promise<Route | undefined> {
-    const route = await routeOf(prompt)
+  async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>, placeRoute: Route): Promise<Route> {
     const session = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
-    if (!route || !session || session.server !== route.server) return route
-    return { ...route, sessionID: session.sessionID, title: undefined }
+    if (!session || session.server !== placeRoute.server) return placeRoute
+    return { ...placeRoute, sessionID: session.sessionID, title: undefined }
   }
 
   /**

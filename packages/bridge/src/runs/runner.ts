@@ -163,7 +163,8 @@ export function createRunner(services: BridgeServices): Runner {
    * prompts are queued, because it would overtake them.
    */
   async function canSteer(prompt: QueuedPrompt): Promise<boolean> {
-    const { sessionID } = (await routes.routeOfPrompt(prompt)) ?? {}
+    const placeRoute = await routes.routeOf(prompt)
+    const sessionID = placeRoute && (await routes.routeOfPrompt(prompt, placeRoute)).sessionID
     const isRunning = runs.active(prompt).some(({ stream, ageMs }) => {
       const reply = stream()?.reply
       const isOpen = reply !== undefined && reply.phase !== 'settled' && reply.sessionID === sessionID
@@ -275,12 +276,13 @@ export function createRunner(services: BridgeServices): Runner {
    * its place has no server, or removed meanwhile.
    */
   async function storeAndStart(prompt: QueuedPrompt, removal: readonly Write[]): Promise<ActiveRun | undefined> {
-    const route = await routes.routeOfPrompt(prompt)
-    const client = route && servers.get(route.server)
-    if (!route || !client) {
+    const placeRoute = await routes.routeOf(prompt)
+    const client = placeRoute && servers.get(placeRoute.server)
+    if (!placeRoute || !client) {
       await refusePrompt(prompt, removal, texts.noRoute(`${prompt.channel}:${prompt.chat.id}`))
       return undefined
     }
+    const route = await routes.routeOfPrompt(prompt, placeRoute)
     const execution: Execution = {
       id: await registry.newID(prompt),
       // The run counts its own tries.
@@ -294,14 +296,16 @@ export function createRunner(services: BridgeServices): Runner {
       ...(prompt.isSteer && { isSteer: true }),
       ...(people.allMay(prompt, 'approve') && { isByApprovers: true }),
     }
-    const { sessionID: chosen, title } = (await routes.routeOf(prompt)) ?? {}
     // If a crash of the machine undoes this, the prompt is still queued. Conflicts if someone dropped it meanwhile.
     const writes = [...removal, registry.writeExecution(execution)]
     if (!(await state.withRetries(() => state.commit(writes, { survives: 'process' })))) return undefined
     if (router.receipts && !prompt.isSteer)
       await channels.tryPost(prompt, { text: texts.started(execution.id), silent: true })
     const mirrorPosts = postToMirrors(services, prompt, route)
-    return startRun({ execution, route, client, placeSessionID: chosen, placeTitle: title }, mirrorPosts)
+    return startRun(
+      { execution, route, client, placeSessionID: placeRoute.sessionID, placeTitle: placeRoute.title },
+      mirrorPosts,
+    )
   }
 
   /**

@@ -8,6 +8,8 @@ export type FakesMessage =
       readonly type: 'done'
       readonly finalsMs: number
       readonly limited: number
+      /** The posts and edits that the bot made. */
+      readonly shown: number
       readonly latenciesMs: readonly number[]
       /** From an answer's first piece, a sentence, to the chat that shows it, in ms. */
       readonly firstsMs: readonly number[]
@@ -66,6 +68,7 @@ async function playLoad({ chats, everyMs: pauseMs, firstChat }: Load): Promise<F
   latenciesMs = []
   firstsMs = []
   lastsMs = []
+  const shownBefore = countShown()
   const waiting = new Set(Array.from({ length: chats }, (_, index) => firstChat + index))
   const shown = waitUntilShown(waiting)
   // It may reject before the last message is written.
@@ -77,7 +80,12 @@ async function playLoad({ chats, everyMs: pauseMs, firstChat }: Load): Promise<F
   }
   const finalsMs = (await shown) - endedAt
   const limited = telegram.calls.filter(({ status }) => status === 429).length
-  return { type: 'done', finalsMs, limited, latenciesMs, firstsMs, lastsMs }
+  return { type: 'done', finalsMs, limited, shown: countShown() - shownBefore, latenciesMs, firstsMs, lastsMs }
+}
+
+/** Returns how many posts and edits the bot has made. */
+function countShown(): number {
+  return telegram.count('sendMessage') + telegram.count('sendRichMessage') + telegram.count('editMessageText')
 }
 
 /**

@@ -95,19 +95,24 @@ function statOf(pid: string): string {
   }
 }
 
-/** What a run of a bridge does with its state in PostgreSQL. */
+/** What a run of a bridge costs, on average. */
 interface RunCalls {
-  /** Calls of the store, per run. */
+  /** Calls of the store. */
   readonly commits: number
   readonly reads: number
-  /** Statements that the server got, per run: with commits, and all except those of the lease, which has a clock of its own. */
+  /** Statements that the server got: those that commit, and all except those of the lease, which has a clock of its own. */
   readonly commitStatements: number
   readonly statements: number
+  /** Posts and edits in the chat. */
+  readonly shown: number
 }
 
+/** How long a bridge must have committed nothing, in ms, to count as done. */
+const quietMs = 1000
+
 /**
- * Counts what runs of chats in turn cost, each with an answer of a second in so many pieces. The statements are those that pass
- * through a proxy between the bridge and the server.
+ * Counts what runs of so many chats cost, ten a second, each with an answer of a second in so many pieces. The statements are those
+ * that pass through a proxy between the bridge and the server.
  */
 export async function countRunCalls(pieces: number, runs: number): Promise<RunCalls> {
   const server = await startPostgres()
@@ -123,8 +128,10 @@ export async function countRunCalls(pieces: number, runs: number): Promise<RunCa
   const bridge = await startLoadedBridge({ pieces, everyMs: 1000 / pieces, chats: runs + 1, postgres: proxy.url })
   // Work of the start ends meanwhile.
   await bridge.play({ chats: 1, everyMs: 0, firstChat: runs + 1 })
+  await untilQuiet(bridge)
   const before = { ...bridge.calls(), statements, commitStatements }
-  await bridge.play({ chats: runs, everyMs: 200, firstChat: 1 })
+  const { shown } = await bridge.play({ chats: runs, everyMs: 100, firstChat: 1 })
+  await untilQuiet(bridge)
   const after = { ...bridge.calls(), statements, commitStatements }
   await bridge.close()
   await proxy.close()
@@ -134,5 +141,14 @@ export async function countRunCalls(pieces: number, runs: number): Promise<RunCa
     reads: (after.reads - before.reads) / runs,
     commitStatements: (after.commitStatements - before.commitStatements) / runs,
     statements: (after.statements - before.statements) / runs,
+    shown: shown / runs,
+  }
+}
+
+/** Resolves once a bridge has stored that its runs are done, which it does after their last edit. */
+async function untilQuiet(bridge: LoadedBridge): Promise<void> {
+  for (let before = -1; before < bridge.calls().commits; ) {
+    before = bridge.calls().commits
+    await new Promise((resolve) => setTimeout(resolve, quietMs))
   }
 }

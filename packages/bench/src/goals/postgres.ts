@@ -4,7 +4,10 @@ import type { Effort, Goal } from '../goal.ts'
 import { median } from '../rounds.ts'
 
 /** The runs whose calls are counted. */
-const countedRuns = { full: 30, quick: 10 }
+const countedRuns = { full: 40, quick: 20 }
+/** The pieces of answers of a second that are compared. */
+const fewPieces = 20
+const manyPieces = 100
 
 /** A bridge whose state is in PostgreSQL, beside one on SQLite that answers the same messages. */
 export const postgresGoals: readonly Goal[] = [
@@ -53,7 +56,7 @@ export const postgresGoals: readonly Goal[] = [
   },
   {
     id: 'bridge.postgres.commits',
-    what: 'commits of a run whose answer is posted once',
+    what: 'commits of a run whose answer is posted once, which do not depend on the engine',
     unit: 'calls',
     bound: { atMost: 8 },
     lacking: lackingPostgres,
@@ -61,15 +64,15 @@ export const postgresGoals: readonly Goal[] = [
   },
   {
     id: 'bridge.postgres.reads',
-    what: 'reads of such a run',
+    what: 'reads of such a run, in whole numbers: a few others have a clock of their own',
     unit: 'calls',
     bound: { atMost: 9 },
     lacking: lackingPostgres,
-    measure: async (effort) => (await countRunCalls(1, countedRuns[effort])).reads,
+    measure: async (effort) => Math.round((await countRunCalls(1, countedRuns[effort])).reads),
   },
   {
     id: 'bridge.postgres.statements',
-    what: 'statements that commit, against commits: those that wait at the same time are sent together',
+    what: 'statements that the server gets to commit, against commits: those that wait at the same time are sent together',
     unit: '× as many',
     bound: { atMost: 1 },
     lacking: lackingPostgres,
@@ -80,15 +83,13 @@ export const postgresGoals: readonly Goal[] = [
   },
   {
     id: 'bridge.postgres.deltas',
-    what: 'further statements of a run whose answer of a second comes in 500 pieces instead of 20',
+    what: 'reads and commits of a run for each further delta, beyond two commits for each post or edit',
     unit: 'calls',
-    bound: { atMost: 0 },
+    bound: { atMost: 0.005 },
     lacking: lackingPostgres,
-    measure: async (effort) => {
-      const few = await countRunCalls(20, countedRuns[effort])
-      const many = await countRunCalls(500, countedRuns[effort])
-      return many.statements - few.statements
-    },
+    measure: async (effort) =>
+      ((await callsBesideShown(manyPieces, effort)) - (await callsBesideShown(fewPieces, effort))) /
+      (manyPieces - fewPieces),
   },
 ]
 
@@ -106,4 +107,10 @@ function lackingCpuTimes(): string | undefined {
 async function latencyRatio(effort: Effort, times: 'latenciesMs' | 'firstsMs' | 'lastsMs'): Promise<number> {
   const { sqlite, postgres } = await compareEngines(effort)
   return median(postgres.flatMap((round) => round[times])) / median(sqlite.flatMap((round) => round[times]))
+}
+
+/** Resolves with the reads and commits of a run with so many pieces, without the two commits for each post or edit. */
+async function callsBesideShown(pieces: number, effort: Effort): Promise<number> {
+  const { reads, commits, shown } = await countRunCalls(pieces, countedRuns[effort])
+  return reads + commits - 2 * shown
 }

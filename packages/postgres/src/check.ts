@@ -1,11 +1,16 @@
 import { StoreError } from '@reply/bridge'
+import { otherProgramError } from './errors.ts'
 import { onServer, type PostgresStoreOptions } from './postgres-store.ts'
 import { hasSchema, literal, readMs, requireServer, versionOf } from './schema.ts'
+
+const tables = ['stored', 'queued', 'leased', 'writers']
 
 /** What the settings of a server say about a state in it. */
 interface ServerSettings {
   readonly may_write: boolean
+  readonly has_other_tables: boolean
   readonly is_standby: boolean
+  readonly is_read_only: boolean
   readonly fsync: string
   readonly synchronous_commit: string
   readonly standbys: string
@@ -22,10 +27,12 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
     const state = await versionOf(connection, schema)
     const [found] = await connection.query<ServerSettings & { [column: string]: unknown }>(
       `SELECT ${rightTo(schema, state !== undefined, await hasSchema(connection, schema))} AS may_write,
-        pg_is_in_recovery() AS is_standby, current_setting('fsync') AS fsync,
+        EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)) AS has_other_tables,
+        pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only,
+        current_setting('fsync') AS fsync,
         current_setting('synchronous_commit') AS synchronous_commit,
         current_setting('synchronous_standby_names') AS standbys`,
-      [],
+      [schema, tables],
       readMs,
     )
     if (!found) throw new StoreError('failed', `PostgreSQL at ${server} did not tell its settings.`)
@@ -34,6 +41,12 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
         'failed',
         `PostgreSQL at ${server} is a standby, which is read-only. Name the primary in the URL.`,
       )
+    if (found.is_read_only)
+      throw new StoreError(
+        'failed',
+        `PostgreSQL at ${server} lets this user only read. Turn its default_transaction_read_only off.`,
+      )
+    if (!state && found.has_other_tables) throw otherProgramError(server)
     if (!found.may_write)
       throw new StoreError(
         'failed',
@@ -48,7 +61,6 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
 function rightTo(schema: string, hasTables: boolean, hasSchema: boolean): string {
   const name = (suffix = ''): string => literal(`${schema}${suffix}`)
   if (hasTables) {
-    const tables = ['stored', 'queued', 'leased', 'writers']
     return tables
       .flatMap((table) =>
         ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(

@@ -96,6 +96,11 @@ export function closedError(): StoreError {
   return new StoreError('closed', 'The store is closed. Open it again to use it.')
 }
 
+/** Returns the error of a schema with tables that are not ours. */
+export function otherProgramError(server: string): StoreError {
+  return new StoreError('failed', `PostgreSQL at ${server} ${ofAnotherProgram}`)
+}
+
 /**
  * Converts an error of `pg` to one with a fix for the operator, and keeps it as the cause. `server` is the address without
  * user and password, for example `db.example:5432/bridge`. An error that is not known is quoted. Returns a `StoreError` as it

@@ -35,14 +35,14 @@ const sweepCount = 1000
  *
  * Several processes on several machines can open the same state. Its clock is that of the server. A call rejects with `busy` if
  * the server can't be reached, and then nothing was written. A commit whose answer was lost stays pending until the server tells
- * whether it was made.
+ * whether it was made. If the store is closed before that, it rejects with `closed`, and may have been made.
  */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
   await onServer(options, async (connection, schema) => await migrate(connection, schema))
   return openStore(options)
 }
 
-/** Like `postgresStore`, but creates and migrates nothing. Undefined if there is no state. */
+/** Like `postgresStore`, but creates and migrates nothing, also not an earlier version. Undefined if there is no state. */
 export async function existingPostgresStore(options: PostgresStoreOptions): Promise<Store | undefined> {
   const version = await onServer(options, async (connection, schema) => await versionOf(connection, schema))
   return version && openStore(options)

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { wrongIsolation } from './errors.ts'
 
-/** How long a function waits for a lock, in ms. Less than its caller waits for the answer. */
+/** How long a function or a migration waits for a lock, in ms. Less than the caller of a function waits for the answer. */
 const lockMs = 1500
 
 /**
@@ -219,6 +219,8 @@ export async function migrate(connection: Connection, schema: string, steps = mi
   try {
     // Another bridge may migrate it at the same time.
     await run('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', `${schema}/migrate`)
+    // A bridge that runs would wait behind it, for example for the end of a backup.
+    await run(`SET LOCAL lock_timeout = ${lockMs}`)
     const present = await versionOf(connection, schema, steps)
     // It requires a right on the database, which a schema of the operator does not.
     if (!(await hasSchema(connection, schema))) await run(`CREATE SCHEMA ${schema}`)

@@ -125,6 +125,16 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     return `postgres://${name}:${secret}@${host}:${port}/${database}`
   }
 
+  test('is checked for tables of another program, and for transactions that only read', async () => {
+    await admin.query(`CREATE SCHEMA reply AUTHORIZATION ${user} CREATE TABLE queued (id int)`)
+    const others = `PostgreSQL at ${address()} has tables of another program in this schema. Name another one.`
+    expect(await checked()).toMatchObject({ isUsable: false, found: others })
+    await admin.query(`ALTER ROLE ${user} SET default_transaction_read_only = on`)
+    const reading = `PostgreSQL at ${address()} lets this user only read. Turn its default_transaction_read_only off.`
+    expect(await checked()).toMatchObject({ isUsable: false, found: reading })
+    await admin.query(`ALTER ROLE ${user} RESET default_transaction_read_only`)
+  })
+
   test('is checked for a newer version', async () => {
     await (await postgresStore({ url })).close()
     await admin.query('UPDATE reply.state_version SET version = 9, min_reader = 8')

@@ -60,6 +60,18 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     expect((await store.list('')).length).toBe(99)
   })
 
+  test('may have keys, and queues with ids, of 2,600 bytes that can not be compressed', async () => {
+    const store = await open(url)
+    const key = randomBytes(1950).toString('base64')
+    const [queue, id] = [key.slice(0, 1300), key.slice(1300)]
+    expect(await store.commit([put(key, ''), { type: 'enqueue', queue, id, value: '' }])).toEqual({ type: 'done' })
+    expect([(await store.list(''))[0]?.key, await store.queues(''), (await store.queue(queue))[0]?.id]).toEqual([
+      key,
+      [queue],
+      id,
+    ])
+  })
+
   test('one that is lost on its way and then refused is rejected, and surely not made', async () => {
     const store = await open()
     await store.commit([])

@@ -117,6 +117,19 @@ describe.skipIf(!hasPostgres())(`migrations (${needsPostgres})`, () => {
     await migrateTo(upToSecond)
   })
 
+  test('that wait for another program, for example a backup, give up before a bridge would wait behind them', async () => {
+    const store = await postgresStore({ url })
+    await admin.query('BEGIN')
+    await admin.query('SELECT * FROM reply.stored')
+    const migrating = expect(migrateTo(upToSecond)).rejects.toMatchObject({ code: '55P03' })
+    expect(await store.commit([{ type: 'put', key: 'key', value: '' }])).toEqual({ type: 'done' })
+    await migrating
+    await admin.query('ROLLBACK')
+    await migrateTo(upToSecond)
+    expect(await store.list('')).toHaveLength(1)
+    await store.close()
+  })
+
   test('an existing state is opened as it is, and none is made', async () => {
     expect(await existingPostgresStore({ url })).toBeUndefined()
     await admin.query('CREATE SCHEMA reply')

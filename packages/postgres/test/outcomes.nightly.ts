@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres())(`what callers are told (${needsPostgres})`, () =
   test.each(Array.from({ length: plans }, (_, index) => first + index))(
     'is what PostgreSQL has, with networks and servers that fail (seed %d)',
     async (seed) => {
-      const { wrong, outcomes } = await playOutcomes(server, { seed, faults: 30, isServerHit: true })
+      const { wrong, outcomes } = await playOutcomes({ url: server.url, server, seed, faults: 30 })
       console.log(seed, outcomes)
       expect(wrong).toEqual([])
     },

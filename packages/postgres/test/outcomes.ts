@@ -5,11 +5,13 @@ import { postgresStore } from '../src/index.ts'
 
 /** What a plan consists of. */
 export interface OutcomePlan {
+  /** The URL of the database. */
+  readonly url: string
+  /** The server, if it also crashes, restarts and stands still. */
+  readonly server?: PostgresServer
   readonly seed: number
   /** How many faults there are, one after the other. */
   readonly faults: number
-  /** Whether the server crashes, restarts and stands still too. */
-  readonly isServerHit: boolean
 }
 
 /** A commit, and what its caller knows of it. */
@@ -34,18 +36,20 @@ const slots = ['slot0', 'slot1', 'slot2']
  * Lets three stores commit on one state, each over a network of its own, while networks and the server fail by a plan. Then
  * compares the state with what their callers were told. Resolves with what is wrong, and with how often each outcome occurred.
  */
-export async function playOutcomes(
-  server: PostgresServer,
-  { seed, faults, isServerHit }: OutcomePlan,
-): Promise<{ readonly wrong: readonly string[]; readonly outcomes: Readonly<Record<string, number>> }> {
+export async function playOutcomes({
+  url,
+  server,
+  seed,
+  faults,
+}: OutcomePlan): Promise<{ readonly wrong: readonly string[]; readonly outcomes: Readonly<Record<string, number>> }> {
   const random = seededRandom(seed)
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const schema = `outcomes ${seed}`
-  await (await postgresStore({ url: server.url, schema })).close()
+  await (await postgresStore({ url, schema })).close()
   const proxies: PostgresProxy[] = []
   const stores: Store[] = []
   for (let index = 0; index < storeCount; index++) {
-    const proxy = await startPostgresProxy({ target: server.url })
+    const proxy = await startPostgresProxy({ target: url })
     proxies.push(proxy)
     stores.push(await postgresStore({ url: proxy.url, schema }))
   }
@@ -112,8 +116,8 @@ export async function playOutcomes(
     const proxy = pick(proxies)
     const isCommit = (bytes: Buffer): boolean => bytes.includes('commit_batch')
     const network = ['query', 'answer', 'answer', 'answer', 'break', 'refuse', 'silent', 'slow'] as const
-    const kind = pick(isServerHit ? ([...network, 'crash', 'restart', 'suspend'] as const) : network)
-    const whileMs = Math.floor(random() ** 3 * (isServerHit ? 6000 : 700))
+    const kind = pick(server ? ([...network, 'crash', 'restart', 'suspend'] as const) : network)
+    const whileMs = Math.floor(random() ** 3 * (server ? 6000 : 700))
     switch (kind) {
       case 'query':
         void proxy.loseNextQuery(isCommit)
@@ -137,18 +141,18 @@ export async function playOutcomes(
         proxy.delay({})
         break
       case 'crash':
-        await server.crash()
-        await server.start()
+        await server?.crash()
+        await server?.start()
         break
       case 'restart':
-        await server.stop()
+        await server?.stop()
         await sleep(whileMs / 10)
-        await server.start()
+        await server?.start()
         break
       case 'suspend':
-        await server.suspend()
+        await server?.suspend()
         await sleep(whileMs)
-        server.resume()
+        server?.resume()
         break
       default:
         kind satisfies never
@@ -164,7 +168,7 @@ export async function playOutcomes(
   const isPending = Symbol('pending')
   const ended = await Promise.race([all, sleep(60_000, isPending, { ref: false })])
   for (const proxy of proxies) await proxy.close()
-  const found = await postgresStore({ url: server.url, schema })
+  const found = await postgresStore({ url, schema })
   const state = { log: await found.queue('log'), work: await found.queue('work'), values: await found.list('') }
   for (const store of [...stores, found]) await store.close()
   const outcomes: Record<string, number> = {}

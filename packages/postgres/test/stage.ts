@@ -8,15 +8,15 @@ let schemas = 0
 
 /**
  * A state in a schema of its own, with a name that needs quotes. Only `pass` advances its clock. After a crash, a server
- * syncs every file of its databases, so all states are in one.
+ * syncs every file of its databases, so all states are in one. `storeUrl` is that of a pooler in front of the server.
  */
-export async function stageOn(server: PostgresServer): Promise<StoreStage> {
+export async function stageOn(server: PostgresServer, storeUrl = server.url): Promise<StoreStage> {
   const { url } = server
   const schema = `State "${schemas++}"`
   const quoted = `"${schema.replaceAll('"', '""')}"`
   const closes: (() => Promise<void>)[] = []
   const realNow = Date.now
-  const open = async (at = url): Promise<Store> => {
+  const open = async (at = storeUrl): Promise<Store> => {
     const store = await postgresStore({ url: at, schema })
     closes.unshift(() => store.close())
     return store
@@ -40,7 +40,7 @@ export async function stageOn(server: PostgresServer): Promise<StoreStage> {
       await server.start()
     },
     openOverNetwork: async () => {
-      const proxy = await startPostgresProxy({ target: url })
+      const proxy = await startPostgresProxy({ target: storeUrl })
       closes.unshift(() => proxy.close())
       const network: StoreNetwork = {
         loseCommit: (text) => void proxy.loseNextQuery((bytes) => bytes.includes(text)),

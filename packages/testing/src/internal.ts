@@ -8,6 +8,7 @@ export { type HostileText, hostileTexts } from './dialects/hostile.ts'
 export { type RenderingChannel, renderings } from './dialects/renderings.ts'
 export { readDiscord } from './discord/markdown.ts'
 export { isOpenCode2 } from './generation.ts'
+export { onFreePort } from './port.ts'
 export { hasPostgres, needsPostgres } from './postgres/programs.ts'
 export {
   type PostgresProxy,

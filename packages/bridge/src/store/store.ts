@@ -21,7 +21,8 @@ export interface Store {
    * - `fenced`: nothing was written, because the lease is no longer held. Takes precedence over `conflict`.
    *
    * Without writes, it checks whether the lease is held. If it rejects, nothing was written, and nothing will be after a
-   * crash. A store that loses the response of its engine must find out whether the commit succeeded before it settles.
+   * crash. A store that loses the response of its engine must find out whether the commit succeeded before it settles. Only one
+   * that is closed before that rejects with `closed` without knowing.
    */
   commit(writes: readonly Write[], lease?: StoreLease, options?: CommitOptions): Promise<Committed>
   /**

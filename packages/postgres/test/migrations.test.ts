@@ -122,6 +122,8 @@ describe.skipIf(!hasPostgres())(`migrations (${needsPostgres})`, () => {
     await admin.query('BEGIN')
     await admin.query('SELECT * FROM reply.stored')
     const migrating = expect(migrateTo(upToSecond)).rejects.toMatchObject({ code: '55P03' })
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1)
     expect(await store.commit([{ type: 'put', key: 'key', value: '' }])).toEqual({ type: 'done' })
     await migrating
     await admin.query('ROLLBACK')

@@ -1,11 +1,12 @@
 import { observerOf, type Reply, type ReplyObserver, replay } from '@reply/core'
-import { createHandClock, readRecording } from '@reply/testing'
+import { createHandClock, type HandClock, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
+import { type ActiveRun, type ActiveRuns, createActiveRuns } from '../src/runs/active-runs.ts'
 import { createEndedRuns } from '../src/runs/ended-runs.ts'
 import type { BridgeServices } from '../src/runs/services.ts'
 import { passOn } from '../src/runs/show-run.ts'
-import { createUnpromptedRuns, isUnprompted } from '../src/runs/unprompted-runs.ts'
+import { createUnpromptedRuns, isUnprompted, type UnpromptedRuns } from '../src/runs/unprompted-runs.ts'
 import type { Execution } from '../src/state/execution.ts'
 
 /** The end of what a session of a recording did by itself. */
@@ -16,11 +17,11 @@ async function wakeOf(): Promise<Reply> {
   return ends.findLast(isUnprompted) ?? expect.fail()
 }
 
-test('a store that fails for good is asked less and less often, and at last it is said what is not shown', async () => {
-  const reply = await wakeOf()
-  const clock = createHandClock()
-  const tries: number[] = []
-  const errors: Error[] = []
+/** Watches a session that did something by itself, beside these runs and on this state. */
+async function watchedBeside(
+  reply: Reply,
+  { runs, commit, clock = createHandClock(), onError = () => {} }: Beside,
+): Promise<{ readonly wakes: UnpromptedRuns; readonly settle: () => void; readonly isShown: () => boolean }> {
   let watched: (reply: Reply) => readonly ReplyObserver[] = () => []
   const client = {
     watch: (_: object, { observe }: { readonly observe: typeof watched }) => {
@@ -39,21 +40,40 @@ test('a store that fails for good is asked less and less often, and at last it i
       writeNewest: () => [],
     },
     routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
-    state: {
-      commit: async () => {
-        tries.push(clock.now())
-        throw new Error('The disk is full.')
-      },
-    },
-    runs: { isOfPromptedRun: () => false },
-    ...{ clock, mirrors, onError: (error: Error) => errors.push(error) },
+    ...{ state: { commit }, runs, clock, mirrors, onError },
   } as unknown as BridgeServices
   const wakes = createUnpromptedRuns(services, createEndedRuns(1))
-  const prompt = { channel: 'tg', chat: { id: '1' } }
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
   await wakes.restoreRuns([last as unknown as Execution])
-  for (const observer of watched(reply)) passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
-  const isShown = (): boolean => wakes.isShown(reply, prompt)
+  const settle = (): void => {
+    for (const observer of watched(reply)) passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
+  }
+  return { wakes, settle, isShown: () => wakes.isShown(reply, prompt) }
+}
+
+interface Beside {
+  readonly runs: Pick<ActiveRuns, 'isOfPromptedRun' | 'isFindingRun'>
+  readonly commit: () => Promise<boolean>
+  readonly clock?: HandClock
+  readonly onError?: (error: Error) => void
+}
+
+const prompt = { channel: 'tg', chat: { id: '1' } }
+
+test('a store that fails for good is asked less and less often, and at last it is said what is not shown', async () => {
+  const reply = await wakeOf()
+  const clock = createHandClock()
+  const tries: number[] = []
+  const errors: Error[] = []
+  const { wakes, settle, isShown } = await watchedBeside(reply, {
+    runs: { isOfPromptedRun: () => false, isFindingRun: () => false },
+    commit: async () => {
+      tries.push(clock.now())
+      throw new Error('The disk is full.')
+    },
+    ...{ clock, onError: (error) => errors.push(error) },
+  })
+  settle()
   expect(isShown()).toBe(true)
   await clock.advance(3_600_000, async () => await new Promise((resolve) => setImmediate(resolve)))
   const pauses = tries.slice(1).map((at, index) => (at - (tries[index] ?? 0)) / 1000)
@@ -64,5 +84,31 @@ test('a store that fails for good is asked less and less often, and at last it i
   expect(errors.at(-1)?.message).toBe(
     `An unprompted run of session ${reply.sessionID} is not shown: the state could not be written 15 times. The disk is full.`,
   )
+  wakes.stop()
+})
+
+test.each([
+  { what: 'is not shown if it is of that run', isOfRun: true },
+  { what: 'is shown if it is not of that run', isOfRun: false },
+])('what ended while a run of an earlier process is looked for $what', async ({ isOfRun }) => {
+  const reply = await wakeOf()
+  const runs = createActiveRuns(createMirrors([]))
+  let found: Reply | undefined
+  runs.addUntilEnded({
+    execution: () => ({ prompt, sessionID: reply.sessionID, posted: { sessionID: reply.sessionID } }),
+    stream: () => found && { reply: found },
+    ...{ delivered: new Promise(() => {}), ended: new Promise(() => {}) },
+  } as unknown as ActiveRun)
+  const { wakes, settle, isShown } = await watchedBeside(reply, {
+    runs,
+    commit: async () => await new Promise(() => {}),
+  })
+  // Its last events came before the read that finds the run.
+  settle()
+  wakes.decideAgain()
+  expect(isShown()).toBe(false)
+  found = isOfRun ? reply : { ...reply, startedAt: 1, messages: [] }
+  wakes.decideAgain()
+  expect(isShown()).toBe(!isOfRun)
   wakes.stop()
 })

@@ -102,6 +102,8 @@ export interface ActiveRuns {
   all(): readonly ActiveRun[]
   /** Whether a reply belongs to the run of a prompt. Undefined while a run of that session has not been posted yet. */
   isOfPromptedRun(reply: Pick<Reply, 'sessionID' | 'startedAt' | 'messages'>): boolean | undefined
+  /** Whether a run of the session is being looked for that an earlier process posted. A reply that has ended may be its own. */
+  isFindingRun(sessionID: string): boolean
 }
 
 /** How many message ids of ended runs are remembered. */
@@ -119,6 +121,7 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
     followed,
     all,
     isOfPromptedRun,
+    isFindingRun,
     active: (place) => followed(place).filter(isActive),
     isSessionBusy: (sessionID) => all().some((run) => isActive(run) && run.execution().sessionID === sessionID),
   }
@@ -137,6 +140,14 @@ export function createActiveRuns(mirrors: Pick<Mirrors, 'keyOf'>): ActiveRuns {
       if (run.execution().startedBy === undefined)
         for (const { id } of run.stream()?.reply?.messages ?? []) endedMessageIDs.set(id, true)
       if (here.size === 0 && runs.get(key) === here) runs.delete(key)
+    })
+  }
+
+  /** Whether a run of the session was posted, and has no reply yet. The stream of a run that is posted now has a reply at once. */
+  function isFindingRun(sessionID: string): boolean {
+    return all().some(({ execution, stream }) => {
+      const { sessionID: id, startedBy, posted } = execution()
+      return id === sessionID && startedBy === undefined && posted !== undefined && !stream()
     })
   }
 

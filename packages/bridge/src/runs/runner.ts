@@ -326,6 +326,7 @@ export function createRunner(services: BridgeServices): Runner {
       },
     })
     runs.addUntilEnded(run)
+    void run.found.then(unprompted.decideAgain)
     void run.ended.then(unprompted.decideAgain).then(runObservers.releaseLater)
     return run
   }
@@ -345,10 +346,16 @@ export function createRunner(services: BridgeServices): Runner {
     const unfinished = all.filter((one) => !isOver(one))
     const alone = unfinished.filter(tries.isAlone)
     const prompted = unfinished.filter(({ startedBy }) => startedBy === undefined)
-    for (const execution of prompted) {
-      if (!alone.includes(execution)) addRestoring(execution, waitAtMost(restoreRun(execution).found, restoreMs, clock))
-    }
+    const beginning = prompted
+      .filter((one) => !alone.includes(one))
+      .map(async (execution) => {
+        const { begun, found } = restoreRun(execution)
+        addRestoring(execution, waitAtMost(found, restoreMs, clock))
+        await begun
+      })
     for (const execution of prompted) if (alone.includes(execution)) addRestoring(execution, restoreAlone(execution))
+    // Otherwise the watch could show the end of a run before that is known to be the run of a prompt.
+    await Promise.all(beginning)
     // The sessions of unprompted runs that are shown alone are watched from then on.
     const unpromptedAlone = alone.filter(({ startedBy }) => startedBy !== undefined)
     const later = new Set(unpromptedAlone.map(({ sessionID }) => sessionID))
@@ -450,10 +457,14 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /**
-   * Follows a run of an earlier process again, or ends it if its server or channel is gone. `found` resolves when its asks can
-   * be answered, `ended` when it has ended and its chat shows that. Errors go to `onError`.
+   * Follows a run of an earlier process again, or ends it if its server or channel is gone. `begun` resolves when the run is an
+   * active one, `found` when its asks can be answered, `ended` when it has ended and its chat shows that. Errors go to `onError`.
    */
-  function restoreRun(execution: Execution): { readonly found: Promise<unknown>; readonly ended: Promise<void> } {
+  function restoreRun(execution: Execution): {
+    readonly begun: Promise<unknown>
+    readonly found: Promise<unknown>
+    readonly ended: Promise<void>
+  } {
     const { prompt, server, sessionID, phase } = execution
     // A planned one is posted by this process. Of any other, the age is known while it is the newest of its session.
     const ageMs = phase === 'planned' ? 0 : (agesMs.get(keyOf(execution)) ?? Number.POSITIVE_INFINITY)
@@ -466,21 +477,27 @@ export function createRunner(services: BridgeServices): Runner {
         .then((isEnded) => void (isEnded && ending.delete(execution)))
         .catch(onError)
       // Not waited for: the platform may be unreachable.
-      return { found: Promise.resolve(), ended }
+      return { begun: Promise.resolve(), found: Promise.resolve(), ended }
     }
-    const begun = routes.routeOf(prompt).then((stored) => {
-      const route = stored ?? { server }
-      return startRun({
-        execution,
-        route: { ...route, server, ...(sessionID !== undefined && { sessionID }) },
-        client,
-        placeSessionID: route.sessionID,
-        placeTitle: route.title,
-        ageMs,
+    const begun = state
+      .withRetries(() => routes.routeOf(prompt))
+      .then((stored) => {
+        const route = stored ?? { server }
+        return startRun({
+          execution,
+          route: { ...route, server, ...(sessionID !== undefined && { sessionID }) },
+          client,
+          placeSessionID: route.sessionID,
+          placeTitle: route.title,
+          ageMs,
+        })
       })
-    })
     const found = begun.then(async (run) => await Promise.race([run.found, run.ended])).catch(onError)
-    return { found, ended: begun.then(async (run) => await run.ended).catch(onError) }
+    return {
+      begun: begun.catch(() => {}),
+      found,
+      ended: begun.then(async (run) => await run.ended).catch(onError),
+    }
   }
 
   /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be shown. */

@@ -126,13 +126,15 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
 
   /**
    * Whether the reply is unprompted and no run shows it. Undefined while that is not known, or while a prompt may still join
-   * it.
+   * it. No prompt joins one that has ended, but that may be of a run that is being looked for: its last events may arrive before
+   * the read that finds it, and then without the prompt.
    */
   function mustBeShown(reply: Reply): boolean | undefined {
     const isOurs = isUnprompted(reply)
     if (!isOurs) return isOurs
     const isOfRun = runs.isOfPromptedRun(reply)
-    return isOfRun === undefined && reply.phase !== 'settled' ? undefined : isOfRun !== true
+    if (isOfRun !== undefined) return !isOfRun
+    return reply.phase === 'settled' && !runs.isFindingRun(reply.sessionID) ? true : undefined
   }
 
   /**
@@ -233,7 +235,7 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
         namesOfUnprompted(reply).some((name) => endedNames.has(name))
       )
         return
-      if (reply.phase === 'settled') return void (await showUnprompted(reply, client))
+      if (reply.phase === 'settled' && mustBeShown(reply)) return void (await showUnprompted(reply, client))
       await pause(clock, recheckMs)
     }
   }

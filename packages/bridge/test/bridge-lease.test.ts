@@ -24,7 +24,8 @@ async function scene({ earlyMs = 0 } = {}) {
       if (broken.with) throw broken.with
       return await call(...given)
     }
-  const store: Store = { ...working, lease: failing(working.lease), commit: failing(working.commit) }
+  const { lease: ask, commit, read } = working
+  const store: Store = { ...working, lease: failing(ask), commit: failing(commit), read: failing(read) }
   const told: string[] = []
   const lease = createBridgeLease({
     ...{ store, clock, holder: 'me', onWaiting: () => {} },
@@ -197,5 +198,20 @@ test('what waits for a store that fails ends when the bridge stops', async () =>
   lease.quit()
   expect(await written).toBe('No.')
   expect(await call).toBe('unreachable')
+  await lease.release()
+})
+
+test('a read waits for a store that is busy, and reports one that failed', async () => {
+  const { clock, broken, lease, state, rest } = await scene()
+  await state.commit([put])
+  broken.with = new StoreError('busy', 'Not now.')
+  const read = state.read('a')
+  await clock.advance(30_000, rest)
+  broken.with = undefined
+  await clock.advance(5000, rest)
+  expect(await read).toBe('1')
+  broken.with = new StoreError('failed', 'No.')
+  await expect(state.read('a')).rejects.toThrow('No.')
+  broken.with = undefined
   await lease.release()
 })

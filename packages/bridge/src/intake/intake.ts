@@ -43,8 +43,11 @@ type InboundText = Extract<Inbound, { type: 'text' }>
 
 /** A refusal is sent to a person at most once in this time, in ms. */
 const refuseAgainMs = 3_600_000
-/** How long a message waits for the state to be writable, in ms, if its platform redelivers messages. */
-const holdMs = 3000
+/**
+ * How long a message may take until it is stored, in ms, if its platform redelivers messages. Shorter than any channel waits
+ * before it acknowledges a message that is still being handled.
+ */
+const holdMs = 2000
 /** For how many people the last refusal is remembered. */
 const mostRefused = 1000
 
@@ -71,22 +74,23 @@ export function createIntake(options: {
 
   /**
    * Stores, ignores or refuses a message, or handles a press. Waits for the lease, at most `holdMs` if the channel delivers
-   * messages again. Rejects only with a `NotTakenError`: the lease is not held by then, or is lost meanwhile. Reports other
-   * errors, and answers the person.
+   * messages again. Rejects only with a `NotTakenError`: the lease is not held by then, or is lost meanwhile, or a message that
+   * is delivered again is not stored within `holdMs`. Reports other errors, and answers the person.
    */
   async function receive(channel: string, received: Inbound): Promise<void> {
+    const { deliversOnce } = channels.connectionOf(channel)
+    const until = clock.now() + holdMs
     // The platform may redeliver it, to this process or to another one.
-    if (!isHeld())
-      await (channels.connectionOf(channel).deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(
-        () => {},
-      )
+    if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
     if (!isHeld()) throw new NotTakenError()
     const inbound = withLeaseCheck(received)
     services.failed.onPlaceActive({ channel, chat: inbound.chat })
     try {
-      if (inbound.type === 'text') await receiveText(channel, inbound)
-      else await receivePress(channel, inbound)
+      if (inbound.type !== 'text') await receivePress(channel, inbound)
+      else if (deliversOnce) await receiveText(channel, inbound)
+      else await receiveTextUntil(channel, inbound, until)
     } catch (error) {
+      if (error instanceof NotTakenError) throw error
       onError(toError(error))
       if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
       if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
@@ -101,6 +105,21 @@ export function createIntake(options: {
       if (signal) await inbound.answer(text)
     }
     return { ...inbound, answer }
+  }
+
+  /**
+   * Like `receiveText`. Rejects with a `NotTakenError` if that takes longer, because a state that can't be reached leaves open
+   * for how long. If the message is stored after all, it is handled, and what the platform delivers again is a repeat.
+   */
+  async function receiveTextUntil(channel: string, text: InboundText, until: number): Promise<void> {
+    let isDone = false
+    const received = receiveText(channel, text).then(() => {
+      isDone = true
+    })
+    await waitAtMost(received, Math.max(0, until - clock.now()), clock)
+    if (isDone) return
+    received.catch((error: unknown) => onError(toError(error)))
+    throw new NotTakenError()
   }
 
   /**

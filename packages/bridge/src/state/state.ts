@@ -4,7 +4,7 @@ import { backOffMs } from '@reply/sink/internal'
 import { type CommitOptions, type Store, StoreError, type Write } from '../store/store.ts'
 import { type BridgeLease, takenOverError } from './bridge-lease.ts'
 
-/** The store, with writes under the bridge's lease. */
+/** The store, with writes under the bridge's lease. Reads are retried while the store is busy, until the bridge stops. */
 export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'> {
   /**
    * Applies all writes or none. Resolves with false if one of them conflicts. Rejects with `taken-over` once another process
@@ -29,7 +29,7 @@ const retryMs = 500
 /** The longest pause between the attempts of `withRetries`, in ms. */
 const mostPauseMs = 5000
 
-/** Wraps a store. Reads and `sweep` go to it directly. */
+/** Wraps a store. `sweep` goes to it directly. */
 export function createState(options: {
   readonly store: Store
   readonly lease: Pick<BridgeLease, 'current' | 'renew'>
@@ -42,13 +42,13 @@ export function createState(options: {
   const { store, lease, clock, stopping, onError } = options
   let isReported = false
   return {
-    read: store.read,
-    list: store.list,
-    queue: store.queue,
-    queues: store.queues,
+    read: async (key) => await retryWhile(isBusy, async () => await store.read(key)),
+    list: async (prefix) => await retryWhile(isBusy, async () => await store.list(prefix)),
+    queue: async (name) => await retryWhile(isBusy, async () => await store.queue(name)),
+    queues: async (prefix) => await retryWhile(isBusy, async () => await store.queues(prefix)),
     sweep: store.sweep,
     commit,
-    withRetries,
+    withRetries: async (call) => await retryWhile(isTemporary, call),
     commitWithoutLease,
   }
 
@@ -88,23 +88,31 @@ export function createState(options: {
   }
 
   /**
-   * Resolves as the call does. Retries temporary errors with growing pauses, without a limit until the bridge stops. Reports
-   * the first one, and then none until a call succeeds. Rejects with other errors at once.
+   * Resolves as the call does. Retries these errors with growing pauses, without a limit until the bridge stops. Reports the
+   * first one, and then none until a call succeeds. Rejects with other errors at once.
    */
-  async function withRetries<Result>(call: () => Promise<Result>): Promise<Result> {
+  async function retryWhile<Result>(
+    isRetried: (error: unknown) => error is StoreError,
+    call: () => Promise<Result>,
+  ): Promise<Result> {
     for (let failures = 0; ; failures++) {
       try {
         const result = await call()
         isReported = false
         return result
       } catch (error) {
-        if (!isTemporary(error) || stopping.aborted) throw error
+        if (!isRetried(error) || stopping.aborted) throw error
         if (!isReported) onError(error)
         isReported = true
         await pause(clock, Math.min(backOffMs(failures), mostPauseMs), stopping)
       }
     }
   }
+}
+
+/** Whether the store can't be used now, and can be later without a repair. */
+function isBusy(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.type === 'busy'
 }
 
 /** Whether a retry may succeed: the store is busy or failed, and is neither closed nor newer. */

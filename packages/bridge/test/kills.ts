@@ -169,12 +169,27 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Posts whose result is not known, as the ledgers in a state count them. */
-export async function doubtfulIn({ list }: Pick<Store, 'list'>): Promise<number> {
-  const ledgers = await list('ledger/')
-  const counts = ledgers.map(({ value }) => {
-    const ledger: { readonly doubtful: number; readonly entries: readonly { readonly state: string }[] } =
-      JSON.parse(value)
-    return ledger.doubtful + ledger.entries.filter(({ state }) => state === 'intent').length
+export async function doubtfulIn(store: Pick<Store, 'list'>): Promise<number> {
+  return (await doubtsIn(store)).posts
+}
+
+/** How many posts have a result that is not known, and how many of those are answers or endings. */
+export async function doubtsIn({
+  list,
+}: Pick<Store, 'list'>): Promise<{ readonly posts: number; readonly finals: number }> {
+  const counts = (await list('ledger/')).map(({ value }) => {
+    const { doubtful, entries }: StoredLedger = JSON.parse(value)
+    const posts = doubtful + entries.filter(({ state }) => state === 'intent').length
+    const others = entries.filter(
+      ({ state, type }) => /^(doubtful|intent)$/.test(state) && !/^(answer|ending)$/.test(type),
+    )
+    return { posts, finals: posts - others.length }
   })
-  return counts.reduce((sum, count) => sum + count, 0)
+  const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0)
+  return { posts: sum(counts.map(({ posts }) => posts)), finals: sum(counts.map(({ finals }) => finals)) }
+}
+
+interface StoredLedger {
+  readonly doubtful: number
+  readonly entries: readonly { readonly state: string; readonly type: string }[]
 }

@@ -19,10 +19,11 @@ const results: (Played & { readonly load: number })[] = []
 
 afterAll(() => process.stdout.write(`${tableOf(results)}\n`))
 
-describe.each<{ engine: Engine; isSkipped: boolean; needs: string }>([
-  { engine: 'postgres', isSkipped: !hasPostgres(), needs: ` (${needsPostgres})` },
-  { engine: 'sqlite', isSkipped: false, needs: '' },
-])('two bridges on one state in $engine$needs', ({ engine, isSkipped }) => {
+describe.each<[engine: Engine, name: string]>([
+  ['postgres', `PostgreSQL (${needsPostgres})`],
+  ['sqlite', 'SQLite'],
+])('%s: two bridges on one state in %s', (engine) => {
+  const isSkipped = engine === 'postgres' && !hasPostgres()
   test.skipIf(isSkipped).each(faultsOf[engine])(
     '%s: no final is missing, shown twice or overwritten, and no prompt runs twice',
     async (fault) => {
@@ -36,9 +37,10 @@ describe.each<{ engine: Engine; isSkipped: boolean; needs: string }>([
     3_600_000,
   )
 
-  test.skipIf(isSkipped)('at most 1 % of the finals are in doubt', () => {
-    const own = results.filter((one) => one.engine === engine)
-    const doubtful = own.reduce((sum, one) => sum + one.doubtful, 0)
+  // One that is stopped in the call that posts can't know whether that is made.
+  test.skipIf(isSkipped)('at most 1 % of the finals are in doubt, unless the owner is stopped in a call', () => {
+    const own = results.filter((one) => one.engine === engine && one.fault !== 'stopped-in-call')
+    const doubtful = own.reduce((sum, one) => sum + one.doubtfulFinals, 0)
     const finals = own.reduce((sum, one) => sum + one.finals, 0)
     expect(finals).toBeGreaterThan(0)
     expect(doubtful).toBeLessThanOrEqual(finals / 100)
@@ -52,11 +54,31 @@ function medianOf(values: readonly number[]): number {
 /** Returns the results as a table in Markdown. */
 function tableOf(all: typeof results): string {
   const head = [
-    ...['engine', 'fault', 'times', 'finals', 'doubled', 'doubtful', 'missing', 'overwritten', 'for a while older'],
+    ...[
+      'engine',
+      'fault',
+      'times',
+      'finals',
+      'doubled',
+      'doubtful posts',
+      'of finals',
+      'missing',
+      'overwritten',
+      'for a while older',
+    ],
     ...['prompts twice', 'takeover median, ms', 'worst, ms', 'load'],
   ]
   const rows = all.map((one) => [
-    ...[one.engine, one.fault, one.takeoverMs.length, one.finals, one.doubled, one.doubtful, one.missing],
+    ...[
+      one.engine,
+      one.fault,
+      one.takeoverMs.length,
+      one.finals,
+      one.doubled,
+      one.doubtful,
+      one.doubtfulFinals,
+      one.missing,
+    ],
     ...[one.overwritten, one.reverted, one.promptsTwice, medianOf(one.takeoverMs), Math.max(...one.takeoverMs)],
     one.load.toFixed(1),
   ])

@@ -11,7 +11,7 @@ import { startTelegram } from '@reply/testing/telegram'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { texts } from '../src/texts.ts'
-import { doubtfulIn } from './kills.ts'
+import { doubtsIn } from './kills.ts'
 import { createShownFinals } from './shown-finals.ts'
 
 const command = fileURLToPath(new URL('../../console/bin/reply.mjs', import.meta.url))
@@ -53,6 +53,8 @@ export interface Played extends Plan {
   readonly doubled: number
   /** Posts whose result is not known, as the ledgers count them. */
   readonly doubtful: number
+  /** Those of them that are of an answer or an ending, not of a status. */
+  readonly doubtfulFinals: number
   /** Finals that are not shown, and whose prompts were not refused either. */
   readonly missing: number
   /** Messages that showed a final, and show an older text now. */
@@ -121,8 +123,8 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   const refusals = new Map<number, number>()
   try {
     await play()
-    const doubtful = await withState(doubtfulIn)
-    return { engine, fault, rounds, seed, takeoverMs, ...(await judge(doubtful)) }
+    const doubts = await withState(doubtsIn)
+    return { engine, fault, rounds, seed, takeoverMs, doubtfulFinals: doubts.finals, ...(await judge(doubts.posts)) }
   } finally {
     for (const { child, proxy } of processes) {
       child.kill('SIGKILL')
@@ -288,7 +290,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   }
 
   /** Compares the screen and the server with the prompts. */
-  async function judge(doubtful: number): Promise<Omit<Played, keyof Plan | 'takeoverMs'>> {
+  async function judge(doubtful: number): Promise<Omit<Played, keyof Plan | 'takeoverMs' | 'doubtfulFinals'>> {
     const finals = chats.flatMap((chat) =>
       Array.from({ length: rounds }, (_, round) => {
         const name = nameOf(round, chat)

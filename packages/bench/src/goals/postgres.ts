@@ -26,7 +26,7 @@ export const postgresGoals: readonly Goal[] = [
     id: 'bridge.postgres.server',
     what: "CPU time of PostgreSQL's processes per run",
     unit: 'ms of CPU',
-    bound: { atMost: 20 },
+    bound: { atMost: 10 },
     lacking: lackingCpuTimes,
     measure: async (effort) => median((await compareEngines(effort)).postgres.map(({ serverMs }) => serverMs)),
   },

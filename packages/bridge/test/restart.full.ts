@@ -1,3 +1,4 @@
+import { withResolvers } from '@reply/sink/internal'
 import { callTool, holdAnswer, type Scripts, sayText } from '@reply/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type BridgeStage, startStage } from './stage.ts'
@@ -14,6 +15,12 @@ const scripts: Scripts = {
       ]
     }),
   ),
+  twoSteps: {
+    steps: [
+      [sayText('At first'), holdAnswer('first step'), callTool('bash', { command: 'true', description: 'Wait' })],
+      [sayText('It has two steps.')],
+    ],
+  },
   permission: {
     steps: [
       [sayText('I touch it.'), callTool('bash', { command: 'touch asked-for.txt', description: 'Touch' })],
@@ -52,6 +59,34 @@ test('a run goes on in its message after a restart', async () => {
   stage.model.release(`middle${chat}`)
   await answered('One moment, done.')
   expect(countOf('One moment')).toBe(1)
+})
+
+test('what ends before the new process has read its state is of its prompt, and is shown once', async () => {
+  const reads = { begun: withResolvers<void>(), answered: withResolvers<void>() }
+  stage.telegram.say(chat, 'Go [scenario:twoSteps]')
+  await answered('At first')
+  await stage.stop()
+  const started = stage.start({
+    storeOf: (store) => ({
+      ...store,
+      read: async (key) => {
+        if (key.startsWith('route/')) {
+          reads.begun.resolve()
+          await reads.answered.promise
+        }
+        return await store.read(key)
+      },
+    }),
+  })
+  await reads.begun.promise
+  stage.model.release('first step')
+  await stage.stored('It has two steps.')
+  await expect.poll(stage.isAtRest).toBe(true)
+  reads.answered.resolve()
+  await started
+  await answered('It has two steps.')
+  await stage.statusIs(chat, '✅')
+  expect([countOf('At first'), countOf('It has two steps.')]).toEqual([1, 1])
 })
 
 test('what ended meanwhile is delivered', async () => {

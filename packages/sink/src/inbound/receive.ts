@@ -62,12 +62,12 @@ export interface AnswerRoute {
 export type Received = 'handled' | 'repeat' | 'not-taken'
 
 /**
- * Throw it from `onInbound` if the action can't be handled because another process has taken over. The action is not
- * acknowledged, so the platform delivers it again, to that process.
+ * Throw it from `onInbound` if the action can't be handled because another process has taken over, or because it can't be
+ * stored. The action is not acknowledged, so the platform delivers it again, to this process or to the other one.
  */
 export class NotTakenError extends Error {
   constructor() {
-    super('The action was not handled, because another process has taken over.')
+    super('The action was not handled: another process has taken over, or it could not be stored.')
     this.name = 'NotTakenError'
   }
 }

@@ -3,7 +3,7 @@ import { type QueuedValue, type Store, type StoredValue, StoreError } from '@rep
 import pg from 'pg'
 import { type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
 import { afterPrefix, keyBytes, keyText, packed, unpacked } from './encoding.ts'
-import { closedError, toStoreError } from './errors.ts'
+import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
 import { createLane } from './lane.ts'
 import { migrate, versionOf } from './schema.ts'
 
@@ -24,8 +24,9 @@ export interface PostgresStoreOptions {
 
 /** The schema of the tables, unless the options name another one. */
 const defaultSchema = 'reply'
-/** How long a lease request may take, in ms. A lease lasts 4 s. */
+/** How long a lease request may take, and the first try of it, in ms. A lease lasts 4 s, and is renewed after 1 s. */
 const leaseMs = 2000
+const firstLeaseMs = 1000
 /** How many expired values are deleted in one statement. Other calls wait for it. */
 const sweepCount = 1000
 
@@ -105,16 +106,14 @@ function openStore(options: PostgresStoreOptions): Store {
     lease: async (request) => {
       if (isClosed) throw closedError()
       const { name, holder, forMs } = request
-      const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
+      const values = [keyBytes(name), packed(holder), forMs]
       try {
-        await leasing.open()
-        const [row] = await leasing.query<{ fence: string | null }>(
-          sql,
-          [keyBytes(name), packed(holder), forMs],
-          leaseMs,
-        )
-        if (row?.fence == null) return undefined
-        return { name, holder, fence: Number(row.fence), validForMs: forMs }
+        const fence = await takeLease(firstLeaseMs, values).catch((error: unknown) => {
+          if (error instanceof StoreError || isRefusedByServer(error)) throw error
+          // The connection was lost, perhaps without a sign. A new one may be fine.
+          return takeLease(leaseMs, values)
+        })
+        return fence == null ? undefined : { name, holder, fence: Number(fence), validForMs: forMs }
       } catch (error) {
         throw isClosed ? closedError() : toStoreError(server, error)
       }
@@ -142,6 +141,13 @@ function openStore(options: PostgresStoreOptions): Store {
       leasing.close()
       await endPool()
     },
+  }
+
+  /** Takes or renews a lease, and resolves with its fence. Null while another holds it. Rejects with errors of `pg`. */
+  async function takeLease(timeoutMs: number, values: readonly unknown[]): Promise<string | null | undefined> {
+    await leasing.open()
+    const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
+    return (await leasing.query<{ fence: string | null }>(sql, values, timeoutMs))[0]?.fence
   }
 }
 

@@ -23,20 +23,15 @@ const outcomeOf = (commit: ReturnType<Store['commit']>): Promise<string> =>
     (error: unknown) => (error instanceof StoreError ? error.type : String(error)),
   )
 
-/** Resolves with the types of the errors that calls reject with, and how long the last one took, in ms. */
-async function rejections(
-  calls: readonly Promise<unknown>[],
-): Promise<{ readonly types: Set<string>; readonly tookMs: number }> {
-  const startedAt = performance.now()
-  const types = await Promise.all(
-    calls.map((call) =>
-      call.then(
-        () => 'resolved',
-        (error: unknown) => (error instanceof StoreError ? error.type : String(error)),
-      ),
+/** Resolves with the types of the errors that calls reject with. */
+async function rejections(calls: readonly Promise<unknown>[]): Promise<ReadonlySet<string>> {
+  const types = calls.map((call) =>
+    call.then(
+      () => 'resolved',
+      (error: unknown) => (error instanceof StoreError ? error.type : String(error)),
     ),
   )
-  return { types: new Set(types), tookMs: performance.now() - startedAt }
+  return new Set(await Promise.all(types))
 }
 
 describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres})`, () => {
@@ -75,10 +70,10 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
     const waiting = await rejections(
       Array.from({ length: 300 }, (_, index) => (index % 3 ? store.commit([put(`${index}`, '')]) : store.read('key'))),
     )
-    expect(waiting.types).toEqual(new Set(['busy']))
-    expect(waiting.tookMs).toBeLessThan(15_000)
+    // The server still stands still.
+    expect(waiting).toEqual(new Set(['busy']))
     const later = await rejections(Array.from({ length: 300 }, (_, index) => store.commit([put(`later${index}`, '')])))
-    expect(later.types).toEqual(new Set(['busy']))
+    expect(later).toEqual(new Set(['busy']))
     server.resume()
     expect(await first).toBe('done')
     expect((await store.list('')).map(({ key }) => key)).toEqual(['before', 'sent'])
@@ -164,9 +159,9 @@ describe.skipIf(!hasPostgres())(`a synchronous standby (${needsPostgres})`, () =
     await standby.stop()
     const waiting = one.commit([put('key', 'after'), { type: 'enqueue', queue: 'q', id: 'a', value: '' }], lease)
     expect(await one.lease({ name: 'bridge', holder: 'one', forMs: 60_000 })).toEqual(lease)
-    expect(await rejections([other.lease({ name: 'second', holder: 'other', forMs: 60_000 })])).toMatchObject({
-      types: new Set(['busy']),
-    })
+    expect(await rejections([other.lease({ name: 'second', holder: 'other', forMs: 60_000 })])).toEqual(
+      new Set(['busy']),
+    )
     // The server ends while both wait. After that, the commit is on its disk, but not on the standby.
     await primary.crash()
     await primary.start()

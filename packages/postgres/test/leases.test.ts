@@ -1,6 +1,6 @@
 import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/internal'
 import type pg from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/index.ts'
 import { connected } from './stage.ts'
 
@@ -92,6 +92,17 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     expect(await other.lease(request('other'))).toBeUndefined()
     await holding.query('ROLLBACK')
     expect(await running).toEqual({ type: 'done' })
+  })
+
+  test('are renewed over a new connection if the old one stands still without a sign', async () => {
+    const store = await open()
+    const lease = await store.lease(request('one'))
+    const sql =
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query LIKE '%take_lease%'"
+    const [{ pid }] = (await admin.query<{ pid: number }>(sql)).rows as [{ pid: number }]
+    process.kill(pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'))
+    expect(await store.lease(request('one'))).toEqual(lease)
   })
 
   test('are fenced if another takes them while a commit waits for its turn', async () => {

@@ -53,7 +53,7 @@ const page =
 export function createBotApi(state: TelegramState, token: string, log: CallLog<TelegramCall, TelegramFault>): Handler {
   return async (request, response, gone) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const [, fileToken, filePath] = /^\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
+    const [, fileToken, filePath] = /^.*?\/file\/bot([^/]+)\/(.+)$/.exec(path) ?? []
     if (filePath !== undefined) return sendFile(response, fileToken === token ? fileAt(state, filePath) : undefined)
     const [, root = '', givenToken, method] = /^(.*)\/bot([^/]+)\/(\w+)$/.exec(path) ?? []
     if (method === undefined) return sendAnswer(response, refused(new Refusal(404, describe(404))))

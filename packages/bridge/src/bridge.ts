@@ -361,7 +361,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /** Undoes the tries of what the next process handles again, because this one was not killed by it. */
   async function undoTries(): Promise<void> {
-    await tries.giveBack([runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()])
+    await tries.giveBack([...runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()])
   }
 
   /**

@@ -91,20 +91,41 @@ export function createChannels(options: {
 
   /**
    * Posts under the lease, then stores the session of the messages, and the buttons of the last one. Retries while the store
-   * fails. Aborts the post if the lease is lost meanwhile. Stores nothing if the channel posted no message.
+   * fails. Stores nothing if the channel posted no message.
    */
   async function postAndRemember(
     ...[place, note, session]: Parameters<Channels['tryPost']>
   ): Promise<readonly MessageRef[]> {
-    const refs = await withLease(whenHeld, note.signal, (signal) =>
+    const refs = await repeatIfCutOff(note.signal, (signal) =>
       connectionOf(place.channel).post({ ...note, signal, chat: place.chat }),
     )
     const last = refs.at(-1)
     if (!last) return refs
-    const remembered = writeSession(place, refs, session ?? (await routes.routeOf(place)))
+    const remembered = writeSession(place, refs, session ?? (await state.withRetries(() => routes.routeOf(place))))
     const writes = [...(note.buttons ? ownButtons.write(place, last, note.buttons) : []), ...remembered]
     if (writes.length > 0) await state.withRetries(() => state.commit(writes))
     return refs
+  }
+
+  /**
+   * Makes a call under the lease, which aborts it if the store fails for too long meanwhile. Makes it once more when the lease is
+   * back: without its answer, a person is better told twice than never.
+   */
+  async function repeatIfCutOff<T>(
+    callerSignal: AbortSignal | undefined,
+    call: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    let permitted: AbortSignal | undefined
+    const lease: Lease = async () => {
+      permitted = await whenHeld()
+      return permitted
+    }
+    try {
+      return await withLease(lease, callerSignal, call)
+    } catch (error) {
+      if (!permitted?.aborted || callerSignal?.aborted) throw error
+      return await withLease(whenHeld, callerSignal, call)
+    }
   }
 
   /**
@@ -128,7 +149,7 @@ export function createChannels(options: {
    */
   async function edit(...[place, message, note]: Parameters<Channels['edit']>): Promise<void> {
     await state.commit(await ownButtons.writeBoth(place, message, note.buttons))
-    await withLease(whenHeld, note.signal, (signal) =>
+    await repeatIfCutOff(note.signal, (signal) =>
       connectionOf(place.channel).edit(message, { ...note, signal, chat: place.chat }),
     )
     const writes = ownButtons.write(place, message, note.buttons)

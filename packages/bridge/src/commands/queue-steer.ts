@@ -19,7 +19,8 @@ export function queueCommand({ state, runner, people }: CommandServices): Comman
       const [, verb = '', number = '', text = ''] = /^(\w+)(?:\s+(\d+))?(?:\s+([\s\S]+))?$/.exec(call.rest) ?? []
       if (call.rest === '') return await listQueue(call)
       if (verb.toLowerCase() === 'drop') return await dropEntry(call, number)
-      if (verb.toLowerCase() === 'edit' && text !== '') return await editEntry(call, number, text)
+      if (verb.toLowerCase() === 'edit' && text !== '')
+        return await runner.changeQueue(call.place, async () => await editEntry(call, number, text))
       return { text: plain(texts.queueHelp) }
     },
   }

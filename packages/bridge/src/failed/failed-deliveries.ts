@@ -235,9 +235,12 @@ export function createFailedDeliveries(options: {
     }
   }
 
-  /** Changes a stored failure, which still expires when it did. Does nothing if someone had the answer posted meanwhile. */
+  /**
+   * Changes a stored failure, which still expires when it did. Does nothing if someone had the answer posted meanwhile. Retries
+   * while the store fails, because a chat that is told must not be told again.
+   */
   async function changeStored(failed: FailedDelivery, change: Partial<FailedDelivery>): Promise<void> {
-    await state.commit(await writeChange(failed, change))
+    await state.withRetries(async () => await state.commit(await writeChange(failed, change)))
   }
 
   /**

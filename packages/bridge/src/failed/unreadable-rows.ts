@@ -105,7 +105,7 @@ export function withoutUnreadableRows({
     const problem = `The row ${where} of the state can't be read: ${reason}.`
     try {
       // Another read may have put it aside first.
-      if (!(await state.commit([removal, writeFailure(row)]))) return
+      if (!(await state.withRetries(() => state.commit([removal, writeFailure(row)])))) return
     } catch (cause) {
       return onError(new BridgeError('state', `${problem} It could not be put aside either.`, { cause }))
     }

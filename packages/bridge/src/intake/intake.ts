@@ -70,6 +70,8 @@ export function createIntake(options: {
   const answerAsk = createAnswerAsk(services, runner, grants)
   const inbox = createInbox(services, handle, putAside)
   const refusedAt = createRecent<number>(mostRefused)
+  /** Refusals in progress, by the same keys. */
+  const refusals = new Map<string, Promise<void>>()
   return { receive, restore: inbox.restoreEntries, idle: inbox.idle, undoTries: inbox.undoTries }
 
   /**
@@ -145,7 +147,7 @@ export function createIntake(options: {
     const isExempt = isOld || isStop
     if (!isExempt && !rate.countIfAllowed(`${channel}:${text.actor.id}`, text.albumID)) {
       report('refused', 'too-many')
-      return await answerOnce(place, text, texts.tooMany)
+      return void (await answerOnce(place, text, texts.tooMany))
     }
     const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
     const isNew = await state.commit([seen.writeSeen(place, text.messageRef), inbox.enqueue(entry)])
@@ -163,10 +165,12 @@ export function createIntake(options: {
 
   /**
    * Answers a refused message, and marks it as seen, so that it is neither answered again nor run if the channel reads it again
-   * after a restart. Does nothing for one that was seen before.
+   * after a restart. Resolves with false, and does nothing, for one that was seen before.
    */
-  async function answerOnce(place: ChatPlace, text: InboundText, answerText: string): Promise<void> {
-    if (await state.commit([seen.writeSeen(place, text.messageRef)])) await text.answer(answerText)
+  async function answerOnce(place: ChatPlace, text: InboundText, answerText: string): Promise<boolean> {
+    const isNew = await state.commit([seen.writeSeen(place, text.messageRef)])
+    if (isNew) await text.answer(answerText)
+    return isNew
   }
 
   /**
@@ -191,14 +195,21 @@ export function createIntake(options: {
     text: InboundText,
     why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
   ): Promise<void> {
-    if (why === 'too-long') return await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength))
+    if (why === 'too-long')
+      return void (await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength)))
     const id = `${place.channel}:${text.actor.id}`
     const key = `${placeKey(place)} ${id}`
     const now = clock.now()
     if ((refusedAt.get(key) ?? Number.NEGATIVE_INFINITY) > now - refuseAgainMs) return
-    refusedAt.set(key, now)
     const answers = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
-    await answerOnce(place, text, answers[why])
+    /** Only counts if the person heard it: otherwise they would write again and hear nothing. */
+    const refuse = async (): Promise<void> => {
+      if (await answerOnce(place, text, answers[why])) refusedAt.set(key, now)
+    }
+    // The platform may deliver the message again meanwhile, and must get it back each time if this fails.
+    const refusing = refusals.get(key) ?? refuse().finally(() => refusals.delete(key))
+    refusals.set(key, refusing)
+    await refusing
   }
 
   /**
@@ -300,7 +311,8 @@ export function createIntake(options: {
     const isSteering = busy === 'steer' && running.every((run) => maySteer(run, entry, people))
     if (entry.albumID === undefined && isSteering && (await runner.canSteer(entry)))
       return await runner.beginNow(entry, removal)
-    if (await joinAlbum(entry, removal)) return scheduleAlbum(entry, isSteering)
+    const isJoined = await runner.changeQueue(entry, async () => await joinAlbum(entry, removal))
+    if (isJoined) return scheduleAlbum(entry, isSteering)
     // If a crash of the machine undoes this, the message is still in the inbox.
     await state.commit([...removal, runner.enqueue(entry)], { survives: 'process' })
     if (running.length > 0 && (busy === 'queue' || !isOwn || (busy === 'steer' && !isSteering)))
@@ -319,7 +331,9 @@ export function createIntake(options: {
 
   /** Starts an album when no further message of it arrived for `albumMs`. Retries while the store fails. */
   function scheduleAlbum(latest: QueuedPrompt, isSteering: boolean): void {
-    clock.after(albumMs, () => void state.withRetries(() => beginAlbumIfComplete(latest, isSteering)).catch(onError))
+    const begin = async (): Promise<void> =>
+      await runner.changeQueue(latest, async () => await beginAlbumIfComplete(latest, isSteering))
+    clock.after(albumMs, () => void state.withRetries(begin).catch(onError))
   }
 
   /**

@@ -62,8 +62,8 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   const decisionTimers = new Map<string, () => void>()
   /** Timers by place: the next attempt to post the list. */
   const retryTimers = new Map<string, () => void>()
-  /** Keys of places whose entries an earlier process may have begun to decide. */
-  const restored = new Set<string>()
+  /** By the key of a place: the ids of the entries that an earlier process may have begun to decide. */
+  const restored = new Map<string, ReadonlySet<string>>()
   /** The places whose decision was counted as a try and is in progress. */
   const triedPlaces = new Set<ChatPlace>()
   let isStopped = false
@@ -118,10 +118,16 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
    */
   async function decide(place: ChatPlace, onDecided: () => void): Promise<void> {
     const queue = queueOf(place)
-    const entries = restored.delete(placeKey(place)) ? await entriesOf(place) : []
-    const due = entries.filter(({ left }) => left !== 'listed')
+    const restoredIDs = restored.get(placeKey(place))
+    /** Call it once the try is stored. Before that, a failing store must not make this process forget to count it. */
+    const forgetRestored = (): void => void restored.delete(placeKey(place))
+    const entries = restoredIDs ? await entriesOf(place) : []
+    const due = entries.filter(({ id, left }) => restoredIDs?.has(id) && left !== 'listed')
     const [first] = due
-    if (!first) return await applyPolicy(place, onDecided)
+    if (!first) {
+      forgetRestored()
+      return await applyPolicy(place, onDecided)
+    }
     // They are decided together, so any of them may be the cause.
     const next = tries.next(queue, { tries: Math.max(...due.map((entry) => entry.tries ?? 1)) })
     if (!next) {
@@ -137,11 +143,13 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
         removal: due.flatMap(writeRemoval),
       }
       await tries.putAside(queue, rows, told)
+      forgetRestored()
       return await applyPolicy(place, onDecided)
     }
     let isBegun = false
     const counted = due.map((entry) => writeEntry({ ...entry, ...next }))
     await tries.make(queue, next, counted, async () => {
+      forgetRestored()
       isBegun = true
       triedPlaces.add(place)
       await applyPolicy(place, onDecided).finally(() => triedPlaces.delete(place))
@@ -149,6 +157,7 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       const unlisted = (await entriesOf(place)).filter((entry) => entry.left === 'decided' && isTried(entry))
       for (const entry of unlisted) await state.commit(writeLeft(entry, 'decided'))
     })
+    forgetRestored()
     // A person chose one of them meanwhile.
     if (!isBegun && !isStopped) await applyPolicy(place, onDecided)
   }
@@ -215,7 +224,8 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
       return
     }
     // Separate commits: a person may have chosen one already.
-    for (const entry of unlisted) await state.commit(writeLeft(entry, 'listed'))
+    // With retries, because the list must not be posted again.
+    for (const entry of unlisted) await state.withRetries(() => state.commit(writeLeft(entry, 'listed')))
   }
 
   /**
@@ -292,10 +302,11 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   /** Starts a timer for each place with stored entries. The policy then decides, or the list is posted. */
   async function restoreBacklog(): Promise<void> {
     for (const name of await state.queues('backlog/')) {
-      const [first] = await state.queue(name)
+      const entries = await state.queue(name)
+      const [first] = entries
       if (!first) continue
       const place = toQueuedPrompt(first.value)
-      restored.add(placeKey(place))
+      restored.set(placeKey(place), new Set(entries.map(({ id }) => id)))
       scheduleDecision(place)
     }
   }

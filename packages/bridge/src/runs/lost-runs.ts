@@ -3,6 +3,7 @@ import type { Delivery } from '@reply/sink'
 import { ledgerKeyOf } from '@reply/sink/internal'
 import { BridgeError } from '../error.ts'
 import type { Execution } from '../state/execution.ts'
+import type { Write } from '../store/store.ts'
 import { plain, texts } from '../texts.ts'
 import type { ActiveRun, ChatSink } from './active-runs.ts'
 import type { BridgeServices } from './services.ts'
@@ -61,7 +62,7 @@ async function promptShownIn(
   // Before it is posted it has no messages: those of its session belong to earlier runs.
   if ((!posted && startedBy === undefined) || sessionID === undefined || isSteer) return undefined
   const prefix = `ledger/${channel}/`
-  const stored = await state.list(`${prefix}${encodeURIComponent(chat.id)}/`)
+  const stored = await state.withRetries(() => state.list(`${prefix}${encodeURIComponent(chat.id)}/`))
   return stored
     .flatMap(({ key }) => ledgerKeyOf(key.slice(prefix.length)) ?? [])
     .filter((one) => one.sessionID === sessionID && one.chat.thread === chat.thread)
@@ -98,10 +99,13 @@ export async function endUnfollowed(
 ): Promise<boolean> {
   const { state, registry, channels, failed, onError } = services
   const { prompt, server, reason = '' } = execution
+  /** Commits with retries: nothing in this process ends the execution again. */
+  const commit = async (writes: readonly Write[]): Promise<boolean> =>
+    await state.withRetries(() => state.commit(writes))
   const over = { ...execution, phase: 'done' } as const
   const done = [registry.writeExecution(over), ...(await registry.writesAtEnd(over))]
   if (!channels.has(prompt.channel)) {
-    await state.commit(done)
+    await commit(done)
     onError(new BridgeError('channel', `${execution.id}: ${reason}`))
     return true
   }
@@ -111,9 +115,9 @@ export async function endUnfollowed(
   const missing = closed
     ? failed.findMissing(execution, closed.reply, [{ place: sinks[0], delivery: closed.delivery }])
     : []
-  if (closed && missing.length === 0) return await state.commit(done)
+  if (closed && missing.length === 0) return await commit(done)
   const pending = missing[0] ?? failed.pendingFor(execution, texts.failed(plain(reason)))
-  await state.commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
+  await commit([registry.writeExecution({ ...execution, phase: 'undelivered' }), ...failed.write([pending])])
   if (closed) failed.reportAll([pending])
   else await failed.replyPending(pending, prompt.messageRef, done)
   return true

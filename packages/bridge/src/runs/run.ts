@@ -249,7 +249,8 @@ export function beginRun(services: BridgeServices, planned: PlannedRun, host: Ru
     const { sessionID, directory } = posted
     await requireSafe(server, directory)
     onSession(sessionID)
-    const now = await routes.routeOf(prompt)
+    // A run must not fail because the store does for a while.
+    const now = await state.withRetries(() => routes.routeOf(prompt))
     // Someone may have chosen another session, agent or model meanwhile.
     const isOtherChosen = now?.sessionID !== placeSessionID || now?.title !== placeTitle
     const routeWrites =

@@ -47,6 +47,12 @@ export interface Runner {
   queuedPrompts(place: ChatPlace): Promise<readonly QueuedPrompt[]>
   /** Returns the name of the queue of a place. */
   queueNameOf(place: ChatPlace): string
+  /**
+   * Runs a task that reads the queue of a place and changes what it read, when no other such task and no start of a prompt is in
+   * progress there. Otherwise a change that succeeds could be overtaken by a start that has read the old text. Resolves and
+   * rejects like the task.
+   */
+  changeQueue<Result>(place: ChatPlace, task: () => Promise<Result>): Promise<Result>
   /** Returns the server of a session that had a run here. Undefined if none is known. */
   serverOfSession(sessionID: string): string | undefined
   /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
@@ -55,8 +61,8 @@ export interface Runner {
   whenRestored(place: ChatPlace): Promise<void>
   /** Stops following runs, which continue on the servers. Resolves when their sinks have stopped. */
   stop(): Promise<void>
-  /** Returns writes that undo the tries of the runs that this process leaves to the next one, see `Tries.giveBack`. */
-  undoTries(): readonly Write[]
+  /** Returns groups of writes that undo the tries of the runs that this process leaves to the next one, see `Tries.giveBack`. */
+  undoTries(): readonly (readonly Write[])[]
 }
 
 /** How many sessions' servers are remembered. */
@@ -80,6 +86,8 @@ export function createRunner(services: BridgeServices): Runner {
   const restoring = new Map<string, Promise<void>>()
   /** By an album in a queue, with its last message: when this process first knew of it, by the monotonic clock. */
   const albumTimes = createRecent<number>(mostRemembered)
+  /** By the name of a queue: resolves when its last task of `changeQueue` is over. */
+  const lastChanges = new Map<string, Promise<void>>()
   /** Names of queued prompts that an earlier process may have begun to run. */
   const earlier = new Set<string>()
   /** By the keys of executions: how old the newest runs of sessions were at the start, in ms. */
@@ -100,6 +108,7 @@ export function createRunner(services: BridgeServices): Runner {
     canSteer,
     queuedPrompts: async (place) => (await state.queue(queueNameOf(place))).map(({ value }) => toQueuedPrompt(value)),
     queueNameOf,
+    changeQueue,
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
@@ -149,6 +158,21 @@ export function createRunner(services: BridgeServices): Runner {
     return `prompts/${mirrors.keyOf(place)}`
   }
 
+  /** Runs a task once those before it are over, also if they failed. */
+  async function changeQueue<Result>(place: ChatPlace, task: () => Promise<Result>): Promise<Result> {
+    const name = queueNameOf(place)
+    const over = withResolvers<void>()
+    const before = lastChanges.get(name)
+    lastChanges.set(name, over.promise)
+    try {
+      await before
+      return await task()
+    } finally {
+      over.resolve()
+      if (lastChanges.get(name) === over.promise) lastChanges.delete(name)
+    }
+  }
+
   /** Processes the queue in the background. After an error, reports it and retries, unless the bridge has stopped. */
   function startQueue(place: ChatPlace): void {
     processQueue(place).catch((error) => {
@@ -186,22 +210,30 @@ export function createRunner(services: BridgeServices): Runner {
       await restoring.get(key)
       while (!isStopped) {
         await Promise.all(runs.active(place).map(({ delivered }) => delivered))
-        const [head] = await state.queue(queueNameOf(place))
-        if (!head || isStopped) break
-        const prompt = toQueuedPrompt(head.value)
-        const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
-        if (gatheringMs > 0) {
-          await pause(clock, gatheringMs)
-          continue
-        }
-        const run = await beginQueued(head)
-        await run?.delivered
+        const next = await changeQueue(place, async () => await beginNext(place))
+        if (!next) break
+        if (next.gatheringMs > 0) await pause(clock, next.gatheringMs)
+        await next.run?.delivered
       }
     } finally {
       working.delete(key)
     }
     const [late] = isStopped ? [] : await state.queue(queueNameOf(place))
     if (late) await processQueue(place)
+  }
+
+  /**
+   * Begins the first prompt of a queue, unless the rest of its album is still awaited for `gatheringMs`. Resolves with the run if
+   * one began, and with undefined for an empty queue or while the bridge stops.
+   */
+  async function beginNext(
+    place: ChatPlace,
+  ): Promise<{ gatheringMs: number; run?: ActiveRun | undefined } | undefined> {
+    const [head] = await state.queue(queueNameOf(place))
+    if (!head || isStopped) return undefined
+    const prompt = toQueuedPrompt(head.value)
+    const gatheringMs = albumWaitMs(prompt, albumKnownForMs(prompt))
+    return gatheringMs > 0 ? { gatheringMs } : { gatheringMs, run: await beginQueued(head) }
   }
 
   /**
@@ -212,18 +244,21 @@ export function createRunner(services: BridgeServices): Runner {
     const prompt = toQueuedPrompt(head.value)
     const queue = queueNameOf(prompt)
     const row = { key: queue, id: head.id }
-    if (!earlier.delete(rowName(row))) return await beginPrompt(head)
+    if (!earlier.has(rowName(row))) return await beginPrompt(head)
     const counted = tries.next(rowName(row), prompt)
     if (!counted) {
       const execution = { id: await registry.newID(prompt), prompt, server: '' }
       const removal: readonly Write[] = [{ type: 'dequeue', queue, id: head.id }]
       const rows = [{ ...row, value: head.value, tries: prompt.tries ?? 1 }]
       await tries.putAside(rowName(row), rows, { execution, text: texts.poisonMessage, removal })
+      earlier.delete(rowName(row))
       return undefined
     }
     let run: ActiveRun | undefined
     const write: Write = { type: 'replace', queue, id: head.id, value: JSON.stringify(counted) }
     await tries.make(rowName(row), counted, [write], async () => {
+      // The try is stored, so it is not counted again if this fails.
+      earlier.delete(rowName(row))
       run = await beginPrompt(head)
     })
     return run
@@ -501,10 +536,15 @@ export function createRunner(services: BridgeServices): Runner {
   }
 
   /** Returns the writes that undo the tries of the runs that were followed, being ended, or about to be shown. */
-  function undoTries(): readonly Write[] {
-    const begun = [...leftRuns.map((run) => run.execution()), ...ending, ...unprompted.unshown()]
-    const left = begun.filter((execution) => !isOver(execution))
-    return left.map((execution) => registry.writeExecution(withoutLastTry(execution)))
+  function undoTries(): readonly (readonly Write[])[] {
+    const followed = leftRuns.map((run) => run.execution()).filter((execution) => !isOver(execution))
+    // The end of one of these may be stored by now, without its answer, so it is only replaced if it is unchanged.
+    const others = [...ending, ...unprompted.unshown()].map((execution): readonly Write[] => {
+      const { value: expected } = registry.writeExecution(execution)
+      const { key, value, expiresInMs } = registry.writeExecution(withoutLastTry(execution))
+      return [{ type: 'compare-and-set', key, expected, value, expiresInMs }]
+    })
+    return [followed.map((execution) => registry.writeExecution(withoutLastTry(execution))), ...others]
   }
 
   /** Stops all sinks and waits for that, and starts no more prompts. Runs continue on the servers. */

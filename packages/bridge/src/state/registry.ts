@@ -132,14 +132,16 @@ export function createRegistry(options: { readonly state: State; readonly mirror
   }
 
   /**
-   * Reads the log and the newest run of the session. The log is only written again if it would not last as long as the
-   * execution, because it may be long.
+   * Reads the log and the newest run of the session, with retries. The log is only written again if it would not last as long as
+   * the execution, because it may be long.
    */
   async function writesAtEnd(execution: Execution): Promise<readonly PutWrite[]> {
     const { server, sessionID, id } = execution
-    const newest = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
-    const isNewest = newest !== undefined && toExecution(newest).id === id
-    return [...(await renewedLog(execution)), ...(isNewest ? writeNewest(execution) : [])]
+    return await state.withRetries(async () => {
+      const newest = sessionID === undefined ? undefined : await state.read(newestKey(server, sessionID))
+      const isNewest = newest !== undefined && toExecution(newest).id === id
+      return [...(await renewedLog(execution)), ...(isNewest ? writeNewest(execution) : [])]
+    })
   }
 
   /** Resolves with the write of the log of an execution that is over. Nothing without a log, and if the stored one lasts long enough. */

@@ -53,6 +53,8 @@ import { requireWholeState } from './transfer/transfer-state.ts'
 const stopMs = 10_000
 /** How long a stop waits at most until the tries of what is left over are undone, in ms. */
 const undoMs = 1000
+/** How long a stop waits at most until the lease is released, in ms. A lease that is not released expires by itself. */
+const releaseMs = 1000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -329,7 +331,7 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /**
    * Stops in an order in which nothing posts through a closed connection. All steps share `stopMs`, and a step that is not done
-   * by then is left. Releases the lease and closes the store at the end.
+   * by then is left. Releases the lease and closes the store at the end, also if the store does not respond.
    */
   async function stopOnce(): Promise<void> {
     starting.abort()
@@ -352,10 +354,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     // Also after the deadline, because that is when messages are left over.
     await waitAtMost(undoTries().catch(onError), undoMs, clock)
     const hadLease = lease.current() !== undefined
-    await lease
-      .release()
-      .catch(onError)
-      .finally(async () => await store.close())
+    await waitAtMost(lease.release().catch(onError), releaseMs, clock)
+    await store.close()
     if (hadLease) emitLease('ended')
   }
 

@@ -91,8 +91,8 @@ test('what the bridges need is there: the database, the host of the server, and 
   expect(Object.keys(first.depends_on)).toEqual(['db'])
   const { hostname } = new URL(config.servers.home.url)
   expect(first.extra_hosts).toEqual([`${hostname}:host-gateway`])
-  // A stop takes up to 10 s, and 1 s more for what is left over.
-  expect(Number.parseInt(first.stop_grace_period, 10)).toBeGreaterThan(11)
+  // A stop takes up to 10 s, and if the database hangs, 1 s for what is left over, 1 s for the lease, and 2 s to close the store.
+  expect(Number.parseInt(first.stop_grace_period, 10)).toBeGreaterThan(14)
 })
 
 test('the image is healthy on both, at the port that compose publishes', () => {

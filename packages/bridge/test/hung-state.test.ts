@@ -27,3 +27,20 @@ test('a message that a hung state does not store is not confirmed, and is taken 
   await passes(() => said(1).includes('Heard one.'))
   expect([heard, said(1)]).toEqual([['one'], ['Heard one.']])
 })
+
+test('a bridge stops although a hung state does not release its lease', async () => {
+  let isClosed = false
+  open = await startHandDriven((run, text) => answer(run, `Heard ${text}.`), {
+    storeOf: (store) => ({
+      ...store,
+      release: async () => await new Promise(() => {}),
+      close: async () => {
+        isClosed = true
+        await store.close()
+      },
+    }),
+  })
+  const stopped = open.chats.stop()
+  expect(await open.passes(() => isClosed)).toBeLessThanOrEqual(11_000)
+  await stopped
+})

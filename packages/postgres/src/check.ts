@@ -82,13 +82,14 @@ function warningsOf({ fsync, synchronous_commit: commit, standbys }: ServerSetti
     warnings.push(
       `synchronous_commit is ${commit}, and no standby is synchronous: a failover to a standby loses what was acknowledged in its last moments. Set synchronous_standby_names if you have a standby.`,
     )
-  else if (commit === 'off' || commit === 'local')
+  else if (commit === 'local')
     warnings.push(
-      `synchronous_commit is ${commit}, so commits don't wait for the synchronous standby (${standbys}), and a failover loses what was acknowledged in its last moments. Set it to on.`,
+      `synchronous_commit is local, so commits don't wait for the synchronous standby (${standbys}), and a failover loses what was acknowledged in its last moments. Set it to on.`,
     )
   else
     warnings.push(
-      `synchronous_commit is ${commit}, and commits wait for the standby (${standbys}): a failover to it loses nothing.`,
+      // The state turns it on for its own commits, see `sync_commit`.
+      `synchronous_commit is ${commit === 'off' ? 'off, but on for the state' : commit}, and commits wait for the standby (${standbys}): a failover to it loses nothing.`,
     )
   return warnings
 }

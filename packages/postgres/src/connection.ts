@@ -1,7 +1,7 @@
 import { StoreError } from '@reply/bridge'
 import { systemClock } from '@reply/core'
 import type pg from 'pg'
-import { closedError, toStoreError } from './errors.ts'
+import { closedError, isAboutSession, toStoreError } from './errors.ts'
 
 /** One connection of a pool, which is opened again after it was lost. */
 export interface Connection {
@@ -68,7 +68,7 @@ export function createConnection(pool: pg.Pool, server: string): Connection {
     opened.on('error', giveUp)
   }
 
-  /** Runs one statement after those before it. Gives the connection up if it was lost or is too slow. */
+  /** Runs one statement after those before it. Gives the connection up if it was lost, is too slow, or can't be used. */
   async function query<Row extends pg.QueryResultRow>(
     sql: string,
     values: readonly unknown[],
@@ -95,7 +95,7 @@ export function createConnection(pool: pg.Pool, server: string): Connection {
     try {
       return (await withTimeout(used.query<Row>(sql, [...values]), timeoutMs)).rows
     } catch (error) {
-      if (used === client && !isAboutStatement(error)) giveUp()
+      if (used === client && (!isAboutStatement(error) || isAboutSession(error))) giveUp()
       throw error
     }
   }

@@ -13,11 +13,13 @@ const unknownAuthority =
 const ofAnotherProgram = 'has tables of another program in this schema. Name another one.'
 /** The SQLSTATE with which our functions refuse a transaction. */
 export const wrongIsolation = 'RISOL'
+/** The SQLSTATE of a write to a standby, or in a transaction that only reads. */
+const readOnly = '25006'
 const goingOn = 'is starting or stopping. The call is tried again.'
 
 /** By SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const meanings: Readonly<Record<string, Meaning>> = {
-  '25006': {
+  [readOnly]: {
     type: 'busy',
     sentence:
       'is read-only. If it is a standby, name the primary in the URL, else turn default_transaction_read_only off.',
@@ -68,7 +70,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ETIMEDOUT: { type: 'busy', sentence: unreachable },
   EAI_AGAIN: { type: 'busy', sentence: "can't be reached, because its name can't be looked up. Check the DNS." },
   ENOENT: { type: 'busy', sentence: unreachable },
-  ENOTFOUND: { type: 'failed', sentence: "can't be reached, because its name is not known. Correct the URL." },
+  // The name of a container is not known while it is stopped.
+  ENOTFOUND: {
+    type: 'busy',
+    sentence: "can't be reached, because its name is not known. Start it, or correct the URL.",
+  },
 }
 
 const lost: Meaning = { type: 'busy', sentence: unreachable }
@@ -127,6 +133,15 @@ function quotedIn(message: string): string {
 export function codeOf(error: unknown): string | undefined {
   if (error instanceof AggregateError) return codeOf(error.errors[0])
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}
+
+/**
+ * Whether only a new connection can do better: this one leads to a standby, or its settings, which are from its start, don't fit.
+ * After a failover the address may lead to the new primary, while the old one goes on as a standby.
+ */
+export function isAboutSession(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === readOnly || code === wrongIsolation
 }
 
 /** Whether PostgreSQL itself reports the error, so that the transaction was surely not made. */

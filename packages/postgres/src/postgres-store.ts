@@ -24,9 +24,12 @@ export interface PostgresStoreOptions {
 
 /** The schema of the tables, unless the options name another one. */
 const defaultSchema = 'reply'
-/** How long a lease request may take, and the first try of it, in ms. A lease lasts 4 s, and is renewed after 1 s. */
-const leaseMs = 2000
-const firstLeaseMs = 1000
+/**
+ * How long the server may take to grant a lease, at the first try and at the second one, in ms. A bridge's lease lasts 4 s, and is
+ * renewed after 1 s.
+ */
+const firstGrantMs = 1000
+const secondGrantMs = 2000
 /** How many expired values are deleted in one statement. Other calls wait for it. */
 const sweepCount = 1000
 
@@ -108,10 +111,10 @@ function openStore(options: PostgresStoreOptions): Store {
       const { name, holder, forMs } = request
       const values = [keyBytes(name), packed(holder), forMs]
       try {
-        const fence = await takeLease(firstLeaseMs, values).catch((error: unknown) => {
+        const fence = await takeLease(firstGrantMs, values).catch((error: unknown) => {
           if (error instanceof StoreError || isRefusedByServer(error)) throw error
           // The connection was lost, perhaps without a sign. A new one may be fine.
-          return takeLease(leaseMs, values)
+          return takeLease(secondGrantMs, values)
         })
         return fence == null ? undefined : { name, holder, fence: Number(fence), validForMs: forMs }
       } catch (error) {
@@ -185,14 +188,15 @@ function rangeOf(prefix: string): readonly (Buffer | null)[] {
 }
 
 /**
- * Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` if a URL can't be read, or if the
- * pool is too small.
+ * Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` unless one of both is set, if a URL
+ * can't be read, or if the pool is too small.
  */
 function poolOf({ url, pool }: PostgresStoreOptions): {
   readonly pool: pg.Pool
   readonly endPool: () => Promise<void>
 } {
   if (pool) {
+    if (url !== undefined) throw new StoreError('failed', 'Set either the `url` of the database or a `pool`, not both.')
     if (sizeOf(pool) < 2)
       throw new StoreError('failed', 'The pool may have one connection, and a store needs two. Raise its `max`.')
     return { pool, endPool: async () => {} }

@@ -3,7 +3,10 @@ import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { wrongIsolation } from './errors.ts'
 
-/** How long a function or a migration waits for a lock, in ms. Less than the caller of a function waits for the answer. */
+/**
+ * How long a function or a migration waits for a lock, in ms. Less than a caller waits for the answer, other than at its first try
+ * to take a lease, whose second try then finds the lease taken.
+ */
 const lockMs = 1500
 
 /**

@@ -71,9 +71,10 @@ test('a server that is down, or whose name is unknown, is named with a cure', as
     message: "PostgreSQL at 127.0.0.1:1/bridge can't be reached. Start it, or correct the address.",
   })
   const unknown = await errorOf(postgresStore({ url: 'postgres://reply@nowhere.invalid/bridge' }))
+  expect(unknown.type).toBe('busy')
   // Without a network, its DNS server can't be reached either.
   expect(unknown.message).toMatch(
-    /^PostgreSQL at nowhere\.invalid:5432\/bridge can't be reached(, because its name .*\. (Correct the URL|Check the DNS)\.|\. Start it, or correct the address\.)$/,
+    /^PostgreSQL at nowhere\.invalid:5432\/bridge can't be reached(, because its name .*\. (Start it, or correct the URL|Check the DNS)\.|\. Start it, or correct the address\.)$/,
   )
 })
 
@@ -224,7 +225,13 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
     })
   })
 
-  test('a user whose transactions are read-only or isolated too far is told so, also while a store is open', async () => {
+  /** Expects that both connections of a store can be used. */
+  async function expectUsable(store: Store) {
+    expect(await store.commit([])).toEqual({ type: 'done' })
+    expect(await store.lease({ name: 'other', holder: 'one', forMs: 1000 })).toBeDefined()
+  }
+
+  test('a user whose transactions are read-only or isolated too far is told so, and an open store goes on once that is corrected', async () => {
     const { url: own, name } = await addUser()
     await run(`CREATE SCHEMA ${name} AUTHORIZATION ${name}`)
     const store = await postgresStore({ url: own, schema: name })
@@ -239,15 +246,21 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
     }
     await expect(store.commit([])).rejects.toMatchObject(isolated)
     await expect(store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })).rejects.toMatchObject(isolated)
+    await run(`ALTER ROLE ${name} RESET ALL`)
+    await expectUsable(store)
     await store.close()
-    await run(`ALTER ROLE ${name} RESET ALL`, `ALTER ROLE ${name} SET default_transaction_read_only = on`)
+    await run(`ALTER ROLE ${name} SET default_transaction_read_only = on`)
     const reading = await postgresStore({ url: own, schema: name })
-    await expect(reading.commit([])).rejects.toMatchObject({
+    const readOnly = {
       type: 'busy',
       message: expect.stringMatching(
         / is read-only\. If it is a standby, .* turn default_transaction_read_only off\.$/,
       ),
-    })
+    }
+    await expect(reading.commit([])).rejects.toMatchObject(readOnly)
+    await expect(reading.lease({ name: 'bridge', holder: 'other', forMs: 1000 })).rejects.toMatchObject(readOnly)
+    await run(`ALTER ROLE ${name} RESET ALL`)
+    await expectUsable(reading)
     await reading.close()
   })
 

@@ -86,7 +86,11 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     await expect(postgresStore({ pool, schema })).rejects.toMatchObject({ type: 'failed', message })
   })
 
-  test('is not needed beside a URL, but one of both is', async () => {
+  test('is not accepted beside a URL, but one of both is needed', async () => {
+    await expect(postgresStore({ url, pool: createPool(2), schema })).rejects.toMatchObject({
+      type: 'failed',
+      message: 'Set either the `url` of the database or a `pool`, not both.',
+    })
     await expect(postgresStore({})).rejects.toMatchObject({
       type: 'failed',
       message: 'Set the `url` of the database, or a `pool`.',

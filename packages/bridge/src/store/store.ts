@@ -137,7 +137,7 @@ export interface LeaseRequest {
  * What went wrong:
  * - `closed`: the store is closed.
  * - `newer`: a newer version wrote the state.
- * - `busy`: another process kept the state locked. A retry may succeed.
+ * - `busy`: another process keeps the state locked, or its server can't be reached. Nothing was written. A retry may succeed.
  * - `failed`: the engine or its disk failed.
  */
 export type StoreErrorType = 'closed' | 'newer' | 'busy' | 'failed'

@@ -15,7 +15,8 @@ export interface PostgresStoreOptions {
    */
   readonly url?: string | undefined
   /**
-   * A pool of `pg` in place of a URL. The store uses two of its connections until it is closed, and does not end the pool.
+   * A pool of `pg` in place of a URL, with a `connectionTimeoutMillis`. The store uses two of its connections until it is closed,
+   * and does not end the pool.
    */
   readonly pool?: pg.Pool | undefined
   /** The schema of the tables. It is created if it is missing. Default: `reply`. */
@@ -189,7 +190,7 @@ function rangeOf(prefix: string): readonly (Buffer | null)[] {
 
 /**
  * Returns the pool of the options, or a new one, which `endPool` ends. Throws a `StoreError` unless one of both is set, if a URL
- * can't be read, or if the pool is too small.
+ * can't be read, or if the pool is too small or waits for connections without a limit.
  */
 function poolOf({ url, pool }: PostgresStoreOptions): {
   readonly pool: pg.Pool
@@ -199,6 +200,12 @@ function poolOf({ url, pool }: PostgresStoreOptions): {
     if (url !== undefined) throw new StoreError('failed', 'Set either the `url` of the database or a `pool`, not both.')
     if (sizeOf(pool) < 2)
       throw new StoreError('failed', 'The pool may have one connection, and a store needs two. Raise its `max`.')
+    // Connections that hang would take all its places, and `pg` can't give them up otherwise.
+    if (!pool.options.connectionTimeoutMillis)
+      throw new StoreError(
+        'failed',
+        'The pool waits for a connection without a limit. Set its `connectionTimeoutMillis`, for example to 2000.',
+      )
     return { pool, endPool: async () => {} }
   }
   if (url === undefined) throw new StoreError('failed', 'Set the `url` of the database, or a `pool`.')

@@ -16,7 +16,7 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
 
   /** Creates a pool, which ends after the test. */
   function createPool(max: number): pg.Pool {
-    const pool = new pg.Pool({ connectionString: url, max })
+    const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: 2000 })
     onTestFinished(async () => {
       if (!pool.ended) await pool.end()
     })
@@ -29,6 +29,16 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
       type: 'failed',
       message: 'The pool may have one connection, and a store needs two. Raise its `max`.',
     })
+  })
+
+  test('that waits for a connection without a limit is refused, because those that hang would take all its places', async () => {
+    const pool = new pg.Pool({ connectionString: url })
+    await expect(postgresStore({ pool, schema })).rejects.toMatchObject({
+      type: 'failed',
+      message:
+        'The pool waits for a connection without a limit. Set its `connectionTimeoutMillis`, for example to 2000.',
+    })
+    await pool.end()
   })
 
   test('serves two stores if it has a connection for each, and keeps its connections when they are closed', async () => {

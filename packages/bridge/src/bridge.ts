@@ -354,7 +354,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     // Also after the deadline, because that is when messages are left over.
     await waitAtMost(undoTries().catch(onError), undoMs, clock)
     const hadLease = lease.current() !== undefined
-    await waitAtMost(lease.release().catch(onError), releaseMs, clock)
+    let isClosing = false
+    const released = lease.release().catch((error: Error) => isClosing || onError(error))
+    await waitAtMost(released, releaseMs, clock)
+    isClosing = true
     await store.close()
     if (hadLease) emitLease('ended')
   }

@@ -20,7 +20,7 @@ async function scene({ earlyMs = 0 } = {}) {
   const failing =
     <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
     async (...given: Given): Promise<Result> => {
-      if (broken.with && broken.afterMs) await pause(clock, broken.afterMs)
+      if (broken.afterMs) await pause(clock, broken.afterMs)
       if (broken.with) throw broken.with
       return await call(...given)
     }
@@ -214,4 +214,29 @@ test('a read waits for a store that is busy, and reports one that failed', async
   await expect(state.read('a')).rejects.toThrow('No.')
   broken.with = undefined
   await lease.release()
+})
+
+test('a lease that is renewed while it is released is free then, and is not renewed any more', async () => {
+  const { clock, store, broken, lease, told, rest } = await scene()
+  broken.afterMs = 500
+  // The renewal begins, and reaches the store later than the release would.
+  await clock.advance(1000, rest)
+  const released = lease.release()
+  await clock.advance(500, rest)
+  await released
+  expect(lease.current()).toBeUndefined()
+  expect(await store.lease({ name: 'bridge', holder: 'other', forMs: 4000 })).toBeDefined()
+  await clock.advance(10_000, rest)
+  expect([lease.isHeld(), told]).toEqual([false, []])
+})
+
+test('a renewal that fails after the release is not reported', async () => {
+  const { clock, broken, lease, told, rest } = await scene()
+  broken.afterMs = 4000
+  broken.with = new StoreError('closed', 'The store is closed.')
+  await clock.advance(1000, rest)
+  const released = lease.release()
+  await clock.advance(4000, rest)
+  await released
+  expect([lease.problem(), told]).toEqual([undefined, []])
 })

@@ -78,6 +78,7 @@ export function createBridgeLease(options: {
   let waitingProblem: string | undefined
   let isLost = false
   let isQuitting = false
+  let isReleased = false
   let stopRenewal = (): void => {}
   let stopDeadline = (): void => {}
   return {
@@ -105,6 +106,7 @@ export function createBridgeLease(options: {
       await pause(clock, requestMs, signal)
     }
     isWaiting = false
+    signal?.throwIfAborted()
     scheduleRenewal()
   }
 
@@ -141,12 +143,14 @@ export function createBridgeLease(options: {
   /**
    * Takes or renews the lease, allows calls, and sets the timer that stops them when it expires. Resolves with the lease, or
    * with undefined while another process holds it. If another process held it meanwhile, resolves with the new lease and
-   * changes nothing. The time counts from before the request, because that may take long.
+   * changes nothing. Gives a lease back that is granted after `release`. The time counts from before the request, because that
+   * may take long.
    */
   async function requestLease(): Promise<StoreLease | undefined> {
     const askedAt = clock.monotonic()
     const granted = await store.lease(request)
-    if (!granted || isLost || (lease && granted.fence > lease.fence + 1)) return granted
+    if (granted && isReleased) await store.release(granted)
+    if (!granted || isReleased || isLost || (lease && granted.fence > lease.fence + 1)) return granted
     lease = granted
     callsAllowedUntil = askedAt + granted.validForMs - marginMs
     scheduleDeadline()
@@ -217,10 +221,10 @@ export function createBridgeLease(options: {
 
   /**
    * Aborts running calls. Reports a problem if the store fails, once until calls are allowed again. Does nothing while the
-   * lease is held, or once it is lost.
+   * lease is held, or once it is lost or released.
    */
   function stopCallsIfExpired(): void {
-    if (isHeld() || isLost) return
+    if (isHeld() || isLost || isReleased) return
     callsAllowed.abort()
     if (problem !== undefined || failure === undefined) return
     problem = `The state can't be written, so no calls are made until it can: ${messageOf(failure)}`
@@ -269,11 +273,17 @@ export function createBridgeLease(options: {
     wakeWaitingCalls()
   }
 
-  /** Releases the lease, if this process has it. Waiting calls are rejected. Rejects if the store fails. */
+  /**
+   * Releases the lease, if this process has it, after a renewal in progress. Waiting calls are rejected. Rejects if the store
+   * fails.
+   */
   async function release(): Promise<void> {
     const granted = lease
     isQuitting = true
+    isReleased = true
     dropLease()
+    // It would take the lease again.
+    await renewing?.catch(() => {})
     if (granted) await store.release(granted)
   }
 }

@@ -1,14 +1,17 @@
 import { StoreError } from '@reply/bridge'
-import { otherProgramError } from './errors.ts'
+import { incompleteError, otherProgramError } from './errors.ts'
 import { onServer, type PostgresStoreOptions } from './postgres-store.ts'
 import { hasSchema, literal, readMs, requireServer, versionOf } from './schema.ts'
 
 const tables = ['stored', 'queued', 'leased', 'writers']
+const functions = ['store_time', 'lock_state', 'sync_commit', 'is_expired', 'apply_write', 'commit_batch', 'take_lease']
 
 /** What the settings of a server say about a state in it. */
 interface ServerSettings {
   readonly may_write: boolean
   readonly has_other_tables: boolean
+  /** How many of our functions there are. */
+  readonly functions: number
   readonly is_standby: boolean
   readonly is_read_only: boolean
   readonly fsync: string
@@ -28,11 +31,13 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
     const [found] = await connection.query<ServerSettings & { [column: string]: unknown }>(
       `SELECT ${rightTo(schema, state !== undefined, await hasSchema(connection, schema))} AS may_write,
         EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relname = ANY ($2)) AS has_other_tables,
+        (SELECT count(DISTINCT proname)::int FROM pg_proc
+          WHERE pronamespace = to_regnamespace($1) AND proname = ANY ($3)) AS functions,
         pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only,
         current_setting('fsync') AS fsync,
         current_setting('synchronous_commit') AS synchronous_commit,
         current_setting('synchronous_standby_names') AS standbys`,
-      [schema, tables],
+      [schema, tables, functions],
       readMs,
     )
     if (!found) throw new StoreError('failed', `PostgreSQL at ${server} did not tell its settings.`)
@@ -47,6 +52,7 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
         `PostgreSQL at ${server} lets this user only read. Turn its default_transaction_read_only off.`,
       )
     if (!state && found.has_other_tables) throw otherProgramError(server)
+    if (state && found.functions < functions.length) throw incompleteError(server)
     if (!found.may_write)
       throw new StoreError(
         'failed',

@@ -42,17 +42,36 @@ export function afterPrefix(prefix: string): Buffer | undefined {
   return bytes
 }
 
-/** U+0000 and lone surrogates, which PostgreSQL's `text` can't have, and the mark of an escaped value. */
-const needsEscape = /^json:|[\0\p{Surrogate}]/u
+/** U+0000 and lone surrogates, which PostgreSQL's `text` can't have. */
+const notStorable = /[\0\p{Surrogate}]/u
+/** The mark of a value that is stored as JSON. */
+const mark = 'json:'
 
-/** Encodes a value as a `text` of PostgreSQL: as it is, or as JSON behind `json:` if PostgreSQL could not store it. */
+/**
+ * Encodes a value as a `text` of PostgreSQL: as it is, or as JSON behind `json:` if PostgreSQL could not store it, or if it looks
+ * like such a text itself. So each value has one text, and each text one value.
+ */
 export function packed(value: string): string {
-  return needsEscape.test(value) ? `json:${JSON.stringify(value)}` : value
+  return notStorable.test(value) || escapedIn(value) !== undefined ? `${mark}${JSON.stringify(value)}` : value
 }
 
-/** Decodes `packed`. */
+/**
+ * Decodes `packed`. A text that `packed` does not return, for example one that a person wrote, is a value as it is: who reads it
+ * can then put that one aside, while an error would also hide those that were read with it.
+ */
 export function unpacked(text: string): string {
-  return text.startsWith('json:') ? String(JSON.parse(text.slice('json:'.length))) : text
+  return escapedIn(text) ?? text
+}
+
+/** Returns the value of a text that `packed` escaped. Undefined for any other text. */
+function escapedIn(text: string): string | undefined {
+  if (!text.startsWith(mark)) return undefined
+  try {
+    const value: unknown = JSON.parse(text.slice(mark.length))
+    return typeof value === 'string' && packed(value) === text ? value : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Whether a UTF-16 unit is half of a pair. */

@@ -11,6 +11,8 @@ const unreachable = "can't be reached. Start it, or correct the address."
 const unknownAuthority =
   "has a certificate of an authority that is not known here. Name the authority's certificate in the URL: sslrootcert=/path/ca.pem."
 const ofAnotherProgram = 'has tables of another program in this schema. Name another one.'
+const incomplete =
+  'lacks tables or functions of the state, which were dropped or not restored. Restore a backup, or name another schema.'
 /** The SQLSTATE with which our functions refuse a transaction. */
 export const wrongIsolation = 'RISOL'
 /** The SQLSTATE of a write to a standby, or in a transaction that only reads. */
@@ -27,6 +29,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '28000': { type: 'failed', sentence: 'refuses the user. Check the URL and pg_hba.conf.' },
   '28P01': { type: 'failed', sentence: 'refuses the user or the password. Correct them in the URL.' },
   '3D000': { type: 'failed', sentence: 'has no such database. Create it, or correct its name in the URL.' },
+  '3F000': { type: 'failed', sentence: incomplete },
   '40001': { type: 'busy', sentence: 'served another process first. The call is tried again.' },
   '40P01': { type: 'busy', sentence: 'served another process first. The call is tried again.' },
   '42501': {
@@ -37,6 +40,9 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '42703': { type: 'failed', sentence: ofAnotherProgram },
   '42710': { type: 'failed', sentence: ofAnotherProgram },
   '42723': { type: 'failed', sentence: ofAnotherProgram },
+  // A function or a table of ours. A schema that is missing is 3F000.
+  '42883': { type: 'failed', sentence: incomplete },
+  '42P01': { type: 'failed', sentence: incomplete },
   '42P07': { type: 'failed', sentence: ofAnotherProgram },
   '53100': { type: 'failed', sentence: 'has no room left on its disk. Make room on it.' },
   '53300': { type: 'busy', sentence: 'takes no more connections. Raise max_connections, or stop other programs.' },
@@ -105,6 +111,11 @@ export function closedError(): StoreError {
 /** Returns the error of a schema with tables that are not ours. */
 export function otherProgramError(server: string): StoreError {
   return new StoreError('failed', `PostgreSQL at ${server} ${ofAnotherProgram}`)
+}
+
+/** Returns the error of a state that lacks a part. */
+export function incompleteError(server: string): StoreError {
+  return new StoreError('failed', `PostgreSQL at ${server} ${incomplete}`)
 }
 
 /**

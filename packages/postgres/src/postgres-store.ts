@@ -250,7 +250,7 @@ function serverOf(pool: pg.Pool): string {
   return `${host}:${port}/${database}`
 }
 
-/** Quotes the name of a schema for SQL. Throws a `StoreError` if PostgreSQL would cut it off. */
+/** Quotes the name of a schema for SQL. Throws a `StoreError` if PostgreSQL would cut it off, or keeps it for itself. */
 function quoted(name: string): string {
   const size = Buffer.byteLength(name)
   if (size === 0 || size > 63 || name.includes('\0'))
@@ -258,5 +258,7 @@ function quoted(name: string): string {
       'failed',
       `The name of the schema has ${size} bytes in UTF-8. Give it 1 to 63, without U+0000.`,
     )
+  if (name.startsWith('pg_'))
+    throw new StoreError('failed', 'PostgreSQL keeps names of schemas that begin with pg_ for itself. Name another one.')
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -282,7 +282,7 @@ interface ServerKind {
 
 /**
  * Resolves with the version of the state in a schema. Undefined if there is none. Rejects with a `StoreError` if this version of
- * the package can't use it.
+ * the package can't use it, or if the row with the version is not one of ours.
  */
 export async function versionOf(
   connection: Connection,
@@ -292,12 +292,18 @@ export async function versionOf(
   const isNamed = `${inQuotes} = $1 AND relname = 'state_version'`
   const sql = `SELECT 1 FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid WHERE ${isNamed}`
   if ((await connection.query(sql, [schema], readMs)).length === 0) return undefined
-  const [found] = await connection.query<StateVersion & pg.QueryResultRow>(
+  const [found, ...others] = await connection.query<StateVersion & pg.QueryResultRow>(
     `SELECT version, min_reader FROM ${schema}.state_version`,
     [],
     readMs,
   )
-  if (found && found.min_reader > steps.length)
+  // One row is written with the tables, in their transaction.
+  if (!found || others.length > 0 || found.version < 1)
+    throw new StoreError(
+      'failed',
+      `The version of the state in the schema ${schema} was changed or deleted. Restore a backup, or name another schema.`,
+    )
+  if (found.min_reader > steps.length)
     throw new StoreError(
       'newer',
       `The state in the schema ${schema} has version ${found.version}, and this bridge knows up to ${steps.length}. Install the newer bridge again, or name another schema.`,

@@ -145,6 +145,32 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     })
   })
 
+  test('is checked for parts that were dropped, and for a version that was changed by hand', async () => {
+    const lacking = `PostgreSQL at ${address()} lacks tables or functions of the state, which were dropped or not restored. Restore a backup, or name another schema.`
+    const changed =
+      'The version of the state in the schema "reply" was changed or deleted. Restore a backup, or name another schema.'
+    await (await postgresStore({ url })).close()
+    const parts = await admin.query<{ kind: string; name: string }>(
+      `SELECT 'TABLE' AS kind, oid::regclass::text AS name FROM pg_class
+        WHERE relnamespace = 'reply'::regnamespace AND relkind = 'r' AND relname <> 'state_version'
+      UNION ALL SELECT 'FUNCTION', oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'reply'::regnamespace`,
+    )
+    const changes = [
+      ...parts.rows.map(({ kind, name }) => [`DROP ${kind} ${name} CASCADE`, lacking]),
+      ['DELETE FROM reply.state_version', changed],
+      ['UPDATE reply.state_version SET version = 0', changed],
+      ['INSERT INTO reply.state_version VALUES (9, 9)', changed],
+    ] as const
+    expect(changes.length).toBe(14)
+    for (const [sql, found] of changes) {
+      await admin.query(sql)
+      expect([sql, await checked()]).toMatchObject([sql, { isUsable: false, found }])
+      if (found === changed) await expect(postgresStore({ url })).rejects.toMatchObject({ type: 'failed', message: found })
+      await admin.query('DROP SCHEMA reply CASCADE')
+      await (await postgresStore({ url })).close()
+    }
+  })
+
   test('has errors that name the host, and never the password', async () => {
     const missing = url.replace(/[^/]+$/, 'nothing')
     const found = `PostgreSQL at ${address().replace(/[^/]+$/, 'nothing')} has no such database. Create it, or correct its name in the URL.`

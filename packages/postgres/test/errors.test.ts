@@ -62,6 +62,14 @@ test('a schema whose name PostgreSQL would cut off is refused', async () => {
     })
 })
 
+test('a schema whose name PostgreSQL keeps for itself is refused', async () => {
+  for (const open of [postgresStore, existingPostgresStore])
+    expect(await errorOf(open({ url: 'postgres://127.0.0.1:1/reply', schema: 'pg_reply' }))).toMatchObject({
+      type: 'failed',
+      message: 'PostgreSQL keeps names of schemas that begin with pg_ for itself. Name another one.',
+    })
+})
+
 test('a server that is down, or whose name is unknown, is named with a cure', async () => {
   const down = await errorOf(
     postgresStore({ url: `postgres://reply:${encodeURIComponent(password)}@127.0.0.1:1/bridge` }),
@@ -175,6 +183,21 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
     await run(`CREATE SCHEMA own AUTHORIZATION ${name}`)
     await (await postgresStore({ url: own, schema: 'own' })).close()
   })
+
+  test.each(['DROP TABLE lost.stored CASCADE', 'DROP FUNCTION lost.commit_batch', 'DROP SCHEMA lost CASCADE'])(
+    'a part of the state that is dropped while a bridge runs is named with a cure: %s',
+    async (statement) => {
+      const store = await postgresStore({ url, schema: 'lost' })
+      await run(statement)
+      const lacking = {
+        type: 'failed',
+        message: `${server} lacks tables or functions of the state, which were dropped or not restored. Restore a backup, or name another schema.`,
+      }
+      await expect(store.commit([{ type: 'put', key: 'a', value: '' }])).rejects.toMatchObject(lacking)
+      await store.close()
+      await run('DROP SCHEMA IF EXISTS lost CASCADE')
+    },
+  )
 
   test.each([
     'CREATE TABLE their.stored (id int)',

@@ -32,6 +32,11 @@ export function keyText(bytes: Buffer): string {
   return [...parts, bytes.toString('utf8', decoded)].join('')
 }
 
+/** Whether bytes are those of a text. Others were written by hand, and no call can name their row. */
+export function isKey(bytes: Buffer): boolean {
+  return keyBytes(keyText(bytes)).equals(bytes)
+}
+
 /** Returns the smallest key after all keys that begin with a prefix. Undefined for an empty prefix, which has none. */
 export function afterPrefix(prefix: string): Buffer | undefined {
   const bytes = keyBytes(prefix)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
 import { type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
-import { afterPrefix, keyBytes, keyText, packed, unpacked } from './encoding.ts'
+import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
 import { createLane } from './lane.ts'
 import { migrate, versionOf } from './schema.ts'
@@ -96,15 +96,16 @@ function openStore(options: PostgresStoreOptions): Store {
     list: async (prefix) => {
       const left = `(extract(epoch FROM expires_at - ${timeNow}) * 1000)::float8 AS expires_in_ms`
       const sql = `SELECT key, value, ${left} FROM ${schema}.stored WHERE ${within('key')} AND ${alive} ORDER BY key`
-      return (await lane.run<ValueRow>(sql, rangeOf(prefix))).map(toStoredValue)
+      return (await lane.run<ValueRow>(sql, rangeOf(prefix))).filter(({ key }) => isKey(key)).map(toStoredValue)
     },
     queue: async (name) => {
       const sql = `SELECT id, value FROM ${schema}.queued WHERE queue = $1 ORDER BY position`
-      return (await lane.run<EntryRow>(sql, [keyBytes(name)])).map(toQueuedValue)
+      return (await lane.run<EntryRow>(sql, [keyBytes(name)])).filter(({ id }) => isKey(id)).map(toQueuedValue)
     },
     queues: async (prefix) => {
       const sql = `SELECT DISTINCT queue FROM ${schema}.queued WHERE ${within('queue')}`
-      return (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => keyText(queue))
+      const names = (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => queue)
+      return names.filter(isKey).map(keyText)
     },
     commit: async (writes, lease, { survives = 'machine' } = {}) => await lane.commit({ writes, lease, survives }),
     lease: async (request) => {
@@ -259,6 +260,9 @@ function quoted(name: string): string {
       `The name of the schema has ${size} bytes in UTF-8. Give it 1 to 63, without U+0000.`,
     )
   if (name.startsWith('pg_'))
-    throw new StoreError('failed', 'PostgreSQL keeps names of schemas that begin with pg_ for itself. Name another one.')
+    throw new StoreError(
+      'failed',
+      'PostgreSQL keeps names of schemas that begin with pg_ for itself. Name another one.',
+    )
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -165,7 +165,8 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     for (const [sql, found] of changes) {
       await admin.query(sql)
       expect([sql, await checked()]).toMatchObject([sql, { isUsable: false, found }])
-      if (found === changed) await expect(postgresStore({ url })).rejects.toMatchObject({ type: 'failed', message: found })
+      if (found === changed)
+        await expect(postgresStore({ url })).rejects.toMatchObject({ type: 'failed', message: found })
       await admin.query('DROP SCHEMA reply CASCADE')
       await (await postgresStore({ url })).close()
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { afterPrefix, keyBytes, keyText, packed, unpacked } from '../src/encoding.ts'
+import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from '../src/encoding.ts'
 
 const odd = ['', '\0', '\u00e9', '\ud7ff', '\ud800', '\udbff', '\udc00', '\udfff', '\ue000', '\ufeff', '\uffff']
 const units = fc.oneof(
@@ -24,6 +24,17 @@ test('the bytes of a key are decoded to the same key', () => {
     }),
     runs,
   )
+})
+
+test('the bytes of a text are a key, and others are none', () => {
+  fc.assert(
+    fc.property(texts, (key) => {
+      expect(isKey(keyBytes(key))).toBe(true)
+      expect(isKey(Buffer.concat([keyBytes(key), Buffer.from([0xff])]))).toBe(false)
+    }),
+    runs,
+  )
+  for (const hex of ['ff', 'c1', 'ed', 'c080', 'f0808080']) expect(isKey(Buffer.from(hex, 'hex'))).toBe(false)
 })
 
 test('the bytes of keys sort like the keys in JavaScript', () => {
@@ -72,7 +83,11 @@ test('a value is decoded to itself, and PostgreSQL can store its encoding', () =
 })
 
 test('a text that was written by hand is decoded to a value of its own', () => {
-  const json = fc.oneof(fc.json(), fc.string().map((text) => JSON.stringify(text)), texts)
+  const json = fc.oneof(
+    fc.json(),
+    fc.string().map((text) => JSON.stringify(text)),
+    texts,
+  )
   fc.assert(
     fc.property(fc.constantFrom('', 'json:', 'json:json:', 'json:"json:'), json, (start, rest) => {
       const text = (start + rest).replace(/[\0\p{Surrogate}]/gu, '')
@@ -84,5 +99,6 @@ test('a text that was written by hand is decoded to a value of its own', () => {
 })
 
 test('a value that PostgreSQL can store is stored as it is', () => {
-  for (const text of ['', 'plain', '\u{1f600}', 'a json: b', 'json:', '{"a":1}', '\ufeff']) expect(packed(text)).toBe(text)
+  for (const text of ['', 'plain', '\u{1f600}', 'a json: b', 'json:', '{"a":1}', '\ufeff'])
+    expect(packed(text)).toBe(text)
 })

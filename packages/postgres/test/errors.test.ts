@@ -184,6 +184,26 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
     await (await postgresStore({ url: own, schema: 'own' })).close()
   })
 
+  test('a row that was written by hand is read as it is, and left out if no call could name it', async () => {
+    const store = await postgresStore({ url, schema: 'byhand' })
+    const values = ['json:', 'json:{"a":', 'json:null', 'null', '']
+    await run(
+      ...values.map((value, at) => `INSERT INTO byhand.stored VALUES ('k${at}', '${value}')`),
+      "INSERT INTO byhand.stored VALUES ('k\\377', 'a')",
+      ...values.map((value, at) => `INSERT INTO byhand.queued (queue, id, value) VALUES ('q', '${at}', '${value}')`),
+      "INSERT INTO byhand.queued (queue, id, value) VALUES ('q', '\\377', 'a'), ('q\\377', '1', 'a')",
+    )
+    expect(await store.list('k')).toEqual(values.map((value, at) => ({ key: `k${at}`, value })))
+    expect(await store.queues('q')).toEqual(['q'])
+    expect(await store.queue('q')).toEqual(values.map((value, at) => ({ id: `${at}`, value })))
+    const writes = values.map(
+      (expected, at) => ({ type: 'compare-and-set', key: `k${at}`, expected, value: undefined }) as const,
+    )
+    expect(await store.commit(writes)).toEqual({ type: 'done' })
+    await store.close()
+    await run('DROP SCHEMA byhand CASCADE')
+  })
+
   test.each(['DROP TABLE lost.stored CASCADE', 'DROP FUNCTION lost.commit_batch', 'DROP SCHEMA lost CASCADE'])(
     'a part of the state that is dropped while a bridge runs is named with a cure: %s',
     async (statement) => {

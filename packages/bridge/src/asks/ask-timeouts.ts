@@ -6,7 +6,7 @@ import type { RouterConfig } from '../config/schema.ts'
 import { errorTypeOf, toError } from '../error.ts'
 import type { People } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
-import type { State } from '../state/state.ts'
+import { readWithExpiry, type State } from '../state/state.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
 
@@ -135,7 +135,7 @@ export function createAskTimeouts(options: {
     const expiresInMs = Math.max(rememberedMs, 2 * askTimeoutMs)
     const write = { type: 'put-if-absent', key, value: String(expiresInMs), expiresInMs } as const
     if (await state.commit([write])) return { ageMs: 0, isNew: true }
-    const stored = (await state.list(key)).find((one) => one.key === key)
+    const stored = await readWithExpiry(state, key)
     const { value = '0', expiresInMs: leftMs = Number(value) } = stored ?? {}
     // Not below 0: the store's clock may have been set back.
     return { ageMs: Math.max(0, Number(value) - leftMs), isNew: false }

@@ -4,7 +4,7 @@ import type { Chat, MessageRef } from '@reply/sink'
 import type { KnownChat } from '@reply/sink/channel'
 import type { Mirrors } from '../config/mirrors.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
-import type { State } from '../state/state.ts'
+import { readWithExpiry, type State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 
 /** The ids of received messages, so that each is handled once. */
@@ -24,7 +24,7 @@ const seenMs = 172_800_000
  */
 export async function receivedAgoMs(state: Pick<State, 'list'>, place: ChatPlace, { id }: MessageRef): Promise<number> {
   const key = seenKey(place, id)
-  const { expiresInMs } = (await state.list(key)).find((one) => one.key === key) ?? {}
+  const { expiresInMs } = (await readWithExpiry(state, key)) ?? {}
   return expiresInMs === undefined ? Number.POSITIVE_INFINITY : seenMs - expiresInMs
 }
 

@@ -9,7 +9,7 @@ import { type ChatPlace, placeKey } from '../place.ts'
 import type { FailedDelivery, Failure, UnreadableRow } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
 import type { Registry } from '../state/registry.ts'
-import type { State } from '../state/state.ts'
+import { readWithExpiry, type State } from '../state/state.ts'
 import { isTried } from '../state/tried.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
@@ -249,7 +249,7 @@ export function createFailedDeliveries(options: {
    */
   async function writeChange(failed: FailedDelivery, change: Partial<FailedDelivery>): Promise<readonly Write[]> {
     const key = failureKey(failed)
-    const stored = (await state.list(key)).find((one) => one.key === key)
+    const stored = await readWithExpiry(state, key)
     if (!stored) return []
     const { value: expected, expiresInMs } = stored
     const { value } = writeFailure({ ...failed, ...change })

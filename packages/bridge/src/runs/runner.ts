@@ -7,7 +7,7 @@ import { toExecution, toLog, toQueuedPrompt } from '../state/decode.ts'
 import { type Execution, isOver } from '../state/execution.ts'
 import { albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../state/queued-prompt.ts'
 import type { NewestRun, Registry } from '../state/registry.ts'
-import type { State } from '../state/state.ts'
+import { readWithExpiry, type State } from '../state/state.ts'
 import { withoutLastTry } from '../state/tried.ts'
 import type { EnqueueWrite } from '../store/apply-writes.ts'
 import type { QueuedValue, Write } from '../store/store.ts'
@@ -570,7 +570,7 @@ export async function moveToCurrentKeys(
     const write = { ...registry.writeExecution(execution), expiresInMs }
     if (write.key === key) continue
     const logKey = key.replace(/^execution/, 'log')
-    const log = (await state.list(logKey)).find((one) => one.key === logKey)
+    const log = await readWithExpiry(state, logKey)
     const moved = log ? [{ ...registry.writeLog(execution, toLog(log.value)), expiresInMs: log.expiresInMs }] : []
     await state.commit([{ type: 'remove', key }, { type: 'remove', key: logKey }, write, ...moved])
   }

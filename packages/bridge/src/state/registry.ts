@@ -6,7 +6,7 @@ import type { ChatPlace } from '../place.ts'
 import type { PutWrite } from '../store/apply-writes.ts'
 import { toExecution, toLog } from './decode.ts'
 import type { Execution, LogLine } from './execution.ts'
-import type { State } from './state.ts'
+import { readWithExpiry, type State } from './state.ts'
 
 /**
  * The executions of all chats. The store expires finished ones by its own clock: they are listed for an hour. The newest run of
@@ -147,7 +147,7 @@ export function createRegistry(options: { readonly state: State; readonly mirror
   /** Resolves with the write of the log of an execution that is over. Nothing without a log, and if the stored one lasts long enough. */
   async function renewedLog(execution: Execution): Promise<readonly PutWrite[]> {
     const key = logKey(execution)
-    const stored = (await state.list(key)).find((one) => one.key === key)
+    const stored = await readWithExpiry(state, key)
     const lines = logOfFollowed(execution) ?? (stored ? toLog(stored.value) : [])
     const write = writeLog(execution, lines)
     const isLasting = stored !== undefined && (stored.expiresInMs ?? 0) >= (write.expiresInMs ?? 0)

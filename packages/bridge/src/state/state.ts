@@ -1,7 +1,7 @@
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { backOffMs } from '@reply/sink/internal'
-import { type CommitOptions, type Store, StoreError, type Write } from '../store/store.ts'
+import { type CommitOptions, type Store, type StoredValue, StoreError, type Write } from '../store/store.ts'
 import { type BridgeLease, takenOverError } from './bridge-lease.ts'
 
 /** The store, with writes under the bridge's lease. Reads are retried while the store is busy, until the bridge stops. */
@@ -108,6 +108,11 @@ export function createState(options: {
       }
     }
   }
+}
+
+/** Returns the value of a key with its expiry, which `read` leaves out. Undefined if the key has none, or if it has expired. */
+export async function readWithExpiry(state: Pick<State, 'list'>, key: string): Promise<StoredValue | undefined> {
+  return (await state.list(key)).find((one) => one.key === key)
 }
 
 /** Whether the store can't be used now, and can be later without a repair. */

@@ -45,7 +45,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '42P01': { type: 'failed', sentence: incomplete },
   '42P07': { type: 'failed', sentence: ofAnotherProgram },
   '53100': { type: 'failed', sentence: 'has no room left on its disk. Make room on it.' },
-  '53300': { type: 'busy', sentence: 'takes no more connections. Raise max_connections, or stop other programs.' },
+  '53300': {
+    type: 'busy',
+    sentence:
+      'takes no more connections. Raise max_connections or the CONNECTION LIMIT of the user, or stop other programs.',
+  },
   '54000': {
     type: 'failed',
     sentence: 'refuses a value that is too long, or a key or id of more than 2,600 bytes.',

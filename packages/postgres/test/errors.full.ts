@@ -100,7 +100,9 @@ describe.skipIf(!hasPostgres())(`an operator is told (${needsPostgres})`, () => 
     for (let index = 0; index < 2; index++) await connectOwner(url)
     expect(await errorOf(url)).toMatchObject({
       type: 'busy',
-      message: expect.stringMatching(/ takes no more connections\. Raise max_connections, or stop other programs\.$/),
+      message: expect.stringMatching(
+        / takes no more connections\. Raise max_connections or the CONNECTION LIMIT of the user, or stop other programs\.$/,
+      ),
     })
   })
 

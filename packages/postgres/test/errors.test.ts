@@ -247,7 +247,7 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
     const { url: own } = await addUser('CONNECTION LIMIT 0')
     expect(await errorOf(postgresStore({ url: own }))).toMatchObject({
       type: 'busy',
-      message: `${server} takes no more connections. Raise max_connections, or stop other programs.`,
+      message: `${server} takes no more connections. Raise max_connections or the CONNECTION LIMIT of the user, or stop other programs.`,
     })
   })
 

@@ -344,7 +344,7 @@ describe('an import writes nothing of', () => {
       await storeOf('other').commit(write ? [write] : [])
       const before = await contentOf(storeOf('other'))
       await expect(importState(at(other))).rejects.toThrow(
-        'The state is not empty. Move it away, or choose another `state` in the config.',
+        'The state is not empty. Empty it, or choose another `state` in the config.',
       )
       expect(await contentOf(storeOf('other'))).toEqual(before)
     }

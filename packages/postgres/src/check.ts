@@ -67,13 +67,12 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
 function rightTo(schema: string, hasTables: boolean, hasSchema: boolean): string {
   const name = (suffix = ''): string => literal(`${schema}${suffix}`)
   if (hasTables) {
-    return tables
-      .flatMap((table) =>
-        ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(
-          (right) => `has_table_privilege(${name(`.${table}`)}, '${right}')`,
-        ),
-      )
-      .join(' AND ')
+    const rights = tables.flatMap((table) =>
+      ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map((right) => `has_table_privilege(${name(`.${table}`)}, '${right}')`),
+    )
+    const mayCall = `(SELECT bool_and(has_function_privilege(oid, 'EXECUTE')) FROM pg_proc
+      WHERE pronamespace = to_regnamespace(${name()}) AND proname = ANY ($3))`
+    return `has_schema_privilege(${name()}::regnamespace, 'USAGE') AND ${[...rights, mayCall].join(' AND ')}`
   }
   // It takes the name without quotes.
   if (hasSchema) return `has_schema_privilege(${name()}::regnamespace, 'CREATE')`

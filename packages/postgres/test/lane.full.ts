@@ -79,6 +79,28 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
     expect((await store.list('')).map(({ key }) => key)).toEqual(['before', 'sent'])
   })
 
+  test('is gone for a minute, and the store is then as before', async () => {
+    const store = await open(proxy.url)
+    await store.commit([put('before', '')])
+    const sent: Promise<string>[] = []
+    for (const network of ['refuse', 'silent'] as const) {
+      await proxy.cutOff(network)
+      sent.push(outcomeOf(store.commit([put(network, '')])))
+      const goneUntil = Date.now() + 30_000
+      while (Date.now() < goneUntil) {
+        const lease = store.lease({ name: 'a', holder: 'b', forMs: 1 })
+        const calls = [store.read('key'), store.commit([put('late', '')]), lease]
+        expect(await rejections(calls)).toEqual(new Set(['busy']))
+      }
+    }
+    await proxy.restore()
+    // The first one was on its way. The second one waited behind it, and was surely not made.
+    expect(await Promise.all(sent)).toEqual(['done', 'busy'])
+    expect(await store.commit([put('after', '')])).toEqual({ type: 'done' })
+    expect(await store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })).toMatchObject({ fence: 1 })
+    expect((await store.list('')).map(({ key }) => key)).toEqual(['after', 'before', 'refuse'])
+  })
+
   test.each(['refuse', 'silent'] as const)(
     'lets a store close whose commit is unknown (network: %s)',
     async (network) => {

@@ -180,7 +180,7 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     await onDatabase(url, async (client) => void (await client.query('DROP SCHEMA reply CASCADE')))
     await expect(store.commit([put('key', '')])).rejects.toMatchObject({
       type: 'failed',
-      message: expect.stringContaining('"reply" does not exist'),
+      message: expect.stringContaining('lacks tables or functions of the state'),
     })
     await expect(store.read('key')).rejects.toMatchObject({ type: 'failed' })
   })

@@ -172,7 +172,7 @@ async function* rowsOf(store: Store, lease: BridgeLease): AsyncGenerator<StateRo
 /** Rejects with a `BridgeError` if a state has a value or an entry. */
 async function requireEmpty(store: Store): Promise<void> {
   if ((await store.queues('')).length === 0 && (await store.list('')).length === 0) return
-  throw new BridgeError('state', 'The state is not empty. Move it away, or choose another `state` in the config.')
+  throw new BridgeError('state', 'The state is not empty. Empty it, or choose another `state` in the config.')
 }
 
 /** Returns the writes that remove everything from a state but the mark. */

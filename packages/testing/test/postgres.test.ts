@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -12,6 +10,7 @@ import {
   startPostgres,
   startStandby,
 } from '../src/internal.ts'
+import { startFixture } from './ended-process.ts'
 
 /** Runs one statement on a connection of its own, and resolves with its rows. */
 const ask = async (url: string, statement: string): Promise<readonly unknown[]> => {
@@ -144,14 +143,7 @@ describe.skipIf(!hasPostgres())(`a PostgreSQL server (${needsPostgres})`, () => 
   })
 
   test('is gone when the process that started it is killed', async () => {
-    const script = fileURLToPath(new URL('./fixtures/interrupted-postgres.ts', import.meta.url))
-    const tsx = import.meta.resolve('tsx')
-    const child = spawn(process.execPath, ['--import', tsx, '--conditions', '@reply/source', script], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const ended = once(child, 'close')
-    const said = await Promise.race([once(child.stdout, 'data'), ended.then(() => expect.fail('It did not start.'))])
-    const { url, root } = JSON.parse(String(said[0])) as { url: string; root: string }
+    const { child, ended, url, root } = await startFixture('interrupted-postgres')
     const processes = await processesOf(url)
     const memory = memoryOf({ root })
     child.kill('SIGKILL')

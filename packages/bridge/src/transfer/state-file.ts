@@ -55,7 +55,8 @@ export async function writeStateFile(file: string, rows: AsyncIterable<StateRow>
 /** Writes all lines of a file, and resolves with the number of rows. Rejects like `writeStateFile`. */
 async function writeRows(handle: FileHandle, rows: AsyncIterable<StateRow>, file: string): Promise<StateCounts> {
   const hash = createHash('sha256')
-  let [values, entries] = [0, 0]
+  let values = 0
+  let entries = 0
   let chunk = lineOf(header)
   for await (const row of rows) {
     if ('key' in row) values++
@@ -89,7 +90,8 @@ function lineOf(value: FileHeader | StateRow | FileEnd): string {
 export async function* readStateFile(file: string): AsyncGenerator<StateRow> {
   await requireHeader(file)
   const hash = createHash('sha256')
-  let [values, entries] = [0, 0]
+  let values = 0
+  let entries = 0
   let end: FileEnd | undefined
   let isHeader = true
   for await (const line of linesOf(file)) {

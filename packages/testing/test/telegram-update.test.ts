@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { Bot, InlineKeyboard, webhookCallback } from 'grammy'
 import { afterEach, describe, expect, test } from 'vitest'
 import { refusal, type Started, start, token, until } from './bot.ts'
@@ -174,6 +174,42 @@ describe('a webhook', () => {
     await until(() => heard.length === 1)
     await until(() => telegram.calls.length > 0)
     expect(heard).toEqual(['one'])
+  })
+
+  test('that fails an update of one chat gets those of others at once, and its next ones later', async () => {
+    const { telegram, api, clock } = await start()
+    const { heard, url } = await listen(1)
+    await api.setWebhook(url, { secret_token: 's3cret' })
+    telegram.say(7, 'one')
+    await until(() => clock.pending === 1)
+    telegram.say(7, 'two')
+    telegram.say(8, 'other')
+    await until(() => heard.length === 1)
+    await clock.advance(1000)
+    await until(() => heard.length === 3)
+    expect(heard).toEqual(['other', 'one', 'two'])
+  })
+
+  test('with one connection gets one update at a time', async () => {
+    const { telegram, api } = await start()
+    const open: ServerResponse[] = []
+    const server = createServer((_, response) => void open.push(response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    stops.push(() => server.close())
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
+    await api.setWebhook(url, { max_connections: 1 })
+    for (const chat of [7, 8]) telegram.say(chat, 'hi')
+    await until(() => open.length === 1)
+    expect(await api.getWebhookInfo()).toMatchObject({ pending_update_count: 2, max_connections: 1 })
+    open[0]?.end()
+    await until(() => open.length === 2)
+    expect(await api.getWebhookInfo()).toMatchObject({ pending_update_count: 1 })
+    await api.setWebhook(url)
+    telegram.say(9, 'hi')
+    await until(() => open.length === 4)
+    expect(await api.getWebhookInfo()).toMatchObject({ pending_update_count: 2, max_connections: 40 })
+    await api.deleteWebhook()
   })
 
   test('with the wrong secret rejects its updates', async () => {

@@ -53,6 +53,8 @@ export const limits = {
   deleteMs: 48 * 60 * 60 * 1000,
   /** Updates of one `getUpdates`. [docs] */
   updates: 100,
+  /** Requests to a webhook at the same time, unless `max_connections` says another number. [docs] */
+  webhookConnections: 40,
   /**
    * Delay between two webhook attempts, doubled each time. Telegram tries "a reasonable amount" [docs] of times,
    * [chosen].

@@ -301,7 +301,11 @@ function setWebhook({ updates, webhook }: TelegramState, payload: Fields): unkno
   updates.allow(allowedUpdates(payload))
   if (flagIn(payload, 'drop_pending_updates')) updates.dropAll()
   if (url === '') webhook.remove()
-  else webhook.set(url, secret)
+  else
+    webhook.set(url, {
+      secret,
+      maxConnections: Math.max(1, numberIn(payload, 'max_connections') ?? limits.webhookConnections),
+    })
   return true
 }
 
@@ -314,11 +318,12 @@ function deleteWebhook({ updates, webhook }: TelegramState, payload: Fields): un
 
 /** Returns the webhook with its last failure, if any. Its URL is empty if none is set. */
 function getWebhookInfo({ updates, webhook }: TelegramState): unknown {
-  const { url, lastError } = webhook
+  const { url, maxConnections, lastError } = webhook
   return {
     url,
     has_custom_certificate: false,
     pending_update_count: updates.pending.length,
+    ...(maxConnections > 0 && { max_connections: maxConnections }),
     ...(updates.allowed.length === 0 ? {} : { allowed_updates: updates.allowed }),
     ...(lastError === undefined
       ? {}

@@ -17,6 +17,8 @@ export type { BridgeStore, StoreHost } from './store/bridge-store.ts'
 export type { LoadStore } from './store/load-store.ts'
 export { type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'
 export {
+  type Beat,
+  type BeatRequest,
   type Committed,
   type QueuedValue,
   type Store,

@@ -1,6 +1,7 @@
 import { secretSource } from '@reply/sink/channel'
 import * as z from 'zod'
 import type { BridgeStore } from '../src/store/bridge-store.ts'
+import type { StoredLease } from '../src/store/lease-rules.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/store/memory.ts'
 
 const schema = z.strictObject({ type: z.literal('memory'), name: secretSource })
@@ -34,4 +35,10 @@ export function createMemoryState(changes: Partial<BridgeStore<z.infer<typeof sc
     ...changes,
   }
   return { load: async () => store, memories }
+}
+
+/** Gives a lease to a holder, also if another one has it. */
+export function giveLease(memory: StoreMemory, lease: StoredLease): void {
+  const others = memory.members.leases.filter(({ name }) => name !== lease.name)
+  memory.members = { ...memory.members, leases: [...others, lease] }
 }

@@ -8,7 +8,7 @@ import { forgetRow, listFailed } from '../src/failed/list-failed.ts'
 import { openBridge } from '../src/open-bridge.ts'
 import { checkBridge } from '../src/setup/check-bridge.ts'
 import { loadStore } from '../src/store/load-store.ts'
-import { createMemoryState } from './memory-state.ts'
+import { createMemoryState, giveLease } from './memory-state.ts'
 
 let folder = ''
 let path = ''
@@ -49,7 +49,7 @@ test('failures are listed and forgotten in such a state, beside a process that h
   const bridge = await openBridge({ ...options, load: async () => bridgeChannel })
   const memory = memories.get('shop')
   memory?.values.set('failed/row/route/tg/8/', { value: JSON.stringify(failure), expiresAt: undefined })
-  memory?.leases.set('bridge', { name: 'bridge', holder: 'a', fence: 1, expiresAt: Number.POSITIVE_INFINITY })
+  if (memory) giveLease(memory, { name: 'bridge', holder: 'a', fence: 1, expiresAt: Number.POSITIVE_INFINITY })
   expect(await listFailed(options)).toMatchObject([{ type: 'row', what: 'row route/tg/8/' }])
   expect(await forgetRow({ ...options, key: 'route/tg/9/' })).toBe(0)
   expect(await forgetRow({ ...options, key: failure.key })).toBe(1)

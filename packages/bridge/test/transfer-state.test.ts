@@ -15,7 +15,7 @@ import type { Store, Write } from '../src/store/store.ts'
 import { oddTexts } from '../src/testing/contract/stage.ts'
 import { exportState, importState } from '../src/transfer/transfer-state.ts'
 import { localAgent } from './local-agent.ts'
-import { createMemoryState } from './memory-state.ts'
+import { createMemoryState, giveLease } from './memory-state.ts'
 import { bundleFixture, run } from './process.ts'
 
 let folder = ''
@@ -224,7 +224,7 @@ describe('a state that a process uses', () => {
     await exported()
     const name = what === 'export' ? 'one' : 'other'
     const takeOver = (found: StoreMemory | undefined): void => {
-      found?.leases.set('bridge', { name: 'bridge', holder: 'other', fence: 9, expiresAt: Number.POSITIVE_INFINITY })
+      if (found) giveLease(found, { name: 'bridge', holder: 'other', fence: 9, expiresAt: Number.POSITIVE_INFINITY })
     }
     const load = changing(name, (store) => ({
       queues: async (prefix) => {

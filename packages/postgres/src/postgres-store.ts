@@ -123,6 +123,9 @@ function openStore(options: PostgresStoreOptions): Store {
         throw isClosed ? closedError() : toStoreError(server, error)
       }
     },
+    beat: () => Promise.reject(new StoreError('failed', 'Members are not supported yet.')),
+    leave: () => Promise.reject(new StoreError('failed', 'Members are not supported yet.')),
+    watch: () => () => {},
     release: async ({ name, holder, fence }) => {
       const sql = `UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE name = $1 AND holder = $2 AND fence = $3`
       await lane.run(sql, [keyBytes(name), packed(holder), fence])

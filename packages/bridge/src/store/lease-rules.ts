@@ -12,6 +12,11 @@ export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence
  */
 const longestLeaseMs = 60_000
 
+/** Whether a time of expiry counts: it has not passed, and is not too far ahead. */
+export function isValidUntil(expiresAt: number, now: number, longestMs = longestLeaseMs): boolean {
+  return expiresAt > now && expiresAt - now <= longestMs
+}
+
 /**
  * Returns the lease after a request: renewed with the same fence for its holder, or with the next fence if it was free or has
  * expired. Fences start at 1. Undefined while another process holds it. Every engine uses this.
@@ -22,8 +27,7 @@ export function leaseAfter(
   now: number,
 ): StoredLease | undefined {
   const { name, holder, forMs } = request
-  const isValid =
-    current !== undefined && current.expiresAt > now && current.expiresAt - now <= Math.max(longestLeaseMs, forMs)
+  const isValid = current !== undefined && isValidUntil(current.expiresAt, now, Math.max(longestLeaseMs, forMs))
   if (isValid && current.holder !== holder) return undefined
   const lastFence = current?.fence ?? 0
   return { name, holder, fence: isValid ? lastFence : lastFence + 1, expiresAt: now + forMs }

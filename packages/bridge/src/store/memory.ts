@@ -1,16 +1,20 @@
 import { type Clock, systemClock } from '@reply/core'
 import { applyWrites, type Rows } from './apply-writes.ts'
+import { beatAfter, leaveAfter, type MemberRows } from './beat-rules.ts'
+import { createHints, type Hints } from './hints.ts'
 import { grantedLease, isCurrentLease, leaseAfter, type StoredLease } from './lease-rules.ts'
 import { type Committed, type QueuedValue, type Store, StoreError, type StoreLease, type Write } from './store.ts'
 
-/** The data of memory stores. Pass the same one to several stores to test restarts, or two processes. */
+/** The data of memory stores. Pass the same one to several stores to test restarts, or several processes. */
 export interface StoreMemory {
   /** By key. */
   readonly values: Map<string, { readonly value: string; readonly expiresAt: number | undefined }>
   /** By name, then by id, oldest first. */
   readonly queues: Map<string, Map<string, string>>
-  /** By name, including expired ones. */
-  readonly leases: Map<string, StoredLease>
+  /** The members, and their leases and budgets. Replaced with each change. */
+  members: MemberRows
+  /** Passes hints on between the stores. */
+  readonly hints: Hints
 }
 
 /** Options of `createMemoryStore`. */
@@ -23,34 +27,61 @@ export interface MemoryStoreOptions {
 
 /** Creates an empty memory. */
 export function createStoreMemory(): StoreMemory {
-  return { values: new Map(), queues: new Map(), leases: new Map() }
+  const members = { members: [], leases: [], shares: [], freezes: [] }
+  return { values: new Map(), queues: new Map(), members, hints: createHints() }
 }
 
 /** Creates a store for tests. It fulfills the contract of every store, but its data is lost when the process exits. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = systemClock, memory = createStoreMemory() } = options
+  const stops = new Set<() => void>()
   let isClosed = false
   return {
     read: async (key) => requireOpen() && readValue(memory, key, clock.now()),
     list: async (prefix) => requireOpen() && listValues(memory, prefix, clock.now()),
     queue: async (name) => requireOpen() && entriesOf(memory.queues.get(name)),
     queues: async (prefix) => requireOpen() && [...memory.queues.keys()].filter((name) => name.startsWith(prefix)),
-    commit: async (writes, lease) => requireOpen() && commitAllOrNone(writes, lease),
+    commit: async (writes, lease, { hint } = {}) => {
+      requireOpen()
+      const committed = commitAllOrNone(writes, lease)
+      if (committed.type === 'done' && hint !== undefined) memory.hints.send(hint)
+      return committed
+    },
     lease: async (request) => {
       requireOpen()
-      const next = leaseAfter(memory.leases.get(request.name), request, clock.now())
-      if (next) memory.leases.set(request.name, next)
+      const next = leaseAfter(storedLease(request.name), request, clock.now())
+      if (next) putLease(next)
       return next && grantedLease(next, request)
+    },
+    beat: async (request) => {
+      requireOpen()
+      const { beat, rows, hints } = beatAfter(memory.members, request, clock.now())
+      memory.members = rows
+      for (const hint of hints) memory.hints.send(hint)
+      return beat
     },
     release: async (lease) => {
       requireOpen()
-      const current = memory.leases.get(lease.name)
-      if (current && isCurrentLease(current, lease, clock.now()))
-        memory.leases.set(lease.name, { ...current, expiresAt: 0 })
+      const current = storedLease(lease.name)
+      if (!current || !isCurrentLease(current, lease, clock.now())) return
+      putLease({ ...current, expiresAt: 0 })
+      memory.hints.send('free')
+    },
+    leave: async (member) => {
+      requireOpen()
+      memory.members = leaveAfter(memory.members, member, clock.now())
+      memory.hints.send('free')
+    },
+    watch: (onHint) => {
+      requireOpen()
+      const stop = memory.hints.watch(onHint)
+      stops.add(stop)
+      return stop
     },
     sweep: async () => requireOpen() && deleteExpired(memory, clock.now()),
     close: async () => {
       isClosed = true
+      for (const stop of stops) stop()
     },
   }
 
@@ -60,13 +91,24 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     return true
   }
 
+  /** Returns a lease as it is stored. Undefined if it was never taken. */
+  function storedLease(name: string): StoredLease | undefined {
+    return memory.members.leases.find((lease) => lease.name === name)
+  }
+
+  /** Stores a lease in place of the one with its name. */
+  function putLease(next: StoredLease): void {
+    const others = memory.members.leases.filter(({ name }) => name !== next.name)
+    memory.members = { ...memory.members, leases: [...others, next] }
+  }
+
   /**
    * Applies the writes and returns `done`. Writes nothing and returns `fenced` if a lease is given and is not current. If a
    * write conflicts, undoes those before it and returns its index.
    */
   function commitAllOrNone(writes: readonly Write[], lease: StoreLease | undefined): Committed {
     const now = clock.now()
-    if (lease && !isCurrentLease(memory.leases.get(lease.name), lease, now)) return { type: 'fenced' }
+    if (lease && !isCurrentLease(storedLease(lease.name), lease, now)) return { type: 'fenced' }
     const undos: (() => void)[] = []
     const conflictIndex = applyWrites(rowsOf(memory, now, undos), writes)
     if (conflictIndex === undefined) return { type: 'done' }

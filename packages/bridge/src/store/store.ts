@@ -1,8 +1,8 @@
 /**
- * Stores what must survive a restart of the bridge. Keys and values are opaque strings, and may be empty. Only the
- * process that holds the lease uses the store. Every write carries the lease, so a process that was suspended and resumes
- * too late changes nothing. Only the store's clock decides what has expired: processes on several machines may have
- * different times. Calls only reject with a `StoreError`.
+ * Stores what must survive a restart of the bridge. Keys and values are opaque strings, and may be empty. Several processes
+ * may use it, each as a member with leases. A write that carries a lease is only made while the lease is held, so a process
+ * that was suspended and resumes too late changes nothing. Only the store's clock decides what has expired: processes on
+ * several machines may have different times. Calls only reject with a `StoreError`.
  */
 export interface Store {
   /** Returns the value of a key. Undefined if the key has none, or if it has expired. */
@@ -32,8 +32,21 @@ export interface Store {
    * a renewal. An expired lease is taken with the next fence, even by its last holder.
    */
   lease(request: LeaseRequest): Promise<StoreLease | undefined>
-  /** Ends a lease immediately. Does nothing if it is no longer held. */
+  /**
+   * Admits a member or renews it, renews its leases, takes free ones up to its share, and divides budgets: one call, about once
+   * a second. A member that does not call for `forMs` is gone, and its leases are free. Call it again with what the member
+   * wants at that time.
+   */
+  beat(request: BeatRequest): Promise<Beat>
+  /** Ends a lease immediately, and sends the hint `free`. Does nothing if it is no longer held. */
   release(lease: StoreLease): Promise<void>
+  /** Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. */
+  leave(member: string): Promise<void>
+  /**
+   * Calls the listener with hints that stores of this state send, perhaps also this one. Hints may be lost, so look again from
+   * time to time. The hint '' means that any may have been lost. Returns a function that stops it.
+   */
+  watch(onHint: (hint: string) => void): () => void
   /** Deletes expired values, which other calls already omit. Resolves with how many. Requires no lease. */
   sweep(): Promise<number>
   /** Closes the store. Later calls reject with a `StoreError` of type `closed`. Closing it again does nothing. */
@@ -97,6 +110,11 @@ export interface CommitOptions {
    * the machine may undo them and all later ones, until a later commit with `machine` is done. Default: `machine`.
    */
   readonly survives?: 'machine' | 'process' | undefined
+  /**
+   * Sent to all watchers of the state once the commit is done, and only then. At most 1000 UTF-16 units. Costs all stores of a
+   * server a wait for each other, so send one only where a watcher waits for it.
+   */
+  readonly hint?: string | undefined
 }
 
 /** The result of a commit. */
@@ -131,6 +149,69 @@ export interface LeaseRequest {
   readonly holder: string
   /** For how long, in ms. At most a minute: a longer lease counts as expired. */
   readonly forMs: number
+}
+
+/** The argument of `Store.beat`. */
+export interface BeatRequest {
+  /** The holder of its leases. Unique for each process. */
+  readonly member: string
+  /** How long the member and its leases are valid, in ms. At most a minute: a longer time counts as expired. */
+  readonly forMs: number
+  /** Members with another layout are not admitted while this one is. */
+  readonly layout: string
+  /** Admits this member only without others, and no others while it is admitted. */
+  readonly isAlone?: true | undefined
+  /**
+   * The names of the leases in each group. A name is in one group. Members that want a group share its leases evenly. Without a group, the member keeps
+   * the leases that it has until it releases them.
+   */
+  readonly wants: Readonly<Record<string, readonly string[]>>
+  /** The limits that members share, by name. */
+  readonly budgets: Readonly<Record<string, BudgetRequest>>
+}
+
+/** What a member asks of one budget. */
+export interface BudgetRequest {
+  /** What all members together may use within `windowMs`. A whole number. */
+  readonly total: number
+  /** The time in which the limit counts, in ms. */
+  readonly windowMs: number
+  /** How much the member would use, compared with others. Rounded up to a whole number. */
+  readonly demand: number
+  /** Stops all members for this time from now, in ms, and sends the hint `frozen`. A longer stop stays. */
+  readonly freezeForMs?: number | undefined
+}
+
+/** The result of `Store.beat`. */
+export type Beat =
+  /**
+   * The member has no lease and no budget. `alone`: it or another one wants to be alone. `layout`: another member has another
+   * layout. `full`: the engine admits one member at a time, and another one is admitted.
+   */
+  | { readonly type: 'refused'; readonly reason: 'alone' | 'layout' | 'full' }
+  | {
+      readonly type: 'admitted'
+      /** All leases that the member holds, ordered by name. */
+      readonly leases: readonly StoreLease[]
+      /**
+       * By group, how many leases the member holds above its share: the number of names, divided by the members that want the
+       * group, rounded up. A group without excess is missing.
+       */
+      readonly excess: Readonly<Record<string, number>>
+      /** How many other members want leases. */
+      readonly others: number
+      readonly budgets: Readonly<Record<string, BudgetShare>>
+    }
+
+/** A member's part of one budget. */
+export interface BudgetShare {
+  /**
+   * What the member may use in each window from now. All shares together are never above the total: one that shrinks counts from
+   * the call that returned it, and others grow by it one window later. At least 1 each after that if the total is large enough.
+   */
+  readonly share: number
+  /** For how long nothing may be used, in ms. 0 if it is not frozen. */
+  readonly frozenForMs: number
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { Rows } from '../apply-writes.ts'
+import type { MemberRows } from '../beat-rules.ts'
 import type { StoredLease } from '../lease-rules.ts'
 import { type QueuedValue, type StoredValue, StoreError, type StoreLease } from '../store.ts'
 import type { Database } from './database.ts'
@@ -17,8 +18,15 @@ export interface Tables extends Rows {
   storedLease(name: string): StoredLease | undefined
   /** Stores a lease in place of the one with its name. */
   putLease(lease: StoredLease): void
-  /** Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. */
-  expireLease(lease: StoreLease): void
+  /**
+   * Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. Returns false if another
+   * took it, or if it was released before.
+   */
+  expireLease(lease: StoreLease): boolean
+  /** Returns the members, and their leases and budgets. */
+  memberRows(): MemberRows
+  /** Stores all that is not the same object as before, and deletes rows that are missing. Leases are never deleted. */
+  putMemberRows(before: MemberRows, after: MemberRows): void
   /** Deletes expired values. Returns how many. */
   sweep(): number
 }
@@ -45,7 +53,21 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const dequeue = prepare('DELETE FROM queued WHERE queue = ? AND id = ?')
   const leased = prepare('SELECT holder, fence, expires_at FROM leased WHERE name = ?')
   const take = prepare('INSERT OR REPLACE INTO leased (name, holder, fence, expires_at) VALUES (?, ?, ?, ?)')
-  const release = prepare('UPDATE leased SET expires_at = 0 WHERE name = ? AND holder = ? AND fence = ?')
+  const release = prepare(
+    'UPDATE leased SET expires_at = 0 WHERE name = ? AND holder = ? AND fence = ? AND expires_at > 0',
+  )
+  const leases = prepare('SELECT name, holder, fence, expires_at FROM leased')
+  const members = prepare('SELECT member, layout, is_alone, groups, expires_at FROM members')
+  const putMember = prepare('INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)')
+  const removeMember = prepare('DELETE FROM members WHERE member = ?')
+  const shares = prepare('SELECT * FROM shares')
+  const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const removeShare = prepare('DELETE FROM shares WHERE budget = ? AND member = ?')
+  const freezes = prepare('SELECT budget, until FROM freezes')
+  const putFreeze = prepare('INSERT OR REPLACE INTO freezes VALUES (?, ?)')
+  const removeFreeze = prepare('DELETE FROM freezes WHERE budget = ?')
+  const putLease = ({ name, holder, fence, expiresAt }: StoredLease): void =>
+    void take.run(keyBytes(name), packed(holder), fence, expiresAt)
   return {
     read: (key) => {
       const row = read.first(keyBytes(key), clock.now())
@@ -78,10 +100,69 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       const row = leased.first(keyBytes(name))
       return row && { name, holder: unpacked(row[0]), fence: Number(row[1]), expiresAt: Number(row[2]) }
     },
-    putLease: ({ name, holder, fence, expiresAt }) => void take.run(keyBytes(name), packed(holder), fence, expiresAt),
-    expireLease: ({ name, holder, fence }) => void release.run(keyBytes(name), packed(holder), fence),
+    putLease,
+    expireLease: ({ name, holder, fence }) => release.run(keyBytes(name), packed(holder), fence) === 1,
+    memberRows: () => ({
+      members: members.rows().map(([member, layout, isAlone, groups, expiresAt]) => ({
+        member: keyText(member),
+        layout: unpacked(layout),
+        isAlone: isAlone === 1,
+        groups: groupsIn(unpacked(groups)),
+        expiresAt: Number(expiresAt),
+      })),
+      leases: leases.rows().map(([name, holder, fence, expiresAt]) => ({
+        name: keyText(name),
+        holder: unpacked(holder),
+        fence: Number(fence),
+        expiresAt: Number(expiresAt),
+      })),
+      shares: shares.rows().map(([budget, member, ...numbers]) => {
+        const [demand = 0, share = 0, expiresAt = 0, windowMs = 0, reserved = 0, reservedUntil = 0] =
+          numbers.map(Number)
+        return {
+          budget: keyText(budget),
+          member: keyText(member),
+          demand,
+          share,
+          expiresAt,
+          windowMs,
+          reserved,
+          reservedUntil,
+        }
+      }),
+      freezes: freezes.rows().map(([budget, until]) => ({ budget: keyText(budget), until: Number(until) })),
+    }),
+    putMemberRows: (before, after) => {
+      for (const one of before.members)
+        if (!after.members.some(({ member }) => member === one.member)) removeMember.run(keyBytes(one.member))
+      for (const { member, layout, isAlone, groups, expiresAt } of added(before.members, after.members))
+        putMember.run(keyBytes(member), packed(layout), isAlone ? 1 : 0, packed(JSON.stringify(groups)), expiresAt)
+      for (const lease of added(before.leases, after.leases)) putLease(lease)
+      for (const one of before.shares)
+        if (!after.shares.some(({ budget, member }) => budget === one.budget && member === one.member))
+          removeShare.run(keyBytes(one.budget), keyBytes(one.member))
+      for (const row of added(before.shares, after.shares)) {
+        const { budget, member, demand, share, expiresAt, windowMs, reserved, reservedUntil } = row
+        const numbers = [demand, share, expiresAt, windowMs, reserved, reservedUntil]
+        putShare.run(keyBytes(budget), keyBytes(member), ...numbers)
+      }
+      for (const one of before.freezes)
+        if (!after.freezes.some(({ budget }) => budget === one.budget)) removeFreeze.run(keyBytes(one.budget))
+      for (const { budget, until } of added(before.freezes, after.freezes)) putFreeze.run(keyBytes(budget), until)
+    },
     sweep: () => sweep.run(clock.now()),
   }
+}
+
+/** Returns the rows that are not the same object as before. */
+function added<Row>(before: readonly Row[], after: readonly Row[]): readonly Row[] {
+  return after.filter((row) => !before.includes(row))
+}
+
+/** Decodes the groups of a member. */
+function groupsIn(json: string): readonly string[] {
+  const groups: unknown = JSON.parse(json)
+  return Array.isArray(groups) ? groups.map(String) : []
 }
 
 /**
@@ -145,7 +226,16 @@ const migrations: readonly string[] = [
    CREATE INDEX queued_by_position ON queued (queue, position);
    CREATE TABLE leased (
      name BLOB NOT NULL PRIMARY KEY, holder ANY NOT NULL, fence INTEGER NOT NULL, expires_at REAL NOT NULL
-   ) STRICT;`,
+   ) STRICT;
+   CREATE TABLE members (
+     member BLOB NOT NULL PRIMARY KEY, layout ANY NOT NULL, is_alone INTEGER NOT NULL, groups ANY NOT NULL,
+     expires_at REAL NOT NULL
+   ) STRICT;
+   CREATE TABLE shares (
+     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, share REAL NOT NULL, expires_at REAL NOT NULL,
+     window_ms REAL NOT NULL, reserved REAL NOT NULL, reserved_until REAL NOT NULL, PRIMARY KEY (budget, member)
+   ) STRICT;
+   CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, until REAL NOT NULL) STRICT;`,
 ]
 
 /**

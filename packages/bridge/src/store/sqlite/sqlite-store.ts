@@ -2,8 +2,19 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@reply/core'
 import { applyWrites } from '../apply-writes.ts'
-import { grantedLease, isCurrentLease, leaseAfter } from '../lease-rules.ts'
-import { type Committed, type LeaseRequest, type Store, StoreError, type StoreLease, type Write } from '../store.ts'
+import { beatAfter, leaveAfter } from '../beat-rules.ts'
+import { createHints } from '../hints.ts'
+import { grantedLease, isCurrentLease, leaseAfter, type StoredLease } from '../lease-rules.ts'
+import {
+  type Beat,
+  type BeatRequest,
+  type Committed,
+  type LeaseRequest,
+  type Store,
+  StoreError,
+  type StoreLease,
+  type Write,
+} from '../store.ts'
 import { type Database, needsRestriction, openDatabase, requirePrivate } from './database.ts'
 import { damagedError } from './errors.ts'
 import { checkVersion, migrate, syncCommits, type Tables, tablesOf } from './schema.ts'
@@ -89,6 +100,9 @@ export async function existingSqliteStore(options: SqliteStoreOptions): Promise<
 /** Returns the store of an open database. It groups commits, and flushes them before calls that would see their effect. */
 function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
   let open: Tables | undefined = tablesOf(database, clock)
+  // Only one process works on the state at a time, so its hints are its own.
+  const hints = createHints()
+  const stops = new Set<() => void>()
   const commits = createTaskGroups<Commit, Committed>(
     (group) => {
       const results = commitAll(database, requireTables(), group, clock)
@@ -102,20 +116,41 @@ function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
     list: async (prefix) => tablesAfter((write) => 'key' in write && write.key.startsWith(prefix)).list(prefix),
     queue: async (name) => tablesAfter((write) => 'queue' in write && write.queue === name).queue(name),
     queues: async (prefix) => tablesAfter((write) => 'queue' in write && write.queue.startsWith(prefix)).queues(prefix),
-    commit: async (writes, lease, { survives = 'machine' } = {}) => {
+    commit: async (writes, lease, { survives = 'machine', hint } = {}) => {
       requireTables()
-      return await commits.addTask({ writes, lease, survives })
+      const committed = await commits.addTask({ writes, lease, survives })
+      if (committed.type === 'done' && hint !== undefined) hints.send(hint)
+      return committed
     },
     lease: async (request) => {
       const granted = takeOrRenewLease(database, tablesAfterFlush(), request, clock)
       if (granted) merging.addAndMerge(0)
       return granted
     },
-    release: async (lease) => tablesAfterFlush().expireLease(lease),
+    beat: async (request) => {
+      const { beat, sent } = takeBeat(database, tablesAfterFlush(), request, clock)
+      if (beat.type === 'admitted') merging.addAndMerge(0)
+      for (const hint of sent) hints.send(hint)
+      return beat
+    },
+    release: async (lease) => {
+      if (tablesAfterFlush().expireLease(lease)) hints.send('free')
+    },
+    leave: async (member) => {
+      removeMember(database, tablesAfterFlush(), member, clock)
+      hints.send('free')
+    },
+    watch: (onHint) => {
+      requireTables()
+      const stop = hints.watch(onHint)
+      stops.add(stop)
+      return stop
+    },
     sweep: async () => tablesAfterFlush().sweep(),
     close: async () => {
       if (!open) return
       commits.flush()
+      for (const stop of stops) stop()
       // The driver keeps the files open until its statements are garbage-collected.
       open = undefined
       try {
@@ -207,6 +242,46 @@ function takeOrRenewLease(
     const next = leaseAfter(tables.storedLease(request.name), request, clock.now())
     if (next) tables.putLease(next)
     return { keep: next !== undefined, result: next && grantedLease(next, request) }
+  })
+}
+
+/** How many members a file has at a time. */
+const mostMembers = 1
+
+/** Admits or renews the only member, and its leases and budgets. Returns also the hints to send. */
+function takeBeat(
+  database: Database,
+  tables: Tables,
+  request: BeatRequest,
+  clock: Clock,
+): { readonly beat: Beat; readonly sent: readonly string[] } {
+  // A process that waits to be admitted polls, and must not block the member with a transaction.
+  const before = tables.memberRows()
+  const expected = beatAfter(before, request, clock.now(), mostMembers)
+  if (expected.beat.type === 'refused') return { beat: expected.beat, sent: [] }
+  // A renewal needs no sync, see `takeOrRenewLease`.
+  database.setSynced(fencesIn(expected.rows.leases) !== fencesIn(before.leases))
+  return database.transact(() => {
+    const current = tables.memberRows()
+    const { beat, rows, hints } = beatAfter(current, request, clock.now(), mostMembers)
+    const keep = beat.type === 'admitted'
+    if (keep) tables.putMemberRows(current, rows)
+    return { keep, result: { beat, sent: hints } }
+  })
+}
+
+/** Returns the sum of the fences of leases, which grows with each lease that is taken. */
+function fencesIn(leases: readonly StoredLease[]): number {
+  return leases.reduce((sum, { fence }) => sum + fence, 0)
+}
+
+/** Removes a member, and ends its leases. */
+function removeMember(database: Database, tables: Tables, member: string, clock: Clock): void {
+  database.setSynced(false)
+  database.transact(() => {
+    const before = tables.memberRows()
+    tables.putMemberRows(before, leaveAfter(before, member, clock.now()))
+    return { keep: true, result: undefined }
   })
 }
 

@@ -32,6 +32,7 @@ async function startedWith(channel: { readonly stop: () => Promise<void> }) {
         typing: none,
         edit: none,
         sinkFor: () => never() as never,
+        budgets: {},
         post: never,
         download: never,
         ...channel,

@@ -39,6 +39,7 @@ function createState() {
         own: () => ({
           ...{ start: none, stop: none, typing: none, edit: none, post: never, download: never },
           sinkFor: () => never() as never,
+          budgets: {},
           webhook: { refuse: () => undefined, take: async () => ({ status: 200 }), maxBytes: 1000 },
         }),
       },

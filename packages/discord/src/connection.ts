@@ -9,6 +9,7 @@ import {
   downloadFile,
   isAskToken,
   PortError,
+  pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { backOffMs, type SinkFields, tooLargeError } from '@reply/sink/internal'
@@ -17,6 +18,7 @@ import { type DiscordChannel, type DiscordChannelOptions, discordChannel } from 
 import { DiscordError, toPortError } from './error.ts'
 import { type Gateway, refusedTokenError } from './gateway.ts'
 import { beginsSession, channelIn, idIn, messagesIn } from './inbound.ts'
+import { discordLimits } from './limits.ts'
 import { createDiscordPort } from './port.ts'
 import { renderDiscord } from './render.ts'
 
@@ -76,6 +78,7 @@ export function gatewayConnection(
   })
   return {
     ...notes,
+    budgets: pacerOf(rest, clock).sharedBudgets(discordLimits),
     // Only within a session. At its start, the connection reads the missed messages.
     deliversOnce: true,
     start: async () => {

@@ -60,9 +60,10 @@ export const discordLimits: Limits = {
   editIntervalMs: 500,
   // The headers allow five posts and five edits per 5 s. A window starts with a call and ends slightly late.
   perChat: { calls: 5, perMs: 5200 },
-  // 50 are documented, not counting responses to interactions.
+  // 50 are documented, for all calls but responses to interactions.
   // https://discord.com/developers/docs/topics/rate-limits#global-rate-limit
   perClient: { calls: 45, perMs: 1000 },
+  countsTyping: true,
   // "10 seconds": https://discord.com/developers/docs/resources/channel#trigger-typing-indicator. The apps end it with the
   // bot's next message: https://github.com/hikari-py/hikari/issues/1542
   typingMs: 10_000,

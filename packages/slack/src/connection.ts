@@ -7,6 +7,7 @@ import {
   createNotes,
   downloadFile,
   PortError,
+  pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type DownloadLimits, type SinkFields, tooLargeError } from '@reply/sink/internal'
@@ -14,6 +15,7 @@ import { errorCodeOf, type SlackApi, type SlackBridgeApi } from './api.ts'
 import { type SlackChannel, type SlackChannelOptions, slackChannel } from './channel.ts'
 import { SlackError, toPortError } from './error.ts'
 import { downloadUrlOf } from './inbound.ts'
+import { slackLimits } from './limits.ts'
 import { createSlackPort } from './port.ts'
 import { renderSlack } from './render.ts'
 import { unauthorizedCodes } from './socket.ts'
@@ -57,6 +59,7 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
   })
   return {
     ...notes,
+    budgets: pacerOf(api, clock).sharedBudgets(slackLimits),
     start: async () => {
       // The socket reports all other failures, and reconnects.
       await fetchAccount(api, clock).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import type { Chat, Inbound, Texts } from '@reply/sink'
-import { createInboundReceiver } from '@reply/sink/channel'
-import { createRecent, type InboundOptions, pacerOf, sendAnswer } from '@reply/sink/internal'
+import { createInboundReceiver, pacerOf } from '@reply/sink/channel'
+import { createRecent, type InboundOptions, sendAnswer } from '@reply/sink/internal'
 import { featuresOf, isTs, noMentionsOrPreviews, type SlackApi, type SlackFields } from './api.ts'
 import { SlackError, toPortError as toPortErrors } from './error.ts'
 import { answersOf, modalOf } from './form.ts'

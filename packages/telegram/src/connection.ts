@@ -7,12 +7,14 @@ import {
   createNotes,
   downloadFile,
   PortError,
+  pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type SinkFields, tooLargeError } from '@reply/sink/internal'
 import { botOf, type TelegramBridgeApi, type TelegramMove } from './api.ts'
 import { type TelegramChannel, type TelegramChannelOptions, telegramChannel } from './channel.ts'
 import { isTokenRejection, rejectedTokenError, responseOf, TelegramError, toPortError } from './error.ts'
+import { telegramLimits } from './limits.ts'
 import { createTelegramPort, renderFor } from './port.ts'
 
 /** Your own bot, and how its replies are shown. */
@@ -55,6 +57,8 @@ export function telegramConnection(
   })
   return {
     ...notes,
+    // The same for all kinds of chats.
+    budgets: pacerOf(botOf(api), clock).sharedBudgets(telegramLimits('private', true)),
     start: async () => {
       // Polling reports all other failures, and retries.
       await fetchBot(api, clock).catch((error: unknown) => {

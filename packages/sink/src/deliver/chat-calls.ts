@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { CallKind, Limits } from '../port/limits.ts'
+import type { Share } from './shared-budget.ts'
 
 /** An ask or a final text that waits to be shown. */
 export interface UrgentCall {
@@ -25,6 +26,8 @@ export interface Calls {
   /** Number of calls in flight. They count against the budget, too. */
   inFlight: number
   readonly writers: Writers
+  /** What this process may make of a client's budget. Undefined if no host can divide it: then all of it. */
+  share?: Share
 }
 
 /** The calls of a chat or a client. `kinds` has those that the platform counts separately. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@reply/core'
-import type { Budget, CallKind, Limits } from '../port/limits.ts'
+import { type Budget, type CallKind, callKinds, type Limits } from '../port/limits.ts'
 import type { Chat } from '../port/port.ts'
 import { type LimitScope, PortError } from '../port/port-error.ts'
 import { createRecent } from '../recent.ts'
@@ -14,11 +14,17 @@ import {
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
+import { createShare, type SharedBudget } from './shared-budget.ts'
 
 /** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
   /** Returns the pace of a chat, which its threads share. */
   chat(chat: Chat, limits: Limits): ChatPace
+  /**
+   * Returns the client's rate limits, to divide them among processes: `calls` for `Limits.perClient`, and the kind of call for
+   * each of `Limits.perKind` that all chats share. The same objects at each call.
+   */
+  sharedBudgets(limits: Limits): Readonly<Record<string, SharedBudget>>
 }
 
 /** The pace of one chat. */
@@ -70,6 +76,13 @@ export interface ChatPace {
   freeze(forMs: number, scope: LimitScope, kind?: CallKind): void
   /** Returns when the platform's pause ends, in ms since the epoch. A past time means that there is no pause. */
   pausedUntil(): number
+  /**
+   * Returns when a typing notice may be sent, in ms since the epoch: after the platform's pause and, if `Limits.countsTyping`,
+   * within the client's budget. It has the priority of a status.
+   */
+  typingReadyAt(): number
+  /** Starts to send a typing notice, and returns the function to call when the call ends. Other calls needn't have ended. */
+  startTyping(): () => void
   /** Returns true for this process's first call with the topic in this chat. For texts that a chat shows only once. */
   claimTopic(topic: string): boolean
 }
@@ -91,6 +104,9 @@ interface Request {
   readonly count: number
 }
 
+/** How long a caller waits before it looks again whether its process got a share of a budget, in ms. */
+const lookAgainMs = 1000
+
 /** How many topics are remembered as shown. */
 const mostReported = 10_000
 
@@ -100,7 +116,33 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   const chats = createChats(clock)
   /** Topics that chats have already shown. */
   const reported = createRecent<true>(mostReported)
-  return { chat }
+  const shared = new Map<string, SharedBudget>()
+  return {
+    chat,
+    sharedBudgets: (limits) => {
+      if (limits.perClient) shareBudget('calls', client, limits.perClient)
+      for (const kind of callKinds) {
+        const budget = limits.perKind?.[kind]
+        if (budget?.scope === 'client') shareBudget(kind, callsOfKind(client, kind, limits, clock), budget)
+      }
+      return Object.fromEntries(shared)
+    },
+  }
+
+  /** Makes a budget of the client one that processes share. Does nothing if it is one. */
+  function shareBudget(name: string, calls: Calls, budget: Budget): void {
+    if (shared.has(name)) return
+    const share = createShare(budget, clock)
+    calls.share = share
+    const { total, windowMs, demand, setShare, onFrozen } = share
+    const freeze = (forMs: number): void => freezeCalls(calls, forMs)
+    shared.set(name, { total, windowMs, demand, setShare, freeze, onFrozen })
+  }
+
+  /** Pauses the calls. Never shortens a pause. */
+  function freezeCalls(calls: Calls, forMs: number): void {
+    calls.frozenUntil = Math.max(calls.frozenUntil, clock.now() + forMs)
+  }
 
   /** Returns a new pace, on the calls that all paces of this chat and its threads share. Each pace counts as one sink. */
   function chat(place: Chat, limits: Limits): ChatPace {
@@ -120,10 +162,17 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       readyAt: (priority, kind = 'post', count = 1) => {
         const request = { by, priority, kind, count }
         const paused = bothOf(kind).map((calls) => calls.frozenUntil)
-        return Math.max(...paused, ...budgetsFor(kind).map((counted) => nextFreeAt(counted, request)))
+        const free = budgetsFor(kind).map((counted) => ({ counted, at: nextFreeAt(counted, request) }))
+        if (count === 1) recordWaiting(free, clock.now())
+        return Math.max(...paused, ...free.map(({ at }) => at))
       },
-      spacedAt: (owner, kind, writtenAt) =>
-        Math.max(...budgetsFor(kind).map((counted) => evenlySpacedAt(counted, { by, owner, kind, writtenAt }))),
+      spacedAt: (owner, kind, writtenAt) => {
+        const spaced = budgetsFor(kind).map((counted) => {
+          return { counted, at: evenlySpacedAt(counted, { by, owner, kind, writtenAt }) }
+        })
+        recordWaiting(spaced, Math.max(clock.now(), writtenAt + limits.editIntervalMs))
+        return Math.max(...spaced.map(({ at }) => at))
+      },
       setGrowingText: (owner, kind) => {
         const before = growing.get(owner)
         if (before === kind) return
@@ -184,16 +233,49 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
       freeze: (forMs, scope, kind = 'post') => {
         const isWide = scope === 'client' || (scope === 'unknown' && chats.isAnotherFrozen(callsHere()))
         const [here, everywhere] = bothOf(kind)
-        const frozen = isWide ? everywhere : here
-        frozen.frozenUntil = Math.max(frozen.frozenUntil, clock.now() + forMs)
+        freezeCalls(isWide ? everywhere : here, forMs)
+        if (isWide) everywhere.share?.reportFrozen(forMs)
       },
-      pausedUntil: () => Math.max(frozenUntil(callsHere()), frozenUntil(client)),
+      pausedUntil,
+      typingReadyAt: () => {
+        const { perClient } = limits
+        if (!limits.countsTyping || !perClient) return pausedUntil()
+        const request = { by, priority: 'status', kind: 'post', count: 1 } as const
+        return Math.max(pausedUntil(), nextFreeAt({ calls: client, budget: perClient }, request))
+      },
+      startTyping: () => {
+        const { perClient } = limits
+        if (!limits.countsTyping || !perClient) return () => {}
+        client.inFlight += 1
+        return () => {
+          client.inFlight -= 1
+          recordCall({ calls: client, budget: perClient }, { at: clock.now(), by })
+        }
+      },
       claimTopic: (topic) => {
         const key = `${place.id} ${topic}`
         const isFirst = reported.get(key) === undefined
         reported.set(key, true)
         return isFirst
       },
+    }
+
+    /** Returns when the platform's pauses of the chat and the client end, in ms since the epoch. */
+    function pausedUntil(): number {
+      return Math.max(frozenUntil(callsHere()), frozenUntil(client))
+    }
+
+    /**
+     * Notes that this pace's call waits for those of its budgets that processes share. Not if it has to wait for as long anyway:
+     * for the chat's budget, or until `otherwiseAt`, in ms since the epoch.
+     */
+    function recordWaiting(
+      free: readonly { readonly counted: CountedBudget; readonly at: number }[],
+      otherwiseAt: number,
+    ): void {
+      const own = free.flatMap(({ counted, at }) => (counted.calls.share ? [] : [at]))
+      const readyAt = Math.max(otherwiseAt, ...own)
+      for (const { counted, at } of free) if (at > readyAt) counted.calls.share?.recordWaiting(by)
     }
 
     /** Returns the budgets that a call of this kind counts against: its own alone, or those of the chat and the client. */
@@ -210,6 +292,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   /** Adds a call, and forgets calls that no longer count against the budget. */
   function recordCall({ calls, budget: { perMs } }: CountedBudget, made: Calls['times'][number]): void {
     calls.times = [...calls.times.filter(({ at }) => at > made.at - perMs), made]
+    calls.share?.recordCall(made.by)
   }
 
   /** Calls the listeners of the thread until one returns true. */
@@ -222,11 +305,29 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     for (const listener of freeListeners.splice(0)) listener()
   }
 
-  /** Returns when the last of `count` calls fits into the budget, in ms since the epoch. 0 if all fit now. */
-  function nextFreeAt({ calls: { times, inFlight }, budget }: CountedBudget, { count, ...request }: Request): number {
+  /**
+   * Returns when the last of `count` calls fits into the budget, in ms since the epoch. 0 if all fit now. While this process
+   * has no share of the budget, returns when to look again.
+   */
+  function nextFreeAt(counted: CountedBudget, request: Request): number {
+    const { calls, budget } = counted
+    if (!calls.share) return freeAt(counted, budget.calls, request)
+    const at = Math.min(...calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request))))
+    return at === Number.POSITIVE_INFINITY ? clock.now() + lookAgainMs : at
+  }
+
+  /**
+   * Returns when the last of `count` calls fits if the budget allows `most` calls, in ms since the epoch. 0 if all fit now, and
+   * never if there are none.
+   */
+  function freeAt(
+    { calls: { times, inFlight }, budget: { perMs } }: CountedBudget,
+    most: number,
+    { count, ...request }: Request,
+  ): number {
+    if (most === 0) return Number.POSITIVE_INFINITY
     const now = clock.now()
-    const { perMs } = budget
-    const { firstIndex, madeCount, allowedCount } = usageFor({ times, budget }, request)
+    const { firstIndex, madeCount, allowedCount } = usageFor(times, { calls: most, perMs }, request)
     let lastFreeAt = 0
     // Calls already made count first, then those in flight, then the requested ones before the last.
     const ahead: number[] = []
@@ -245,7 +346,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
    * make in one window. -1 as the index if there are no calls.
    */
   function usageFor(
-    { times, budget: { calls, perMs } }: { readonly times: Calls['times']; readonly budget: Budget },
+    times: Calls['times'],
+    { calls, perMs }: Budget,
     request: Pick<Request, 'by' | 'priority' | 'kind'>,
   ): { readonly firstIndex: number; readonly madeCount: number; readonly allowedCount: number } {
     const now = clock.now()
@@ -261,18 +363,20 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
    * written may write at once.
    */
   function evenlySpacedAt(
-    { calls: { times, writers }, budget }: CountedBudget,
+    { calls: { times, writers, share }, budget }: CountedBudget,
     { by, owner, kind, writtenAt }: Spacing,
   ): number {
     if (writtenAt === Number.NEGATIVE_INFINITY) return writtenAt
     const { perMs } = budget
-    const { firstIndex, madeCount, allowedCount } = usageFor({ times, budget }, { by, priority: 'text', kind })
-    const share = allowedCount / writers.countWriters(owner)
+    const most = share?.steps()[0].calls ?? budget.calls
+    const request = { by, priority: 'text', kind } as const
+    const { firstIndex, madeCount, allowedCount } = usageFor(times, { calls: most, perMs }, request)
+    const ownShare = allowedCount / writers.countWriters(owner)
     const own = times.slice(madeCount === 0 ? times.length : firstIndex).filter((one) => one.by === by)
     const [oldest] = own
-    const evenly = writtenAt + perMs / share
+    const evenly = writtenAt + perMs / ownShare
     if (!oldest) return evenly
-    const left = Math.max(0, Math.min(share - own.length, allowedCount - madeCount))
+    const left = Math.max(0, Math.min(ownShare - own.length, allowedCount - madeCount))
     return Math.max(evenly, writtenAt + (oldest.at + perMs - writtenAt) / (left + 1))
   }
 }

@@ -59,21 +59,23 @@ export function createTyping(
     stopTimer = clock.after(Math.max(0, at - clock.now()), sendAndRenewLater)
   }
 
-  /** Sends the notice unless the platform has requested a pause, and sets the timer for the next time. */
+  /** Sends the notice unless the platform has requested a pause or the client's budget is used, and sets the next timer. */
   function sendAndRenewLater(): void {
     stopTimer()
-    // Platforms count typing separately from messages, so it only waits while the platform has requested a pause.
-    const pauseMs = pace.pausedUntil() - clock.now()
-    if (pauseMs <= 0) sendTyping(true)
-    stopTimer = clock.after(pauseMs > 0 ? pauseMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
+    const waitMs = pace.typingReadyAt() - clock.now()
+    if (waitMs <= 0) sendTyping(true)
+    stopTimer = clock.after(waitMs > 0 ? waitMs : Math.max(aheadMs, (typingMs ?? 0) - aheadMs), sendAndRenewLater)
   }
 
   /** Sends the notice with the current activity, or takes it back. Ignores failures. */
   function sendTyping(on: boolean): void {
     sent = { doing, at: clock.now() }
     const text = on ? doing : undefined
-    callHeedingLimits(pace, async () => await show?.(on, text)).catch(() => {
-      // The next message shows the progress anyway.
-    })
+    const endCall = on ? pace.startTyping() : () => {}
+    callHeedingLimits(pace, async () => await show?.(on, text))
+      .catch(() => {
+        // The next message shows the progress anyway.
+      })
+      .finally(endCall)
   }
 }

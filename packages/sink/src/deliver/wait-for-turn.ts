@@ -31,8 +31,12 @@ export async function waitForTurn<T>(
   const owner = {}
   for (;;) {
     signal?.throwIfAborted()
-    if (await waitUnlessPassed(pace.readyAt('ask', kind), clock, limits)) continue
-    // Enter only now, because entering counts as a call even if none follows.
+    const readyAt = pace.readyAt('ask', kind)
+    if (readyAt > clock.now()) {
+      await waitUntil(readyAt, clock, limits)
+      continue
+    }
+    // In the same turn of the event loop as `readyAt`, or callers in many chats would all take the last call of the client.
     const endCall = pace.isBehind(owner, 'ask') ? undefined : pace.startCall(kind)
     if (!endCall) {
       if (clock.now() >= until) throw tooLateError(limits)
@@ -60,21 +64,19 @@ export async function waitForPause<T>(
   call: () => Promise<T>,
   limits: TurnLimits = {},
 ): Promise<T> {
-  while (await waitUnlessPassed(pace.pausedUntil(), clock, limits)) limits.signal?.throwIfAborted()
+  for (let at = pace.pausedUntil(); at > clock.now(); at = pace.pausedUntil()) await waitUntil(at, clock, limits)
   return await callHeedingLimits(pace, call)
 }
 
 /**
- * Waits until `at`, or until the signal aborts, and resolves with true. Resolves with false if `at` has passed. Rejects at
- * once with `refused` if `at` is after `until`.
+ * Waits until `at`, or until the signal aborts, and then throws its reason. Rejects at once with `refused` if `at` is after
+ * `until`.
  */
-async function waitUnlessPassed(at: number, clock: Clock, limits: TurnLimits): Promise<boolean> {
+async function waitUntil(at: number, clock: Clock, limits: TurnLimits): Promise<void> {
   const { signal, until = Number.POSITIVE_INFINITY } = limits
-  const waitMs = at - clock.now()
-  if (waitMs <= 0) return false
   if (at > until) throw tooLateError(limits)
-  await pause(clock, waitMs, signal)
-  return true
+  await pause(clock, at - clock.now(), signal)
+  signal?.throwIfAborted()
 }
 
 /** Resolves when another call has ended, or at `until`. */

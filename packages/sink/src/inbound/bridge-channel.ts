@@ -1,5 +1,6 @@
 import type { Clock } from '@reply/core'
 import type * as z from 'zod'
+import type { SharedBudget } from '../deliver/shared-budget.ts'
 import type { LedgerStore } from '../ledger/ledger.ts'
 import type { Button, Chat, MessageRef } from '../port/port.ts'
 import type { ChannelSinkOptions, Sink } from '../sink.ts'
@@ -103,6 +104,12 @@ export interface BridgeConnection {
   download(file: InboundFile, limits: DownloadLimits): Promise<Uint8Array>
   /** Sets the commands in the platform's own menu. Absent if the platform has no call for it. */
   readonly setCommands?: ((commands: readonly BridgeCommand[]) => Promise<void>) | undefined
+  /**
+   * The platform's rate limits of the account, by name. If several processes use the account, divide each limit among them.
+   * All calls of the connection count: sinks, notes, answers, and typing where the platform counts it. Empty if the account
+   * has no limit.
+   */
+  readonly budgets: Readonly<Record<string, SharedBudget>>
   /** The platform never redelivers, so an action waits until the host can handle it. Default: the platform redelivers. */
   readonly deliversOnce?: true | undefined
   /** Handles the platform's webhook requests. Absent unless the config defines a webhook. */

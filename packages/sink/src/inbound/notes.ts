@@ -96,13 +96,18 @@ export function createNotes({
     await callWithRetries(note, bubble, async (one) => await port.edit?.(ref, one, { chat, signal }), 'edit')
   }
 
-  /** Shows the typing notice. Does nothing while the platform has requested a pause. Ignores failures. */
+  /**
+   * Shows the typing notice. Does nothing while the platform has requested a pause, or if it counts notices and the budget is
+   * used. Ignores failures.
+   */
   async function typing(chat: Chat): Promise<void> {
     const { port } = writerOf(chat)
     const pace = paceOf(chat, port)
-    if (!port.typing || pace.pausedUntil() > clock.now()) return
+    if (!port.typing || pace.typingReadyAt() > clock.now()) return
+    const endCall = pace.startTyping()
     // Errors are ignored: the next message shows the activity anyway.
     await callHeedingLimits(pace, async () => await port.typing?.(true, { chat, signal: newSignal() })).catch(() => {})
+    endCall()
   }
 
   /** Returns the chat's writer for well-formed text, which doesn't format plain notes. */

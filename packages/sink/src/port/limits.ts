@@ -36,6 +36,8 @@ export interface Limits {
   readonly perKind?: Readonly<Partial<Record<CallKind, KindBudget>>> | undefined
   /** A typing notice expires after this time, in ms. The sink renews it before that. Undefined: no typing notice. */
   readonly typingMs?: number | undefined
+  /** Typing notices count against `perClient`. Default false. They never count against `perChat`. */
+  readonly countsTyping?: boolean | undefined
   /** The typing notice shows the agent's activity, so no status message is needed. */
   readonly typingHasStatus?: boolean | undefined
   /** Buttons below a message. Undefined: there are none, so people answer asks by text. */
@@ -66,11 +68,14 @@ export interface Budget {
   readonly perMs: number
 }
 
+/** The kinds of calls that a platform may count separately. */
+export const callKinds = ['post', 'edit', 'remove', 'look-up', 'preview', 'open', 'append', 'close', 'react'] as const
+
 /**
  * The kind of a call, by the method of `ChannelPort`. `post` includes `upload`. `preview` is a preview's `write`. `open`,
  * `append` and `close` are those of a stream.
  */
-export type CallKind = 'post' | 'edit' | 'remove' | 'look-up' | 'preview' | 'open' | 'append' | 'close' | 'react'
+export type CallKind = (typeof callKinds)[number]
 
 /** The budget of one kind of calls. */
 export interface KindBudget extends Budget {

@@ -6,9 +6,10 @@ import {
   type ChannelSinkOptions,
   createInboundReceiver,
   inboundOptionsOf,
+  pacerOf,
   placeOf,
 } from '@reply/sink/channel'
-import { clip, type InboundOptions, pacerOf } from '@reply/sink/internal'
+import { clip, type InboundOptions } from '@reply/sink/internal'
 import { toBaileysPortError, WhatsAppError } from '../error.ts'
 import { baileysLimits, textLength } from '../limits.ts'
 import { escapeWhatsApp, renderWhatsApp } from '../render.ts'

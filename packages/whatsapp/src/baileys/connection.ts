@@ -1,5 +1,12 @@
 import type { InboundFile } from '@reply/sink'
-import { type BridgeConnection, type ChannelHost, createNotes, PortError, sinkOptionsOf } from '@reply/sink/channel'
+import {
+  type BridgeConnection,
+  type ChannelHost,
+  createNotes,
+  PortError,
+  pacerOf,
+  sinkOptionsOf,
+} from '@reply/sink/channel'
 import {
   type CheckedChannel,
   createInboundMonitor,
@@ -8,6 +15,7 @@ import {
   tooLargeError,
 } from '@reply/sink/internal'
 import { boomStatusOf, WhatsAppError } from '../error.ts'
+import { baileysLimits } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
 import type { BaileysSocket } from './api.ts'
 import { type BaileysChannel, baileysChannel } from './channel.ts'
@@ -46,6 +54,7 @@ export async function connectBaileys(
   })
   return {
     ...notes,
+    budgets: pacerOf(source, clock).sharedBudgets(baileysLimits),
     // Baileys confirms a message before it passes it on.
     deliversOnce: true,
     start: async () => device.start(),

@@ -17,18 +17,12 @@ import {
   createInboundReceiver,
   createWebhook,
   inboundOptionsOf,
+  pacerOf,
   placeOf,
   secretFault,
   type WebhookRoutes,
 } from '@reply/sink/channel'
-import {
-  clip,
-  createOpenTasks,
-  type InboundOptions,
-  type InboundPlace,
-  pacerOf,
-  type WebhookHead,
-} from '@reply/sink/internal'
+import { clip, createOpenTasks, type InboundOptions, type InboundPlace, type WebhookHead } from '@reply/sink/internal'
 import { secretComparer } from '@reply/sink/node'
 import { cureOf, toCloudPortError, WhatsAppError } from '../error.ts'
 import { cloudLimits, maxWebhookBytes, textLength } from '../limits.ts'

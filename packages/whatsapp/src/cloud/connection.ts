@@ -7,11 +7,12 @@ import {
   createNotes,
   downloadFile,
   PortError,
+  pacerOf,
   sinkOptionsOf,
 } from '@reply/sink/channel'
 import { type CheckedChannel, createRecent, type DownloadLimits, tooLargeError } from '@reply/sink/internal'
 import { CloudError, toCloudPortError, WhatsAppError } from '../error.ts'
-import { maxWebhookBytes } from '../limits.ts'
+import { cloudLimits, maxWebhookBytes } from '../limits.ts'
 import { renderWhatsApp } from '../render.ts'
 import { createCloudClient, defaultApiUrl, readResponse } from './api.ts'
 import { whatsappChannel } from './channel.ts'
@@ -63,6 +64,7 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
   })
   return {
     ...notes,
+    budgets: pacerOf(client, clock).sharedBudgets(cloudLimits),
     start: async () => {
       // Meta's requests may arrive even if Meta can't be reached now, so only a rejected token fails the start.
       await graph.readNumber().catch((error: unknown) => {

@@ -1,0 +1,360 @@
+import { createHandClock } from '@reply/testing'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Priority } from '../src/deliver/operation.ts'
+import { callHeedingLimits, createPacer, type Pacer } from '../src/deliver/pace.ts'
+import { inTransitMs, type SharedBudget } from '../src/deliver/shared-budget.ts'
+import { waitForTurn } from '../src/deliver/wait-for-turn.ts'
+import type { Limits } from '../src/port/limits.ts'
+import { PortError } from '../src/port/port-error.ts'
+import { fakeLimits } from '../src/testing/fake-options.ts'
+import { beginning } from './timeline.ts'
+
+const windowMs = 1000
+/** One call at a time in a chat, and otherwise only the client's budget. */
+const perChat = { calls: 1000, perMs: 1 }
+
+function limitsWith(calls: number, more: Partial<Limits> = {}): Limits {
+  return { ...fakeLimits, perChat, perClient: { calls, perMs: windowMs }, ...more }
+}
+
+function setUp(limits = limitsWith(10), clock = createHandClock(beginning)) {
+  const pacer = createPacer({ clock })
+  const of = (id: string) => pacer.chat({ id }, limits)
+  const budget = budgetOf(pacer, limits)
+  const spend = (calls: number): void => {
+    for (let call = 0; call < calls; call++) of(`chat ${call}`).startCall()?.()
+  }
+  const waits = (priority: Priority = 'ask'): number => Math.max(0, of('another').readyAt(priority) - clock.now())
+  return { clock, pacer, budget, of, spend, waits }
+}
+
+function budgetOf(pacer: Pacer, limits: Limits): SharedBudget {
+  const { calls } = pacer.sharedBudgets(limits)
+  if (!calls) throw new Error('The client has no budget.')
+  return calls
+}
+
+describe('a share', () => {
+  test('is the whole budget without a host that divides it', () => {
+    const { budget, spend, waits } = setUp()
+    expect([budget.total, budget.windowMs]).toEqual([10, 1000])
+    spend(9)
+    expect(waits()).toBe(0)
+    spend(1)
+    expect(waits()).toBe(1000)
+  })
+
+  test('counts at once if it is smaller, also for calls that were made before', async () => {
+    const { clock, budget, spend, waits } = setUp()
+    spend(4)
+    await clock.advance(400)
+    spend(4)
+    budget.setShare(8)
+    expect(waits()).toBe(600)
+    budget.setShare(5)
+    expect(waits()).toBe(600)
+    budget.setShare(4)
+    expect(waits()).toBe(1000)
+  })
+
+  test('counts after the window and the time in transit if it is larger', async () => {
+    const { clock, budget, spend, waits } = setUp()
+    budget.setShare(1)
+    spend(1)
+    budget.setShare(10)
+    await clock.advance(windowMs)
+    spend(1)
+    expect(waits()).toBe(inTransitMs)
+    await clock.advance(inTransitMs)
+    expect(waits()).toBe(0)
+  })
+
+  test('is not delayed by being set again, also to less than was announced', async () => {
+    const { clock, budget, waits } = setUp()
+    budget.setShare(0)
+    budget.setShare(8)
+    await clock.advance(1000)
+    for (const share of [8, 5, 6, 8]) budget.setShare(share)
+    await clock.advance(250)
+    expect(waits()).toBe(0)
+  })
+
+  test('of 0 allows no call until a share arrives', async () => {
+    const { clock, budget, of, waits } = setUp()
+    budget.setShare(0)
+    expect(waits()).toBeGreaterThan(0)
+    let calls = 0
+    const called = waitForTurn(of('chat'), clock, async () => {
+      calls += 1
+    })
+    await clock.advance(60_000)
+    expect(calls).toBe(0)
+    budget.setShare(1)
+    await clock.advance(windowMs + inTransitMs + 1000)
+    await called
+    expect(calls).toBe(1)
+  })
+
+  test('of 1 leaves its call to every priority', async () => {
+    const { clock, budget, spend, waits } = setUp()
+    const all = ['ask', 'final', 'text', 'status'] as const
+    budget.setShare(1)
+    expect(all.map(waits)).toEqual([0, 0, 0, 0])
+    spend(1)
+    expect(all.map(waits)).toEqual([1000, 1000, 1000, 1000])
+    await clock.advance(1000)
+    expect(all.map(waits)).toEqual([0, 0, 0, 0])
+  })
+
+  test('keeps the reserves of its own size', () => {
+    const { budget, spend, waits } = setUp(limitsWith(100))
+    budget.setShare(10)
+    spend(5)
+    const all = ['ask', 'final', 'text', 'status'] as const
+    expect(all.map(waits)).toEqual([0, 0, 0, 1000])
+    spend(3)
+    expect(all.map(waits)).toEqual([0, 0, 1000, 1000])
+    spend(1)
+    expect(all.map(waits)).toEqual([0, 1000, 1000, 1000])
+  })
+
+  test('spaces growing texts by its size', () => {
+    const { budget, of } = setUp(limitsWith(100))
+    const [owner, pace] = [{}, of('chat')]
+    pace.setGrowingText(owner, 'edit')
+    budget.setShare(10)
+    const few = pace.spacedAt(owner, 'edit', beginning) - beginning
+    budget.setShare(1)
+    expect([few, pace.spacedAt(owner, 'edit', beginning) - beginning]).toEqual([125, 1000])
+  })
+
+  test.each([-1, 0.5, 11, Number.NaN])('of %d is refused', (share) => {
+    const { budget } = setUp()
+    expect(() => budget.setShare(share)).toThrow(/use a whole number from 0 to 10/)
+  })
+})
+
+describe('the demand', () => {
+  test('is what was made lately, and what the budget delays', async () => {
+    const { clock, budget, of, spend } = setUp()
+    expect(budget.demand()).toBe(0)
+    for (let second = 0; second < 10; second++) {
+      spend(4)
+      await clock.advance(1000)
+    }
+    expect(budget.demand()).toBe(4)
+    budget.setShare(0)
+    for (const id of ['one', 'two', 'three']) of(id).readyAt('final')
+    expect(budget.demand()).toBe(7)
+    await clock.advance(20_000)
+    expect(budget.demand()).toBe(0)
+  })
+
+  test('does not count calls that wait for their chat or a pause', () => {
+    const { budget, of } = setUp(limitsWith(10, { perChat: { calls: 1, perMs: 60_000 } }))
+    of('chat').startCall()?.()
+    of('chat').readyAt('ask')
+    expect(budget.demand()).toBe(1)
+  })
+
+  test('counts growing texts that the budget spaces', () => {
+    const { budget, of } = setUp(limitsWith(10, { editIntervalMs: 100 }))
+    budget.setShare(1)
+    for (let text = 0; text < 5; text++) {
+      const [owner, pace] = [{}, of(`chat ${text}`)]
+      pace.setGrowingText(owner, 'edit')
+      pace.spacedAt(owner, 'edit', beginning)
+    }
+    expect(budget.demand()).toBe(5)
+  })
+})
+
+describe('a pause of the client', () => {
+  const refusal = (scope: 'chat' | 'client') => async () => {
+    throw new PortError('rate-limited', 'Too many.', { retryAfterMs: 3000, scope })
+  }
+
+  test('is reported, and that of a chat is not', async () => {
+    const { budget, of } = setUp()
+    const paused: number[] = []
+    const stop = budget.onFrozen((forMs) => paused.push(forMs))
+    await callHeedingLimits(of('one'), refusal('chat')).catch(() => {})
+    expect(paused).toEqual([])
+    await callHeedingLimits(of('one'), refusal('client')).catch(() => {})
+    expect(paused).toEqual([3000])
+    stop()
+    await callHeedingLimits(of('one'), refusal('client')).catch(() => {})
+    expect(paused).toEqual([3000])
+  })
+
+  test('from another process pauses all chats, and is not reported again', async () => {
+    const { clock, budget, waits } = setUp()
+    const paused: number[] = []
+    budget.onFrozen((forMs) => paused.push(forMs))
+    budget.freeze(3000)
+    budget.freeze(1000)
+    expect([waits(), paused]).toEqual([3000, []])
+    await clock.advance(3000)
+    expect(waits()).toBe(0)
+  })
+
+  test('is one of the kinds that the platform counts with the call', () => {
+    const perKind = {
+      edit: { scope: 'client', calls: 4, perMs: 2000 },
+      react: { scope: 'chat', calls: 1, perMs: 9 },
+    } as const
+    const limits = limitsWith(10, { perKind })
+    const { pacer, of } = setUp(limits)
+    const budgets = pacer.sharedBudgets(limits)
+    expect(Object.entries(budgets).map(([name, { total, windowMs: ms }]) => [name, total, ms])).toEqual([
+      ['calls', 10, 1000],
+      ['edit', 4, 2000],
+    ])
+    const paused: string[] = []
+    for (const [name, budget] of Object.entries(budgets)) budget.onFrozen(() => paused.push(name))
+    of('chat').freeze(1000, 'client', 'edit')
+    of('chat').freeze(1000, 'client', 'post')
+    expect(paused).toEqual(['edit', 'calls'])
+    budgets.edit?.freeze(9000)
+    expect([of('new').readyAt('ask', 'edit') - beginning, of('new').readyAt('ask', 'post') - beginning]).toEqual([
+      9000, 1000,
+    ])
+  })
+})
+
+test('typing counts where the platform counts it, and leaves half of the budget', async () => {
+  const { clock, of, waits } = setUp(limitsWith(10, { countsTyping: true }))
+  const typing = Array.from({ length: 5 }, () => of('chat').startTyping())
+  expect(of('chat').typingReadyAt()).toBeGreaterThan(clock.now())
+  for (const endCall of typing) endCall()
+  expect([of('chat').typingReadyAt() - clock.now(), waits()]).toEqual([1000, 0])
+})
+
+test('callers in many chats do not take the last call of the client at once', async () => {
+  const { clock, of } = setUp(limitsWith(3))
+  let calls = 0
+  const callers = Array.from({ length: 9 }, (_, chat) =>
+    waitForTurn(of(`chat ${chat}`), clock, async () => {
+      calls += 1
+    }),
+  )
+  await clock.advance(0, rest)
+  expect(calls).toBe(3)
+  await clock.advance(2000, rest)
+  await Promise.all(callers)
+})
+
+async function rest(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** A process asks the host for its part of the budget. */
+interface Beat {
+  readonly process: number
+  /** How much it wants, as a part of the budget. */
+  readonly wanted: number
+  readonly afterMs: number
+}
+
+interface Play {
+  readonly total: number
+  readonly processes: number
+  readonly beats: readonly Beat[]
+  /** How long each call takes to the platform and back, in ms, by turns. */
+  readonly latencies: readonly (readonly [number, number])[]
+}
+
+const plays: fc.Arbitrary<Play> = fc.record({
+  total: fc.integer({ min: 1, max: 30 }),
+  processes: fc.integer({ min: 2, max: 5 }),
+  beats: fc.array(
+    fc.record({
+      process: fc.nat({ max: 4 }),
+      wanted: fc.double({ min: 0, max: 1, noNaN: true }),
+      afterMs: fc.integer({ min: 0, max: 800 }),
+    }),
+    { minLength: 5, maxLength: 20 },
+  ),
+  latencies: fc.array(fc.tuple(fc.nat({ max: inTransitMs }), fc.nat({ max: 100 })), { minLength: 1, maxLength: 10 }),
+})
+
+const chatsEach = 15
+const tickMs = 25
+
+/** What the platform received: the calls of all processes. */
+interface Arrival {
+  readonly process: number
+  readonly at: number
+}
+
+/** Plays processes under full load, whose shares move from one to another, on one clock. */
+async function play({ total, processes, beats, latencies }: Play) {
+  const clock = createHandClock(beginning)
+  const limits = limitsWith(total)
+  const all = Array.from({ length: processes }, (_, process) => {
+    const { pacer, budget } = setUp(limits, clock)
+    // The first one had all before the others began.
+    if (process > 0) budget.setShare(0)
+    const paces = Array.from({ length: chatsEach }, (__, chat) => pacer.chat({ id: `${process} ${chat}` }, limits))
+    return { budget, paces, share: process === 0 ? total : 0 }
+  })
+  const arrivals: Arrival[] = []
+  let calls = 0
+  const work = async (forMs: number): Promise<void> => {
+    for (let passed = 0; passed < forMs; passed += tickMs) {
+      for (const [process, { paces }] of all.entries()) for (const pace of paces) makeCall(process, pace)
+      await clock.advance(Math.min(tickMs, forMs - passed))
+    }
+  }
+  for (const { process: index, wanted, afterMs } of beats) {
+    await work(afterMs)
+    const one = all[index % processes]
+    if (!one) continue
+    const free = total - all.reduce((sum, { share }) => sum + share, 0)
+    one.share = Math.min(Math.round(wanted * total), one.share + free)
+    one.budget.setShare(one.share)
+  }
+  await work(2 * windowMs + inTransitMs)
+  const settledAt = clock.now()
+  await work(2 * windowMs)
+  return { arrivals, settledAt, shares: all.map(({ share }) => share) }
+
+  /** Starts a call if the pace allows it. It arrives later, and its answer later still. */
+  function makeCall(process: number, pace: ReturnType<Pacer['chat']>): void {
+    if (pace.readyAt('ask') > clock.now()) return
+    const endCall = pace.startCall()
+    if (!endCall) return
+    const [there, back] = latencies[calls++ % latencies.length] ?? [0, 0]
+    clock.after(there, () => {
+      arrivals.push({ process, at: clock.now() })
+      clock.after(back, endCall)
+    })
+  }
+}
+
+/** Counts the most calls within any window that the platform would have seen. */
+function mostInWindow(arrivals: readonly Arrival[]): number {
+  return Math.max(
+    0,
+    ...arrivals.map(({ at }) => arrivals.filter((one) => one.at > at - windowMs && one.at <= at).length),
+  )
+}
+
+test('processes that move shares under full load never make more calls than the budget, and use their shares', {
+  timeout: 60_000,
+}, async () => {
+  await fc.assert(
+    fc.asyncProperty(plays, async (plan) => {
+      const { arrivals, settledAt, shares } = await play(plan)
+      expect(mostInWindow(arrivals)).toBeLessThanOrEqual(plan.total)
+      for (const [process, share] of shares.entries()) {
+        const made = arrivals.filter((one) => one.process === process && one.at > settledAt).length
+        // A call counts until a window after its end, so slow ones cost throughput.
+        expect(made).toBeGreaterThanOrEqual(share)
+        if (share === 0) expect(made).toBe(0)
+      }
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -28,6 +28,9 @@ async function startedWith(channel: { readonly stop: () => Promise<void> }) {
     },
     connections: {
       own: () => ({
+        listens: 'anywhere',
+        posts: 'anywhere',
+        check: none,
         start: none,
         typing: none,
         edit: none,

@@ -37,6 +37,7 @@ function createState() {
       store: changes(createMemoryStore({ memory, clock })),
       connections: {
         own: () => ({
+          ...{ listens: 'anywhere', posts: 'anywhere', check: none },
           ...{ start: none, stop: none, typing: none, edit: none, post: never, download: never },
           sinkFor: () => never() as never,
           budgets: {},

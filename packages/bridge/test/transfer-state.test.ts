@@ -190,7 +190,8 @@ describe('a state that a process uses', () => {
   test('is exported once the bridge that runs on it was stopped', async () => {
     const never = (): never => expect.fail('The channel was used.')
     const connection: BridgeConnection = {
-      ...{ start: async () => {}, stop: async () => {}, budgets: {} },
+      ...{ listens: 'anywhere', posts: 'anywhere' },
+      ...{ check: async () => {}, start: async () => {}, stop: async () => {}, budgets: {} },
       ...{ sinkFor: never, post: never, edit: never, typing: never, download: never },
     }
     const bridge = await openBridge({

@@ -5,6 +5,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
+  createListening,
   createNotes,
   downloadFile,
   isAskToken,
@@ -66,36 +67,43 @@ export function gatewayConnection(
    */
   const catchUp = createCatchUp(rest, host, channel.handleEvent)
   let missed = { abort: new AbortController(), ended: Promise.resolve() }
-  client?.on('raw', (packet) => {
-    if (!beginsSession(packet)) return
-    const { abort, ended } = missed
-    missed = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
-  })
   const notes = createNotes({
     client: rest,
     clock,
     writerOf: ({ id }) => ({ port: createDiscordPort({ rest, channelId: id, clock }), render: renderDiscord }),
   })
-  return {
-    ...notes,
-    budgets: pacerOf(rest, clock).sharedBudgets(discordLimits),
-    // Only within a session. At its start, the connection reads the missed messages.
-    deliversOnce: true,
-    start: async () => {
-      // The gateway reports all other failures, and reconnects.
+  const listening = createListening({
+    check: async () => {
       await readAccount(rest, clock).catch((error: unknown) => {
         if (error instanceof DiscordError) throw error
       })
+    },
+    begin: async () => {
       missed = { ...missed, abort: new AbortController() }
+      client?.on('raw', onRaw)
       channel.start()
+      // The session of your own client may have begun before this process was to receive.
+      if (!gateway && client?.user) readMissed()
       await gateway?.start()
     },
-    stop: async () => {
+    end: async () => {
+      client?.off('raw', onRaw)
       missed.abort.abort()
       await gateway?.stop()
       await missed.ended
       await channel.stop()
     },
+  })
+  return {
+    ...notes,
+    ...listening,
+    budgets: pacerOf(rest, clock).sharedBudgets(discordLimits),
+    // Discord sends each event to all sessions, and an interaction can be answered once.
+    // https://docs.discord.com/developers/events/gateway#sharding
+    listens: updates === 'gateway' ? 'one' : 'anywhere',
+    posts: 'anywhere',
+    // Only within a session. At its start, the connection reads the missed messages.
+    deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(fields, host, options)),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`
@@ -113,6 +121,8 @@ export function gatewayConnection(
     },
     handleEvent: channel.handleEvent,
     setCommands: async (menu) => {
+      // Discord may know them already, from another process, even if these calls fail.
+      for (const { name } of menu) commands.add(name)
       const call = { what: 'commands', clock, toPortError }
       const id = idIn(await callPlatform((signal) => rest.get('/applications/@me', { signal }), call), 'commands')
       const body = menu.map(({ name, description }) => ({
@@ -122,9 +132,19 @@ export function gatewayConnection(
         options: [{ type: 3, name: 'text', description: 'What the command is about.', required: false }],
       }))
       await callPlatform((signal) => rest.put(`/applications/${id}/commands`, { body, signal }), call)
-      for (const { name } of menu) commands.add(name)
     },
     ...(updates === 'http' && { webhook: { refuse: channel.refuse, take: channel.webhook } }),
+  }
+
+  /** Reads the missed messages when a session begins. */
+  function onRaw(packet: unknown): void {
+    if (beginsSession(packet)) readMissed()
+  }
+
+  /** Reads the missed messages in the background, after those of an earlier session. Reports a failure. */
+  function readMissed(): void {
+    const { abort, ended } = missed
+    missed = { abort, ended: ended.then(() => catchUp(abort.signal)).catch(onError) }
   }
 }
 

@@ -51,6 +51,7 @@ export function createGateway(
 
   /** Logs in. Stops and rejects if that is `unauthorized`. Resolves after any other failure, which is retried. */
   async function start(): Promise<void> {
+    monitor.started()
     const error = await logIn(true)
     if (error?.type !== 'unauthorized') return
     await stop()

@@ -6,6 +6,7 @@ export type { BridgeChannel, BridgeConnection, ChannelHost, KnownChat } from './
 export { secretSource, sinkFields, sinkOptionsOf } from './inbound/bridge-config.ts'
 export { type ChannelOptions, inboundOptionsOf, placeOf } from './inbound/channel-options.ts'
 export { downloadFile } from './inbound/download.ts'
+export { createListening } from './inbound/listening.ts'
 export { createNotes } from './inbound/notes.ts'
 export { createInboundReceiver, NotTakenError } from './inbound/receive.ts'
 export type { InboundStatus } from './inbound/reconnect-back-off.ts'

@@ -4,6 +4,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
+  createListening,
   createNotes,
   downloadFile,
   PortError,
@@ -57,17 +58,22 @@ export function slackConnection(options: SlackConnectionOptions, host: ChannelHo
       render: renderSlack,
     }),
   })
-  return {
-    ...notes,
-    budgets: pacerOf(api, clock).sharedBudgets(slackLimits),
-    start: async () => {
-      // The socket reports all other failures, and reconnects.
+  const listening = createListening({
+    check: async () => {
       await fetchAccount(api, clock).catch((error: unknown) => {
         if (error instanceof SlackError) throw error
       })
-      channel.start()
     },
-    stop: channel.stop,
+    begin: channel.start,
+    end: channel.stop,
+  })
+  return {
+    ...notes,
+    ...listening,
+    budgets: pacerOf(api, clock).sharedBudgets(slackLimits),
+    // Slack sends each event to one of up to 10 sockets. https://docs.slack.dev/apis/events-api/using-socket-mode#connections
+    listens: 'anywhere',
+    posts: 'anywhere',
     sinkFor: (at, more) => channel.sinkFor(at, sinkOptionsOf(fields, host, more)),
     download: async (file, limits) =>
       await download(file, { ...limits, api, token: api.token ?? '', apiUrl: api.slackApiUrl, clock }),

@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import { pause } from '@reply/core/internal'
 import { type InboundMonitor, networkCodeOf } from '@reply/sink/internal'
 import type { SlackEnvelope, SlackSocket } from './api.ts'
 import { responseOf, SlackError } from './error.ts'
@@ -42,6 +43,10 @@ export function createSocketListener({
   clock,
 }: SocketListenerOptions): SocketListener {
   let isStarted = false
+  /** How often `start` was called. */
+  let starts = 0
+  /** The last attempt to connect, until the client has connected or given up. */
+  let attempt = Promise.resolve()
   let isWaiting = false
   let stopTimer = (): void => {}
   return { start, stop }
@@ -50,9 +55,22 @@ export function createSocketListener({
   function start(): void {
     if (isStarted) return
     isStarted = true
+    starts += 1
+    monitor.started()
     socket.on('slack_event', onEnvelope)
     socket.on('disconnected', onDisconnected)
-    connect()
+    void connectAfterLast(starts)
+  }
+
+  /**
+   * Connects when an attempt from before a stop is over, or after `connectMs`: the client can't cancel it, and would then
+   * have two connections.
+   */
+  async function connectAfterLast(start: number): Promise<void> {
+    const waited = new AbortController()
+    await Promise.race([attempt, pause(clock, connectMs, waited.signal)])
+    waited.abort()
+    if (isStarted && start === starts) connect()
   }
 
   /** Stops listening, and disconnects. Connects no more. Does nothing if it has not started. */
@@ -78,6 +96,8 @@ export function createSocketListener({
   function connect(): void {
     isWaiting = false
     let isLate = false
+    const start = starts
+    const isStale = (): boolean => !isStarted || start !== starts
     const stopTimeout = clock.after(connectMs, () => {
       isLate = true
       const late = new SlackError('updates', `The socket to Slack failed: no connection within ${connectMs} ms.`)
@@ -87,16 +107,16 @@ export function createSocketListener({
       void disconnect()
     })
     stopTimer = stopTimeout
-    socket.start().then(
-      () => {
+    attempt = socket.start().then(
+      async () => {
         stopTimeout()
-        monitor.succeeded()
         // `stop` was called while connecting, which the client doesn't cancel.
-        if (!isStarted) void disconnect()
+        if (isStale()) await disconnect()
+        else monitor.succeeded()
       },
       (reason: unknown) => {
         stopTimeout()
-        if (!isStarted || isLate) return
+        if (isStale() || isLate) return
         const error = toSocketError(reason)
         onError(error)
         reconnect(error)

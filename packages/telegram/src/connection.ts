@@ -4,6 +4,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
+  createListening,
   createNotes,
   downloadFile,
   PortError,
@@ -55,18 +56,23 @@ export function telegramConnection(
       return { port: createTelegramPort({ api, chatId: id, threadId, clock, onMoved }), render: renderFor(api) }
     },
   })
-  return {
-    ...notes,
-    // The same for all kinds of chats.
-    budgets: pacerOf(botOf(api), clock).sharedBudgets(telegramLimits('private', true)),
-    start: async () => {
-      // Polling reports all other failures, and retries.
+  const listening = createListening({
+    check: async () => {
       await fetchBot(api, clock).catch((error: unknown) => {
         if (error instanceof TelegramError) throw error
       })
-      channel.start()
     },
-    stop: channel.stop,
+    begin: channel.start,
+    end: channel.stop,
+  })
+  return {
+    ...notes,
+    ...listening,
+    // The same for all kinds of chats.
+    budgets: pacerOf(botOf(api), clock).sharedBudgets(telegramLimits('private', true)),
+    // Telegram ends the older of two polls. https://github.com/tdlib/telegram-bot-api: `Client::abort_long_poll`
+    listens: updates === 'polling' ? 'one' : 'anywhere',
+    posts: 'anywhere',
     sinkFor: (at, options) => channel.sinkFor(at, { ...sinkOptionsOf(fields, host, options), onMoved }),
     download: async (file, { maxBytes, signal }) => {
       const what = `file ${file.name}`

@@ -31,6 +31,18 @@ const mostMisses = 8
 /** The deadline of a poll, in ms. A connection can die silently, and grammY itself waits for 500 s. */
 const pollDeadlineMs = (pollS + 15) * 1000
 
+/** The deadline of the poll at a stop, in ms. What it does not confirm comes again. */
+const confirmMs = 5000
+
+/** How long to wait after another process ended a poll, in ms. The other one is a predecessor that is about to stop. */
+const conflictPauseMs = 1000
+
+/** How long a conflict can be a handover, in ms: a long poll of the predecessor, and as much again for it to stop. */
+const handoverMs = 2 * pollS * 1000
+
+/** How long polls must last without a conflict until the other process is gone, in ms: nearly a long poll of its own. */
+const quietMs = (pollS - 5) * 1000
+
 /** How often to poll for newer updates while one is being handled, in ms. */
 const busyPollMs = 500
 
@@ -48,6 +60,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     start: () => {
       if (abort) return
       abort = new AbortController()
+      monitor.started()
       ended = pollUntilAborted(abort.signal)
     },
     stop: async () => {
@@ -65,15 +78,18 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
     let offset: number | undefined
     let hasFailed = false
     let notFoundCount = 0
+    /** The time of the first conflict, and of the first poll after the last one. */
+    let conflict: { readonly since: number; readonly quietSince: number } | undefined
     while (!signal.aborted) {
       try {
         const isBusy = [...open.values()].some((state) => state !== 'handled')
         // After a failure, a poll without waiting shows at once whether Telegram is reachable again.
         const timeout = isBusy || hasFailed ? 0 : pollS
-        const batch = await fetchUpdates({ offset, timeout, allowed_updates: updateTypes }, signal)
+        const batch = await fetchUpdates({ offset, timeout, allowed_updates: updateTypes }, { signal })
         hasFailed = false
         notFoundCount = 0
-        monitor.succeeded()
+        if (conflict && clock.now() - conflict.quietSince >= quietMs) conflict = undefined
+        if (!conflict) monitor.succeeded()
         for (const id of open.keys()) if (id < (offset ?? 0)) open.delete(id)
         for (const update of batch) startHandling(update)
         await waitForTasks(busyPollMs, signal)
@@ -83,6 +99,12 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
         if (signal.aborted) break
         const code = responseIn(error)?.code
         notFoundCount = code === 404 ? notFoundCount + 1 : 0
+        if (isPollConflict(error)) {
+          const since = conflict?.since ?? clock.now()
+          await pause(clock, waitAfterConflict(error, since), signal)
+          conflict = { since, quietSince: clock.now() }
+          continue
+        }
         hasFailed = true
         // A person has to fix a wrong token. Telegram may also refuse a right one for a while.
         const isRefused = code !== undefined && (code === 401 || notFoundCount >= mostMisses)
@@ -101,6 +123,18 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   }
 
   /**
+   * Returns how long to wait after a conflict, in ms. Reports one that lasts longer than a handover. The wait is then up to a
+   * minute, so that two processes that both go on don't end each other's polls all the time.
+   */
+  function waitAfterConflict(error: unknown, since: number): number {
+    const reason = pollingError(error)
+    const waitMs = monitor.failed(reason)
+    if (clock.now() - since < handoverMs) return conflictPauseMs
+    onError(reason)
+    return waitMs
+  }
+
+  /**
    * Waits for the updates in work, so that the next poll confirms them: at most `longestMs`, and until the signal aborts.
    * Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was derived from it, and this one
    * lives for months.
@@ -116,8 +150,11 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   }
 
   /** Makes one poll, and resolves with its updates. Rejects with a `PortError`. */
-  async function fetchUpdates(fields: TelegramFields, signal?: AbortSignal): Promise<readonly unknown[]> {
-    const call = { what: 'getUpdates', timeoutMs: pollDeadlineMs, signal, clock, toPortError }
+  async function fetchUpdates(
+    fields: TelegramFields,
+    { signal, timeoutMs = pollDeadlineMs }: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
+  ): Promise<readonly unknown[]> {
+    const call = { what: 'getUpdates', timeoutMs, signal, clock, toPortError }
     return await callPlatform((aborted) => api.getUpdates(fields, aborted), call)
   }
 
@@ -146,7 +183,7 @@ export function createPolling({ api, receiver, onError, monitor, clock }: Pollin
   /** Confirms the last updates, which would otherwise arrive again after a restart. A failure is reported. */
   async function confirm(offset: number): Promise<void> {
     try {
-      await fetchUpdates({ offset, timeout: 0, limit: 1 })
+      await fetchUpdates({ offset, timeout: 0, limit: 1 }, { timeoutMs: confirmMs })
     } catch (error) {
       onError(pollingError(error))
     }
@@ -161,15 +198,21 @@ function responseIn(error: unknown): ReturnType<typeof responseOf> {
   return error instanceof PortError ? responseOf(error.cause) : undefined
 }
 
+/** Whether a poll of another process ended this one. */
+function isPollConflict(error: unknown): boolean {
+  const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
+  return code === 409 && !/webhook/i.test(description)
+}
+
 /**
  * Returns the error of a failed poll: `conflict` if another process or a webhook takes the updates, and `updates` for any
  * other failure.
  */
 function pollingError(error: unknown): TelegramError {
-  const { code, description } = responseIn(error) ?? { code: undefined, description: '' }
+  const code = responseIn(error)?.code
   const failure = toPortError(error, 'getUpdates')
   const cause = { cause: failure.cause }
-  if (code === 409 && /webhook/i.test(description)) {
+  if (code === 409 && !isPollConflict(error)) {
     const cure = 'Remove it with deleteWebhook, or use `updates: "webhook"`.'
     return new TelegramError('conflict', `The bot has a webhook, so it can't be polled. ${cure}`, cause)
   }

@@ -313,15 +313,6 @@ describe('polling', () => {
     expect(errors).toMatchObject([{ type: 'updates' }])
   })
 
-  test('reports another process that polls the same bot', async () => {
-    const { telegram, errors } = await receive()
-    await until(() => telegram.count('getUpdates') === 1)
-    const other = new Api(token, { apiRoot: telegram.url })
-    await other.getUpdates({ timeout: 0 })
-    await until(() => errors.length === 1)
-    expect(errors).toMatchObject([{ type: 'conflict', message: /Another process polls the same bot/ }])
-  })
-
   test('reports a webhook, with the cure', async () => {
     const { errors } = await receive({}, undefined, {
       faults: [

@@ -1,10 +1,13 @@
 import { getEventListeners } from 'node:events'
 import { type InboundStatus, NotTakenError } from '@reply/sink/channel'
 import { backOffMs } from '@reply/sink/internal'
-import type { TelegramFault } from '@reply/testing/telegram'
+import type { HandClock } from '@reply/testing'
+import type { FakeTelegram, TelegramFault } from '@reply/testing/telegram'
+import { Api } from 'grammy'
 import { describe, expect, test, vi } from 'vitest'
+import type { TelegramInboundApi } from '../src/api.ts'
 import { type TelegramChannelOptions, telegramChannel } from '../src/index.ts'
-import { start, until } from './bot.ts'
+import { start, token, until } from './bot.ts'
 
 async function poll(onInbound: TelegramChannelOptions['onInbound'], faults: readonly TelegramFault[] = []) {
   const started = await start({ faults })
@@ -140,6 +143,68 @@ test('after an outage the first poll that is answered says so, without waiting f
   expect(telegram.count('getUpdates')).toBe(8)
   await channel.stop()
 })
+
+describe('two processes that poll one bot', () => {
+  /** Polls with a second client of the bot until it is told to stop, as a process that lost its lease does. */
+  function pollElsewhere({ url }: FakeTelegram): { readonly stop: () => Promise<void> } {
+    const api: TelegramInboundApi = new Api(token, { apiRoot: `${url}/other` })
+    const abort = new AbortController()
+    const ended = (async () => {
+      while (!abort.signal.aborted) await api.getUpdates({ timeout: 30 }, abort.signal).catch(() => {})
+    })()
+    return {
+      stop: async () => {
+        abort.abort()
+        await ended
+      },
+    }
+  }
+
+  /** How many polls of the channel were ended by the other process. */
+  function conflictsOf({ calls }: FakeTelegram): number {
+    return calls.filter(({ root, status }) => root === undefined && status === 409).length
+  }
+
+  test('a predecessor that goes on for some seconds is waited out, and neither reported nor told', async () => {
+    const received: string[] = []
+    const { telegram, clock, channel, errors, told } = await poll((one) => void received.push(one.type))
+    await until(() => telegram.isPolled)
+    const other = pollElsewhere(telegram)
+    await advanceUntil(clock, () => conflictsOf(telegram) === 8)
+    await other.stop()
+    telegram.say(7, 'Hi')
+    await advanceUntil(clock, () => received.length === 1)
+    expect([errors, told.filter(({ status }) => status === 'disconnected')]).toEqual([[], []])
+    await channel.stop()
+  })
+
+  test('one that never stops is reported after a minute, and polled against once a minute', async () => {
+    const { telegram, clock, channel, errors, told } = await poll(() => {})
+    await until(() => telegram.isPolled)
+    const since = clock.now()
+    const other = pollElsewhere(telegram)
+    await advanceUntil(clock, () => errors.length > 0)
+    expect(clock.now() - since).toBeGreaterThanOrEqual(60_000)
+    expect(clock.now() - since).toBeLessThan(70_000)
+    expect(errors).toMatchObject([{ type: 'conflict', message: /Another process polls the same bot/ }])
+    expect(told).toMatchObject([{ status: 'disconnected', reason: expect.stringContaining('Another process') }])
+    const reportedAt = clock.now()
+    await advanceUntil(clock, () => errors.length > 1)
+    expect(clock.now() - reportedAt).toBeGreaterThanOrEqual(60_000)
+    await other.stop()
+    await advanceUntil(clock, () => told.length > 1)
+    expect(told[1]).toEqual({ status: 'receiving' })
+    await channel.stop()
+  })
+})
+
+/** Lets seconds pass until the condition holds, with a turn in between for calls to arrive. */
+async function advanceUntil(clock: HandClock, isDone: () => boolean): Promise<void> {
+  await until(() => {
+    if (!isDone()) void clock.advance(1000)
+    return isDone()
+  })
+}
 
 test('polls leave nothing behind on the signal that ends them all', async () => {
   const signals: AbortSignal[] = []

@@ -18,5 +18,5 @@ export const bridgeChannel: BridgeChannel<WhatsAppConfig> = {
   check: async (config, host) =>
     config.api === 'cloud' ? await checkCloud(config, host) : await checkBaileys(config, await loadBaileys()),
   create: async (config, host) =>
-    config.api === 'cloud' ? connectCloud(config, host) : await connectBaileys(config, host, await loadBaileys()),
+    config.api === 'cloud' ? connectCloud(config, host) : connectBaileys(config, host, await loadBaileys()),
 }

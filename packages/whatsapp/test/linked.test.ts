@@ -58,7 +58,7 @@ async function setup(): Promise<BridgeStage> {
     channel: {
       ...bridgeChannel,
       check: async () => await checkBaileys(config, library),
-      create: async (_, host) => await connectBaileys(config, host, library),
+      create: async (_, host) => connectBaileys(config, host, library),
     },
     config,
     secret: () => '',
@@ -91,7 +91,7 @@ async function opened(isLinked: boolean, onInbound: (inbound: Inbound) => void =
   const library = libraryOf(baileys, isLinked)
   const errors: Error[] = []
   const statuses: InboundStatus[] = []
-  const connection = await connectBaileys(
+  const connection = connectBaileys(
     config,
     {
       name: 'wa',
@@ -199,7 +199,7 @@ test('a file of another channel, or one that is gone, is refused', async () => {
     onInbound: () => {},
     onError: () => {},
   }
-  const other = await connectBaileys(config, host, broken)
+  const other = connectBaileys(config, host, broken)
   const ref = JSON.stringify({ kind: 'image', mediaKey: 'AA==', directPath: '/a' })
   const error = await other.download({ ...file, ref }, { maxBytes: 9 }).catch((reason: unknown) => reason)
   expect(error).toMatchObject({ type: 'gone' })

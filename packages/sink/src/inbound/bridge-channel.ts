@@ -79,13 +79,30 @@ export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'store' | 'clock' | 'on
 /** Both directions of one account on one platform. */
 export interface BridgeConnection {
   /**
-   * Begins to receive. Rejects if the platform refuses the token. Other failures are reported and retried, and so is a
-   * token that the platform refuses later.
+   * Which of several processes with the same account may be started at the same time. `anywhere`: all of them. The platform
+   * or a load balancer gives each event to one of them, and may repeat it at another. `one`: one of them, because the
+   * platform lets only one receive, or gives each event to all.
+   */
+  readonly listens: 'anywhere' | 'one'
+  /**
+   * Where everything but receiving works. `anywhere`: in each process, before `start`, after `stop` and without either.
+   * `listener`: while started. At other times `post` and `edit` reject at once, and calls of sinks fail, with a `PortError`
+   * of type `unreachable`.
+   */
+  readonly posts: 'anywhere' | 'listener'
+  /**
+   * Checks the token with one call, without receiving. Rejects if the platform refuses it. Resolves if the platform can't
+   * be reached. `start` does this first, so call it in a process that is not to receive.
+   */
+  check(): Promise<void>
+  /**
+   * Begins to receive. Does nothing if it has begun. Rejects if the platform refuses the token. Other failures are reported
+   * and retried, and so is a token that the platform refuses later.
    */
   start(): Promise<void>
   /**
-   * Stops receiving. Resolves when all received actions are handled, after at most 5 s each. Sinks continue, and you can
-   * call `start` again.
+   * Stops receiving, or prevents a `start` that is pending. Resolves when all received actions are handled, after at most
+   * 5 s each, and confirmed where the platform needs that. Sinks continue, and you can call `start` again.
    */
   stop(): Promise<void>
   /** Creates a sink with the config's policy and texts, and the host's store, clock and `onError`. */

@@ -16,6 +16,8 @@ export type InboundStatus =
 
 /** Keeps track of a channel's connection, and of how long to wait before the next try. */
 export interface InboundMonitor {
+  /** Call it when the channel starts. Forgets earlier attempts, so that the next status is reported. */
+  started(): void
   /** Call it when the platform responds, for example to a poll or with the first frame of a socket. Reports `receiving`. */
   succeeded(): void
   /**
@@ -57,7 +59,16 @@ export function createInboundMonitor(options: {
   let refusals = 0
   /** The last reported reason. Empty while receiving, undefined before the first report. */
   let reported: string | undefined
-  return { succeeded, failed, refused }
+  return { started, succeeded, failed, refused }
+
+  /** Forgets all earlier attempts, and what was reported of them. */
+  function started(): void {
+    failures = 0
+    refusals = 0
+    failingSince = undefined
+    receivingSince = undefined
+    reported = undefined
+  }
 
   /**
    * Resets the failures, and reports that the channel receives. Refusals only count anew once it has received for a

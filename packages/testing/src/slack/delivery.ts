@@ -127,7 +127,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
       tickets.add(ticket)
       return `${addressOf().replace(/^http/, 'ws')}/link?ticket=${ticket}`
     },
-    receiver: { deliver: deliverToNewest, isConnected: () => sockets.size > 0 },
+    receiver: { deliver: deliverToNext, isConnected: () => sockets.size > 0 },
     get count() {
       return sockets.size
     },
@@ -153,12 +153,15 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
   }
 
   /**
-   * Sends to the app that connected last. Resolves with whether it acknowledged before the signal aborts. False if
-   * none is connected.
+   * Sends to one connection, each time to the next: "each payload may be sent to any of the connections",
+   * https://docs.slack.dev/apis/events-api/using-socket-mode#connections. Resolves with whether it acknowledged before the
+   * signal aborts. False if none is connected.
    */
-  async function deliverToNewest({ type, body, retryNumber, signal }: Attempt): Promise<boolean> {
-    const socket = [...sockets].at(-1)
+  async function deliverToNext({ type, body, retryNumber, signal }: Attempt): Promise<boolean> {
+    const [socket] = sockets
     if (!socket) return false
+    sockets.delete(socket)
+    sockets.add(socket)
     lastNumber += 1
     const envelope_id = `envelope-${lastNumber}`
     return await new Promise((resolve) => {

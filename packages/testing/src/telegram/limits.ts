@@ -56,6 +56,11 @@ export const limits = {
   /** Requests to a webhook at the same time, unless `max_connections` says another number. [docs] */
   webhookConnections: 40,
   /**
+   * How soon after a conflict another one is answered late, and how late. `Client::fail_query_conflict` in
+   * https://github.com/tdlib/telegram-bot-api
+   */
+  conflictMs: 3000,
+  /**
    * Delay between two webhook attempts, doubled each time. Telegram tries "a reasonable amount" [docs] of times,
    * [chosen].
    */

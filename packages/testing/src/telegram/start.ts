@@ -36,6 +36,8 @@ export interface FakeTelegram
   screen(chatId: number, threadId?: number): readonly TelegramMessage[]
   /** The commands in the bot's menu. */
   readonly commands: readonly TelegramCommand[]
+  /** Whether a poll of the bot waits for updates. */
+  readonly isPolled: boolean
   /** Whether "typing…" shows there now, or in that topic. */
   typing(chatId: number, threadId?: number): boolean
 }
@@ -58,6 +60,9 @@ export async function startTelegram(options: TelegramOptions): Promise<FakeTeleg
     notifications: (chatId) => existingChat(state, chatId).notifications,
     get commands() {
       return state.commands
+    },
+    get isPolled() {
+      return state.updates.isPolled
     },
     typing: (chatId, threadId) => (existingChat(state, chatId).typingUntil.get(threadId) ?? 0) > clock.now(),
     inject: log.inject,

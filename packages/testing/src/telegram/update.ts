@@ -26,6 +26,8 @@ interface Poll {
 export interface Updates {
   /** Unconfirmed updates, oldest first. */
   readonly pending: readonly PendingUpdate[]
+  /** Whether a poll waits for updates. */
+  readonly isPolled: boolean
   /** The update types that the bot asked for. Empty for the default. */
   readonly allowed: readonly string[]
   /** Adds an update, and wakes a poll or the webhook. Does nothing if the bot didn't ask for its type. */
@@ -34,8 +36,8 @@ export interface Updates {
   allow(types: readonly string[] | undefined): void
   /**
    * Confirms the updates before `offset`, or all but that many of the newest if it is negative, and sets the allowed
-   * types. Resolves with the next ones at once, or with the next update, or empty on timeout or when `gone` aborts. An
-   * older poll rejects with a 409.
+   * types. Resolves with the next ones at once, or with the next update, or empty on timeout or when `gone` aborts. A poll
+   * that has to wait ends an older one that waits, with a 409.
    */
   poll(poll: Poll, gone: AbortSignal): Promise<readonly TelegramUpdate[]>
   /** Drops an update, after the webhook accepted it or had its last attempt. Does nothing if it is gone. */
@@ -51,7 +53,7 @@ export interface Updates {
 /** Sent only to bots that ask for them by name. */
 const onlyIfAllowed: ReadonlySet<string> = new Set(['chat_member', 'message_reaction', 'message_reaction_count'])
 
-/** The refusal of a poll that a newer one replaces. */
+/** The refusal of a poll that a newer one replaces. https://github.com/tdlib/telegram-bot-api: `Client::abort_long_poll` */
 const pollConflict = (): Refusal =>
   new Refusal(409, 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running')
 
@@ -66,10 +68,14 @@ export function createUpdates(clock: TestClock): Updates {
   let allowed: readonly string[] = []
   let nextId = 100_000_001
   let waiter: Waiter | undefined
+  let lastConflictAt = Number.NEGATIVE_INFINITY
   let notify = (): void => {}
   return {
     get pending() {
       return pending
+    },
+    get isPolled() {
+      return waiter !== undefined
     },
     get allowed() {
       return allowed
@@ -103,19 +109,19 @@ export function createUpdates(clock: TestClock): Updates {
 
   /**
    * Confirms updates, sets the allowed types, and resolves with the next updates, at once or when they come, or empty
-   * on timeout. An older poll that waits rejects with a 409.
+   * on timeout. If it has to wait, an older poll that waits rejects with a 409.
    */
   function poll(
     { offset, limit = limits.updates, timeoutS, allowed: types }: Poll,
     gone: AbortSignal,
   ): Promise<readonly TelegramUpdate[]> {
     allowed = types ?? allowed
-    waiter?.reject(pollConflict())
     if (offset !== undefined && offset < 0) pending = pending.slice(offset)
     else pending = pending.filter(({ update }) => offset === undefined || update.update_id >= offset)
     const count = Math.min(Math.max(1, limit), limits.updates)
     const firstOnes = (): readonly TelegramUpdate[] => pending.slice(0, count).map(({ update }) => update)
     if (pending.length > 0 || timeoutS <= 0) return Promise.resolve(firstOnes())
+    waiter?.reject(pollConflict())
     return new Promise((resolve, reject) => {
       const stop = clock.after(timeoutS * 1000, () => mine.finish())
       /** Cancels the timeout, and lets another poll wait. */
@@ -130,12 +136,25 @@ export function createUpdates(clock: TestClock): Updates {
         },
         reject: (error) => {
           stopWaiting()
-          reject(error)
+          delayRepeatedConflict(() => reject(error))
         },
       }
       waiter = mine
       gone.addEventListener('abort', mine.finish, { once: true })
     })
+  }
+
+  /**
+   * Answers a poll with a conflict: at once, or after 3 s if the last one was less than 3 s ago.
+   * https://github.com/tdlib/telegram-bot-api: `Client::fail_query_conflict`
+   */
+  function delayRepeatedConflict(answer: () => void): void {
+    const isRepeated = clock.now() - lastConflictAt < limits.conflictMs
+    if (isRepeated) clock.after(limits.conflictMs, answer)
+    else {
+      lastConflictAt = clock.now()
+      answer()
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { InboundFile } from '@reply/sink'
 import {
   type BridgeConnection,
   type ChannelHost,
+  createListening,
   createNotes,
   PortError,
   pacerOf,
@@ -10,6 +11,7 @@ import {
 import {
   type CheckedChannel,
   createInboundMonitor,
+  createOpenTasks,
   type DownloadLimits,
   loadClient,
   tooLargeError,
@@ -38,32 +40,50 @@ export async function checkBaileys({ auth }: BaileysConfig, library: BaileysLibr
 const maxAgeMs = 172_800_000
 
 /** Connects a linked device to a bridge. It has no buttons and no menu of commands. */
-export async function connectBaileys(
-  config: BaileysConfig,
-  host: ChannelHost,
-  library: BaileysLibrary,
-): Promise<BridgeConnection> {
+export function connectBaileys(config: BaileysConfig, host: ChannelHost, library: BaileysLibrary): BridgeConnection {
   const { clock, onInbound, onError } = host
   const channel = baileysChannel({ onInbound, onError, clock, onlyFiles: true, maxAgeMs })
   const { source } = channel
-  const device = await createLinkedDevice(config, host, channel, library)
+  const device = createLinkedDevice(config, host, channel, library)
   const notes = createNotes({
     client: source,
     clock,
     writerOf: ({ id }) => ({ port: createBaileysPort({ socket: source, jid: id, clock }), render: renderWhatsApp }),
   })
-  return {
-    ...notes,
-    budgets: pacerOf(source, clock).sharedBudgets(baileysLimits),
-    // Baileys confirms a message before it passes it on.
-    deliversOnce: true,
-    start: async () => device.start(),
-    stop: async () => {
-      device.stop()
+  const listening = createListening({
+    // There is no token, and another process may be writing the login.
+    check: async () => {},
+    begin: device.start,
+    end: async () => {
+      await device.stop()
       await channel.stop()
     },
+  })
+  return {
+    ...notes,
+    ...listening,
+    budgets: pacerOf(source, clock).sharedBudgets(baileysLimits),
+    // Of two connections with one login, WhatsApp closes the older: Baileys' `DisconnectReason.connectionReplaced`.
+    listens: 'one',
+    posts: 'listener',
+    post: async (note) => {
+      requireStarted()
+      return await notes.post(note)
+    },
+    edit: async (ref, note) => {
+      requireStarted()
+      await notes.edit(ref, note)
+    },
+    // Baileys confirms a message before it passes it on.
+    deliversOnce: true,
     sinkFor: (at, options) => channel.sinkFor(at, sinkOptionsOf(config, host, options)),
     download: (file, limits) => download(file, limits, library),
+  }
+
+  /** Throws `unreachable` while the device is stopped, so that a note doesn't wait for a connection that may never come. */
+  function requireStarted(): void {
+    if (device.isStarted()) return
+    throw new PortError('unreachable', 'WhatsApp is connected in another process or in none: this device is stopped.')
   }
 }
 
@@ -98,10 +118,12 @@ async function download(
 
 /** Keeps a device connected, and pairs it if it is not linked yet. */
 interface LinkedDevice {
-  /** Connects. Does nothing if it has started. */
-  start(): void
-  /** Disconnects, and connects no more. */
-  stop(): void
+  /** Whether it was started and not stopped since. */
+  isStarted(): boolean
+  /** Reads the login, which another process may have changed, and connects. Rejects if it can't be read. */
+  start(): Promise<void>
+  /** Disconnects, and connects no more. Resolves when the login is saved. */
+  stop(): Promise<void>
 }
 
 /** WhatsApp requires a reconnect after pairing. This and the codes below are Baileys' `DisconnectReason`. */
@@ -118,51 +140,53 @@ const refusals: ReadonlyMap<number, string> = new Map([
   [440, 'Another process uses the login of this device. Stop it, or link this device with a folder of its own.'],
 ])
 
-/**
- * Reads the login, and returns the device, which only connects on `start`. Each connection needs a new socket, because a
- * closed one can't reopen.
- */
-async function createLinkedDevice(
+/** Returns the device. Each connection needs a new socket, because a closed one can't reopen. */
+function createLinkedDevice(
   { auth, number }: BaileysConfig,
   host: ChannelHost,
   channel: Pick<BaileysChannel, 'setSocket'>,
   library: BaileysLibrary,
-): Promise<LinkedDevice> {
+): LinkedDevice {
   const { clock, onError } = host
   const monitor = createInboundMonitor(host)
-  let login = await library.login(auth)
-  let isOn = false
+  const saves = createOpenTasks()
+  /** The present start: another object for each. Undefined while stopped. */
+  let run: object | undefined
   let isPairing = false
   let current: LoginSocket | undefined
   let stopTimer = (): void => {}
-  return { start, stop }
+  return { isStarted: () => run !== undefined, start, stop }
 
-  /** Connects. Does nothing if it has started. */
-  function start(): void {
-    if (isOn) return
-    isOn = true
-    connectNewSocket()
+  /** Reads the login, and connects unless it was stopped meanwhile. */
+  async function start(): Promise<void> {
+    monitor.started()
+    const mine = {}
+    run = mine
+    const login = await library.login(auth)
+    if (run === mine) connectNewSocket(login)
   }
 
-  /** Disconnects, and connects no more. */
-  function stop(): void {
-    isOn = false
+  /** Disconnects, and connects no more. The last changes of the login are saved for the next process. */
+  async function stop(): Promise<void> {
+    run = undefined
     stopTimer()
     channel.setSocket(undefined)
-    current?.end()
+    const ended = current
+    // Its end emits an update, which must not reconnect.
     current = undefined
+    ended?.end()
+    await saves.settled()
   }
 
   /**
    * Creates a socket, gives it to the channel, and follows its updates until there is another. Saves the login whenever it
    * changes, and reports a failure of that.
    */
-  function connectNewSocket(): void {
-    const usedLogin = login
-    const made = usedLogin.connect({
-      onLogin: () => void usedLogin.save().catch(reportFailure),
+  function connectNewSocket(login: BaileysLogin): void {
+    const made = login.connect({
+      onLogin: () => void saves.add(login.save().catch(reportFailure)),
       onUpdate: (update) => {
-        if (current === made) handleUpdate(update)
+        if (current === made) handleUpdate(update, login)
       },
     })
     current = made
@@ -173,17 +197,17 @@ async function createLinkedDevice(
    * Follows the connection: pairs the device, or reconnects after a close. Baileys sends a `qr` while the device waits to be
    * paired, which a code can do as well.
    */
-  function handleUpdate({ connection, qr, lastDisconnect }: ConnectionUpdate): void {
+  function handleUpdate({ connection, qr, lastDisconnect }: ConnectionUpdate, login: BaileysLogin): void {
     if (qr !== undefined && login.number() === undefined) requestPairingCode()
     if (connection === 'open') monitor.succeeded()
-    if (connection === 'close' && isOn) scheduleReconnect(lastDisconnect?.error)
+    if (connection === 'close') scheduleReconnect(lastDisconnect?.error, login)
   }
 
   /**
    * Reports the error, except after pairing, and reconnects after the monitor's back-off. If a person has to fix the error,
    * the wait is longer and the login is read again.
    */
-  function scheduleReconnect(error: unknown): void {
+  function scheduleReconnect(error: unknown, login: BaileysLogin): void {
     current = undefined
     channel.setSocket(undefined)
     const status = boomStatusOf(error)
@@ -191,20 +215,20 @@ async function createLinkedDevice(
     const reason = refusal === undefined ? failureOf(error) : new WhatsAppError('unauthorized', refusal)
     if (status !== restartRequired) onError(reason)
     const waitMs = refusal === undefined ? monitor.failed(reason) : monitor.refused(reason)
-    stopTimer = clock.after(waitMs, () => void reconnect(refusal !== undefined))
+    stopTimer = clock.after(waitMs, () => void (refusal === undefined ? connectNewSocket(login) : reconnect(login)))
   }
 
   /**
-   * Connects again, unless it was stopped meanwhile. Keeps the old login if the new one can't be read, which is reported.
+   * Connects with the login as it is then, unless it was stopped meanwhile: you may have deleted its folder, to link the device
+   * again. Uses the old login if the new one can't be read, which is reported.
    */
-  async function reconnect(readsLogin: boolean): Promise<void> {
-    try {
-      // You may have deleted its folder, to link the device again.
-      if (readsLogin) login = await library.login(auth)
-    } catch (error) {
+  async function reconnect(oldLogin: BaileysLogin): Promise<void> {
+    const mine = run
+    const login = await library.login(auth).catch((error: unknown) => {
       reportFailure(error)
-    }
-    if (isOn) connectNewSocket()
+      return oldLogin
+    })
+    if (run === mine) connectNewSocket(login)
   }
 
   /**

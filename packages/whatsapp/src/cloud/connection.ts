@@ -4,6 +4,7 @@ import {
   type BridgeConnection,
   type ChannelHost,
   callPlatform,
+  createListening,
   createNotes,
   downloadFile,
   PortError,
@@ -62,21 +63,27 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
       render: renderWhatsApp,
     }),
   })
-  return {
-    ...notes,
-    budgets: pacerOf(client, clock).sharedBudgets(cloudLimits),
-    start: async () => {
-      // Meta's requests may arrive even if Meta can't be reached now, so only a rejected token fails the start.
+  const listening = createListening({
+    check: async () => {
       await graph.readNumber().catch((error: unknown) => {
         if (error instanceof WhatsAppError) throw error
       })
-      channel ??= createChannel()
     },
-    stop: async () => {
+    begin: () => {
+      channel = createChannel()
+    },
+    end: async () => {
       const stopped = channel
       channel = undefined
       await stopped?.stop()
     },
+  })
+  return {
+    ...notes,
+    ...listening,
+    budgets: pacerOf(client, clock).sharedBudgets(cloudLimits),
+    listens: 'anywhere',
+    posts: 'anywhere',
     sinkFor: (at, options) => sinks.sinkFor(at, sinkOptionsOf(config, host, options)),
     download: graph.download,
     webhook: {

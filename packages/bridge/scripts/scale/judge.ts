@@ -1,0 +1,186 @@
+import type { Chat } from './chats.ts'
+import type { Given, People } from './people.ts'
+import type { Stage } from './stage.ts'
+import { endingOf } from './task.ts'
+
+/** What became of all tasks, as seen from outside of the bridges. */
+export interface Judged {
+  readonly tasks: number
+  readonly presses: number
+  readonly stops: number
+  readonly lost: number
+  /** Tasks whose chat was told that they were not taken. */
+  readonly refused: number
+  /** Tasks whose chat was told that they were put aside, because several members ended while they had them. */
+  readonly putAside: number
+  readonly runTwice: number
+  /** Messages that show an ending which another message shows, too. */
+  readonly doubled: number
+  readonly doubtful: number
+  /** Of `doubtful`: those of an answer or an ending, not of a status. */
+  readonly doubtfulFinals: number
+  readonly finals: number
+  /** Messages that showed an ending, and show an older text now. */
+  readonly overwritten: number
+  /** Tasks on Telegram that the agent got in another order than they were written. */
+  readonly disordered: number
+  /** The same on Slack, which does not number the messages of a chat. */
+  readonly disorderedOnSlack: number
+  /** Calls that a platform refused with a 429, without those that show "typing…". */
+  readonly rateLimited: number
+  readonly typingRateLimited: number
+  /** Permissions that the agent got more than one answer to, or another answer than was pressed. */
+  readonly wrongAnswers: number
+  /** Answers that the agent got too long after the platform's last delivery of the press. */
+  readonly lateAnswers: number
+  /** Tasks that ended as stopped, though their person did not stop them. */
+  readonly wrongStops: number
+  /** What is wrong, in words. Empty if nothing is. */
+  readonly wrong: readonly string[]
+}
+
+/**
+ * How long after the platform's last delivery of a press the agent may get its answer, in ms: 2 s, within which a member takes
+ * it from another one, and what a loaded machine adds.
+ */
+const pressMs = 3000
+
+/** Compares what people did with what the agents got and what the chats show. */
+export function judge(
+  stage: Stage,
+  people: People,
+  doubts: { readonly posts: number; readonly finals: number },
+): Judged {
+  const { server, model, telegram, slack, balancer } = stage
+  const { given } = people
+  const wrong: string[] = []
+  const heard = countBy([
+    ...server.tasks.map(({ task }) => task.token),
+    ...model.requests.flatMap(({ kind, step, scenario }) =>
+      kind === 'step' && step === 0 && scenario !== undefined ? [scenario] : [],
+    ),
+  ])
+  const lost = given.filter(({ overAt }) => overAt === undefined)
+  const twice = given.filter(({ token }) => (heard.get(token) ?? 0) > 1)
+  const finals = given.map((one) => ({ one, ...finalOf(one, people) }))
+  const copies = finals.reduce((sum, { copies: count }) => sum + count, 0)
+  const overwritten = finals.filter((final) => final.isOverwritten)
+  const disordered = disorderedIn(stage, given)
+  const onSlack = disordered.filter(({ chat }) => chat.channel === 'slack')
+  const answersOf = (token: string) => server.answers.filter((answer) => answer.token === token)
+  const asks = given.filter(({ kind }) => kind === 'ask')
+  const wrongAnswers = asks.filter((one) => {
+    const [answer, ...more] = answersOf(one.token)
+    return more.length > 0 || (answer && answer.reply !== (one.choice === 'Reject' ? 'reject' : 'once'))
+  })
+  const lateAnswers = asks.filter((one) => answersOf(one.token).some(({ at }) => isLate(one, at)))
+  const wrongStops = given.filter(({ token, stops }) => server.ended.get(token) === 'aborted' && stops.length === 0)
+  const limited = [...telegram.calls, ...slack.calls].filter(({ status }) => status === 429)
+  const typing = limited.filter(({ method }) => method === 'sendChatAction').length
+  report('lost', lost)
+  report('run twice', twice)
+  if (copies > doubts.posts)
+    report(
+      `shown twice, and ${doubts.posts} are counted as doubtful`,
+      finals.filter((final) => final.copies > 0).map(({ one }) => one),
+    )
+  report(
+    'overwritten by an older text',
+    overwritten.map(({ one }) => one),
+  )
+  report(
+    'run in another order',
+    disordered.filter(({ chat }) => chat.channel === 'tg'),
+  )
+  report('answered wrongly', wrongAnswers)
+  report('answered too late', lateAnswers)
+  report('stopped though not asked to', wrongStops)
+  if (limited.length > 0)
+    wrong.push(`${limited.length} calls were rate-limited: ${[...countBy(limited.map(({ method }) => method))].join()}`)
+  return {
+    tasks: given.length,
+    presses: given.reduce((sum, { presses }) => sum + presses.length, 0),
+    stops: given.reduce((sum, { stops }) => sum + stops.length, 0),
+    lost: lost.length,
+    refused: given.filter(({ told }) => told === 'refused').length,
+    putAside: given.filter(({ told }) => told === 'put-aside').length,
+    runTwice: twice.length,
+    doubled: copies,
+    doubtful: doubts.posts,
+    doubtfulFinals: doubts.finals,
+    finals: finals.filter(({ isShown }) => isShown).length,
+    overwritten: overwritten.length,
+    disordered: disordered.length - onSlack.length,
+    disorderedOnSlack: onSlack.length,
+    rateLimited: limited.length - typing,
+    typingRateLimited: typing,
+    wrongAnswers: wrongAnswers.length,
+    lateAnswers: lateAnswers.length,
+    wrongStops: wrongStops.length,
+    wrong,
+  }
+
+  function report(what: string, ones: readonly Given[]): void {
+    if (ones.length === 0) return
+    wrong.push(`${ones.length} tasks were ${what}: ${ones.map(described).join('; ')}`)
+  }
+
+  /** Describes a task, and what its chat shows. */
+  function described({ token, kind, chat, at, presses, stops }: Given): string {
+    const facts = [
+      ...[token, kind, chat.person, new Date(at).toISOString(), `${heard.get(token) ?? 0} runs`],
+      `${presses.length} presses`,
+      `${stops.length} stops`,
+      ...answersOf(token).map((answer) => `answer ${answer.reply} at ${new Date(answer.at).toISOString()}`),
+      server.ended.get(token) ?? 'not ended',
+    ]
+    const screen = [...people.screenOf(chat).histories].map(([id, history]) => `${id}: ${history.join(' → ')}`)
+    return `${facts.join(', ')}\n    ${screen.join('\n    ')}`
+  }
+
+  /** Whether an answer reached the agent too long after the last delivery of its press to a member that ran. */
+  function isLate({ chat, presses }: Given, at: number): boolean {
+    const made = balancer.deliveries.filter(
+      (delivery) => delivery.at <= at && presses.some(({ messageId }) => chat.isPress(delivery, messageId)),
+    )
+    const last = made.at(-1)
+    return last !== undefined && at - last.at > pressMs
+  }
+}
+
+/** How often each text is in a list. */
+function countBy(list: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1)
+  return counts
+}
+
+/** What became of the end of an answer in its chat. */
+function finalOf({ token, chat }: Given, people: People) {
+  const ending = endingOf(token)
+  const shown = [...people.screenOf(chat).histories.values()]
+    .map((history) => history.map((text) => text.includes(ending)))
+    .filter((history) => history.includes(true))
+  return {
+    isShown: shown.some((history) => history.at(-1)),
+    /** Messages that showed it at any time, beyond the first. */
+    copies: Math.max(0, shown.length - 1),
+    isOverwritten: shown.some((history) => history.at(-1) === false),
+  }
+}
+
+/** Returns the tasks that the agent got before one that their person wrote earlier. */
+function disorderedIn({ server, model }: Stage, given: readonly Given[]): readonly Given[] {
+  const order = new Map<string, number>()
+  for (const { task } of server.tasks) if (!order.has(task.token)) order.set(task.token, order.size)
+  for (const { scenario } of model.requests)
+    if (scenario !== undefined && !order.has(scenario)) order.set(scenario, order.size)
+  const latest = new Map<Chat, number>()
+  return given.filter(({ chat, token }) => {
+    const at = order.get(token)
+    if (at === undefined) return false
+    const before = latest.get(chat) ?? -1
+    latest.set(chat, Math.max(before, at))
+    return at < before
+  })
+}

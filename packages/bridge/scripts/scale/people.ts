@@ -1,0 +1,241 @@
+import { texts } from '../../src/texts.ts'
+import type { Chat, ShownMessage } from './chats.ts'
+import type { Stage } from './stage.ts'
+import { endingOf, messageOf, type TaskKind, tokenOf } from './task.ts'
+
+/** A task that a person gave, and what is known of it from outside. */
+export interface Given {
+  readonly token: string
+  readonly chat: Chat
+  /** `real`: an answer of the real server. */
+  readonly kind: TaskKind | 'real'
+  readonly at: number
+  /** What the person will press when asked. */
+  readonly choice: 'Allow once' | 'Reject'
+  readonly presses: Press[]
+  /** When the person wrote /stop. */
+  readonly stops: number[]
+  /** When the chat showed its end, or the agent ended it without one. */
+  overAt: number | undefined
+  /** What the chat was told instead of an answer: that it was not taken, or put aside after it met several faults. */
+  told: 'refused' | 'put-aside' | undefined
+}
+
+/** A press of a button of a permission. */
+export interface Press {
+  readonly messageId: string
+  readonly at: number
+  /** The notice for the person. Undefined until the bot has answered it or can't. */
+  notice: string | undefined
+}
+
+/** Which share of the tasks is of a kind. The others are answers. */
+export interface Mix {
+  /** How long an answer takes, in ms: from and to. One that takes no time is a single post. */
+  readonly answerMs: readonly [number, number]
+  readonly ask: number
+  readonly hold: number
+  readonly real: number
+  /** Up to three answers right after each other. */
+  readonly burst: number
+}
+
+/** Simulated people, who write, press and stop. */
+export interface People {
+  readonly random: () => number
+  readonly given: readonly Given[]
+  /** Gives one or a few tasks in a random idle chat. Does nothing if no chat is idle. */
+  giveNext(mix: Mix): void
+  /** Gives a task in an idle chat. Returns undefined if none is idle. */
+  give(kind: Given['kind'], ms: number): Given | undefined
+  /** Resolves when all tasks are over, or when nothing has happened for too long. */
+  settled(): Promise<void>
+  /** The texts that the bot's messages in a chat have shown. */
+  screenOf(chat: Chat): ChatScreen
+  /** Ends the timers. */
+  stop(): void
+}
+
+/** Every text of every message of the bot in a chat. */
+export interface ChatScreen {
+  /** The texts of one message, oldest first, by the id of the message. */
+  readonly histories: ReadonlyMap<string, readonly string[]>
+  /** When it has changed. */
+  readonly changedAt: readonly number[]
+}
+
+/** What a chat is told instead of an answer. */
+const toldTexts = [
+  { told: 'refused', words: [texts.notTaken] },
+  {
+    told: 'put-aside',
+    words: [texts.poisonMessage, texts.poisonUnsure, texts.poisonRun, texts.poisonAnswer],
+  },
+] as const
+/** How long people wait before they press or stop, in ms: from and to. */
+const thinkMs = [100, 1500] as const
+/** After how long people press or stop again if nothing has come of it, in ms. */
+const patienceMs = 10_000
+/** How long a chat is left alone after a task that was stopped, so that no late /stop ends the next one, in ms. */
+const quietMs = 4000
+/** How long nothing happens before the rest counts as lost, in ms. Slack delivers again after a minute. */
+const standstillMs = 75_000
+/** How often people look, in ms. */
+const lookMs = 100
+
+/** Creates the people of a stage, one in each chat. */
+export function createPeople(stage: Stage): People {
+  const { chats, random, server } = stage
+  const given: Given[] = []
+  const open = new Map<Chat, Given[]>(chats.map((chat) => [chat, []]))
+  const quietUntil = new Map<Chat, number>()
+  const dueAt = new Map<Given, number>()
+  const screens = new Map(
+    chats.map((chat) => [chat, { histories: new Map<string, string[]>(), changedAt: [] as number[] }]),
+  )
+  let changedAt = Date.now()
+  for (const chat of chats) chat.observe(() => look(chat))
+  const timer = setInterval(act, lookMs)
+  return { random, given, giveNext, give, settled, screenOf, stop: () => clearInterval(timer) }
+
+  function screenOf(chat: Chat): ChatScreen {
+    return screens.get(chat) ?? { histories: new Map(), changedAt: [] }
+  }
+
+  function giveNext(mix: Mix): void {
+    const drawn = random()
+    if (drawn < mix.ask) return void give('ask', 0)
+    if (drawn < mix.ask + mix.hold) return void give('hold', 0)
+    if (drawn < mix.ask + mix.hold + mix.real) return void give('real', 0)
+    const first = give('answer', between(mix.answerMs))
+    const more = random() < mix.burst ? 1 + Math.floor(random() * 2) : 0
+    for (let count = 0; first && count < more; count++) giveIn(first.chat, 'answer', between(mix.answerMs))
+  }
+
+  function give(kind: Given['kind'], ms: number): Given | undefined {
+    const chat = idleChat(kind === 'real')
+    return chat && giveIn(chat, kind, ms)
+  }
+
+  /** Returns a random chat without an open task. Undefined if most are busy. */
+  function idleChat(isReal: boolean): Chat | undefined {
+    const possible = isReal ? chats.filter((chat) => chat.isReal) : chats
+    for (let tries = 0; tries < 50; tries++) {
+      const chat = possible[Math.floor(random() * possible.length)]
+      if (!chat || chat.isReal !== isReal) continue
+      if (open.get(chat)?.length === 0 && (quietUntil.get(chat) ?? 0) < Date.now()) return chat
+    }
+    return undefined
+  }
+
+  function giveIn(chat: Chat, kind: Given['kind'], ms: number): Given {
+    const token = tokenOf(given.length)
+    const one: Given = {
+      ...{ token, chat, kind, at: Date.now(), presses: [], stops: [], overAt: undefined, told: undefined },
+      choice: random() < 0.8 ? 'Allow once' : 'Reject',
+    }
+    given.push(one)
+    open.get(chat)?.push(one)
+    if (kind === 'real') {
+      stage.prepareReal(token)
+      chat.say(`Go [scenario:${token}]`)
+    } else chat.say(messageOf({ token, kind, ms: Math.round(ms) }))
+    return one
+  }
+
+  /** Records what a chat shows. */
+  function look(chat: Chat): void {
+    changedAt = Date.now()
+    const screen = screens.get(chat)
+    screen?.changedAt.push(Date.now())
+    const shown = chat.shown()
+    for (const { id, text } of shown) {
+      const history = screen?.histories.get(id) ?? []
+      if (history.at(-1) !== text) history.push(text)
+      screen?.histories.set(id, history)
+    }
+    for (const one of open.get(chat) ?? []) settleIfOver(one, shown)
+  }
+
+  function settleIfOver(one: Given, shown: readonly ShownMessage[]): void {
+    const end = server.ended.get(one.token)
+    const isAnswered = shown.some(({ text }) => text.includes(endingOf(one.token)))
+    if (isAnswered || end === 'rejected' || end === 'aborted') return settle(one)
+    for (const { told, words } of toldTexts) {
+      // It names no message, so it is of the oldest one.
+      const count = shown.filter(({ text }) => words.some((part) => text.includes(part))).length
+      if (count === 0) continue
+      if (count <= given.filter((other) => other.chat === one.chat && other.told === told).length) continue
+      if (told === 'refused' && server.tasks.some(({ task }) => task.token === one.token)) continue
+      one.told = told
+      return settle(one)
+    }
+  }
+
+  function settle(one: Given): void {
+    one.overAt = Date.now()
+    if (one.stops.length > 0) quietUntil.set(one.chat, Date.now() + quietMs)
+    open.set(
+      one.chat,
+      (open.get(one.chat) ?? []).filter((other) => other !== one),
+    )
+  }
+
+  /** Does what is due in all chats. */
+  function act(): void {
+    for (const [chat, ones] of open) {
+      for (const one of ones) {
+        if (one.kind === 'ask') press(one, chat)
+        if (one.kind === 'hold') stopRun(one, chat)
+        // The agent may end a task without a change on the screen.
+        if (one.kind !== 'answer' && server.ended.has(one.token)) settleIfOver(one, chat.shown())
+      }
+    }
+  }
+
+  /** Presses the button of a task's permission, once it is shown, and again if it still is after a while. */
+  function press(one: Given, chat: Chat): void {
+    if (server.answers.some(({ token }) => token === one.token)) return
+    const message = chat.shown().findLast(({ labels, text }) => labels.includes(one.choice) && text.includes(one.token))
+    if (!message || !isDue(one, one.presses.at(-1)?.at)) return
+    const made: Press = { messageId: message.id, at: Date.now(), notice: undefined }
+    one.presses.push(made)
+    chat.press(message.id, one.choice).then(
+      (notice) => {
+        made.notice = notice
+      },
+      // The message was replaced meanwhile.
+      () => {},
+    )
+  }
+
+  /** Stops a task once the agent has it, and again if it goes on after a while. */
+  function stopRun(one: Given, chat: Chat): void {
+    if (server.ended.has(one.token) || !server.tasks.some(({ task }) => task.token === one.token)) return
+    if (!isDue(one, one.stops.at(-1))) return
+    one.stops.push(Date.now())
+    chat.say('/stop')
+  }
+
+  /** Whether a person has thought long enough, or has waited long enough since the last time. */
+  function isDue(one: Given, lastAt: number | undefined): boolean {
+    if (lastAt !== undefined) return Date.now() - lastAt > patienceMs
+    const due = dueAt.get(one) ?? Date.now() + between(thinkMs)
+    dueAt.set(one, due)
+    return Date.now() >= due
+  }
+
+  function between([from, to]: readonly [number, number]): number {
+    return from + random() * (to - from)
+  }
+
+  async function settled(): Promise<void> {
+    let before = -1
+    while ([...open.values()].some((ones) => ones.length > 0) && Date.now() - changedAt < standstillMs) {
+      const heard = server.tasks.length + stage.model.requests.length
+      if (before >= 0 && heard > before) changedAt = Date.now()
+      before = heard
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
+}

@@ -32,6 +32,7 @@ async function setup(): Promise<BridgeStage> {
     isTyping: () => discord.typing(channelId),
     commands: () => discord.commands,
     close: () => discord.close(),
+    connections: () => discord.connected,
     keepsMessages: true,
   }
 }

@@ -57,20 +57,22 @@ export function createSocketListener({
     isStarted = true
     starts += 1
     monitor.started()
-    socket.on('slack_event', onEnvelope)
-    socket.on('disconnected', onDisconnected)
-    void connectAfterLast(starts)
+    void listenAfterLast(starts)
   }
 
   /**
-   * Connects when an attempt from before a stop is over, or after `connectMs`: the client can't cancel it, and would then
-   * have two connections.
+   * Listens and connects when an attempt from before a stop is over, or after `connectMs`: the client can't cancel it, and
+   * would then have two connections.
    */
-  async function connectAfterLast(start: number): Promise<void> {
+  async function listenAfterLast(start: number): Promise<void> {
     const waited = new AbortController()
+    stopTimer = () => waited.abort()
     await Promise.race([attempt, pause(clock, connectMs, waited.signal)])
     waited.abort()
-    if (isStarted && start === starts) connect()
+    if (!isStarted || start !== starts) return
+    socket.on('slack_event', onEnvelope)
+    socket.on('disconnected', onDisconnected)
+    connect()
   }
 
   /** Stops listening, and disconnects. Connects no more. Does nothing if it has not started. */

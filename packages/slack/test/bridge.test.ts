@@ -21,11 +21,11 @@ async function setup(): Promise<BridgeStage> {
     chat: { id: 'C1', kind: 'shared', thread: root },
     account: '@fake_bot',
     writeText: async ({ text, isMention, file }) => {
-      await until(() => slack.sockets === 1)
+      await until(() => slack.sockets > 0)
       slack.say('C1', text, { threadTs: root, mention: isMention === true, ...(file && { file }) })
     },
     press: async (label) => {
-      await until(() => slack.sockets === 1)
+      await until(() => slack.sockets > 0)
       await slack.press('C1', ours().at(-1)?.ts ?? '', label)
     },
     screen: () =>
@@ -36,6 +36,7 @@ async function setup(): Promise<BridgeStage> {
       })),
     isTyping: () => slack.status('C1', root) !== '',
     reportsReplyAuthors: false,
+    connections: () => slack.sockets,
     close: () => slack.close(),
   }
 }

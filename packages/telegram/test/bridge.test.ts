@@ -30,6 +30,7 @@ async function setup(): Promise<BridgeStage> {
       })),
     isTyping: () => telegram.typing(-7),
     commands: () => telegram.commands.map(({ command }) => command),
+    connections: () => Number(telegram.isPolled),
     keepsMessages: true,
     close: () => telegram.close(),
   }

@@ -13,11 +13,13 @@ const verifyToken = 'a-verify-token'
 async function setup(): Promise<BridgeStage> {
   const whatsapp = await startWhatsApp({ token })
   const { url, phoneNumberId, appSecret } = whatsapp
-  let webhook: Awaited<ReturnType<typeof bridgeChannel.create>>['webhook']
+  /** The processes behind a load balancer. */
+  const webhooks: NonNullable<Awaited<ReturnType<typeof bridgeChannel.create>>['webhook']>[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { method = '', headers } = request
+    const webhook = nextWebhook()
     const answer = await webhook?.take({ method, url: request.url, headers, body: Buffer.concat(chunks) })
     response.writeHead(answer?.status ?? 503).end(answer?.body?.text)
   })
@@ -30,12 +32,19 @@ async function setup(): Promise<BridgeStage> {
     if (!isSet) await whatsapp.setWebhook(`http://127.0.0.1:${port}/`, verifyToken)
     isSet = true
   }
+  /** Returns the webhooks in turn, without those that take no requests, as a load balancer does. */
+  function nextWebhook(): (typeof webhooks)[number] | undefined {
+    const index = webhooks.findIndex(({ refuse }) => refuse({ method: 'POST', headers: {} })?.status !== 503)
+    const [next] = index < 0 ? [] : webhooks.splice(index, 1)
+    if (next) webhooks.push(next)
+    return next
+  }
   return {
     channel: {
       ...bridgeChannel,
       create: async (config, host) => {
         const connection = await bridgeChannel.create(bridgeChannel.schema.parse(config), host)
-        webhook = connection.webhook
+        if (connection.webhook) webhooks.push(connection.webhook)
         return connection
       },
     },

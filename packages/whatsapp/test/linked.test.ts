@@ -71,6 +71,7 @@ async function setup(): Promise<BridgeStage> {
     screen: () =>
       baileys.screen(group).flatMap(({ id, from, text }) => (from === 'me' ? [{ id, text, buttons: [] }] : [])),
     isTyping: () => baileys.typing(group),
+    connections: () => Number(baileys.isConnected),
     keepsMessages: true,
     close: async () => baileys.drop(),
   }

@@ -4,9 +4,12 @@ import { bridging } from './contract/bridge.ts'
 import type { BridgeStage } from './contract/bridge-stage.ts'
 import { faults } from './contract/faults.ts'
 import { type InboundStage, inbound } from './contract/inbound.ts'
+import { sharing } from './contract/sharing.ts'
 import type { Stage } from './contract/stage.ts'
 import { verbs } from './contract/verbs.ts'
 import { whole } from './contract/whole.ts'
+
+const bridgeDemands = [...bridging, ...sharing] as const
 
 const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 
@@ -17,7 +20,7 @@ export type ClauseName = (typeof demands)[number]['name']
 export type InboundClauseName = (typeof inbound)[number]['name']
 
 /** The name of a clause of `bridgeChannelContract`, also used to skip it. */
-export type BridgeClauseName = (typeof bridging)[number]['name']
+export type BridgeClauseName = (typeof bridgeDemands)[number]['name']
 
 /** The channel to test and the clauses to skip. `setup` starts its fake platform. */
 export interface BridgeContractOptions extends AnyOptions<BridgeStage, BridgeClauseName> {}
@@ -40,5 +43,5 @@ export function inboundContract(options: InboundContractOptions): readonly Claus
 
 /** Returns the clauses that every channel for a bridge must pass. Throws as `portContract` does. */
 export function bridgeChannelContract(options: BridgeContractOptions): readonly Clause[] {
-  return clausesOf(bridging, options)
+  return clausesOf(bridgeDemands, options)
 }

@@ -39,6 +39,8 @@ export interface BridgeStage {
   isTyping?: (() => boolean) | undefined
   /** The commands in the platform's menu. Absent if there is no menu. */
   commands?: (() => readonly string[]) | undefined
+  /** How many sockets, sessions or polls of the account the platform sees. Absent if it sends requests. */
+  connections?: (() => number) | undefined
   /** Whether the channel receives messages that were written while it was stopped. Default false. */
   readonly keepsMessages?: boolean | undefined
   /** Whether the platform marks mentions of the bot. Default true. */

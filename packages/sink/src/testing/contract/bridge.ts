@@ -47,9 +47,10 @@ export const bridging = [
       )
       const checked = await errorMessageOf(stage.channel.check(config, host))
       const connection = await stage.channel.create(config, host)
+      const unstarted = await errorMessageOf(connection.check())
       const started = await errorMessageOf(Promise.resolve(connection.start()))
       await connection.stop()
-      for (const reason of [checked, started]) {
+      for (const reason of [checked, unstarted, started]) {
         must(reason !== undefined, 'It accepts a wrong token.')
         must(/token/i.test(reason) && reason.length > 20, `Its error does not say what is wrong: "${reason}".`)
         must(!reason.includes(stage.secret('TOKEN')), 'Its error names the token.')

@@ -1,10 +1,13 @@
 import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
-import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { type BridgeStage, bridgeChannelContract, type SharedAccount } from '@reply/sink/testing'
+import { createHandClock } from '@reply/testing'
 import { startDiscord } from '@reply/testing/discord'
 import { expect, test, vi } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { bridgeChannel } from '../src/bridge.ts'
-import { channelId, token } from './bot.ts'
+import { discordConnection } from '../src/connection.ts'
+import { channelId, clientOf, token, watched } from './bot.ts'
 
 /** A channel of the fake Discord, reached through the real discord.js. */
 async function setup(): Promise<BridgeStage> {
@@ -34,6 +37,29 @@ async function setup(): Promise<BridgeStage> {
     close: () => discord.close(),
     connections: () => discord.connected,
     keepsMessages: true,
+    shareAccount,
+  }
+}
+
+/** A bot of the fake Discord that several of the real clients use. */
+async function shareAccount(): Promise<SharedAccount> {
+  const clock = createHandClock()
+  const discord = await startDiscord({ token, clock })
+  const inFlight = createInFlight()
+  return {
+    clock,
+    pass: async (ms) => await clock.advance(ms, inFlight.rest),
+    connect: (host) => {
+      const client = clientOf(discord, clock)
+      const rest = { ...watched(client, inFlight), get: client.get.bind(client) }
+      return discordConnection({ rest, updates: 'http', publicKey: discord.publicKey }, host)
+    },
+    chat: (index) => ({ id: String(BigInt(channelId) + BigInt(1000 + index)), kind: 'shared' }),
+    budget: 'calls',
+    arrivals: () => discord.calls.map(({ at }) => at),
+    refused: () => discord.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,
+    refuseNext: () => discord.inject({ type: 'rate-limited', scope: 'global', retryAfterS: 3 }),
+    close: () => discord.close(),
   }
 }
 

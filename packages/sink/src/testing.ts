@@ -1,4 +1,4 @@
-export type { BridgeStage } from './testing/contract/bridge-stage.ts'
+export type { BridgeStage, SharedAccount } from './testing/contract/bridge-stage.ts'
 export type { InboundFault, InboundStage } from './testing/contract/inbound.ts'
 export type { SeenMessage, Stage, StageFault } from './testing/contract/stage.ts'
 export {

@@ -1,12 +1,16 @@
 import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
 import type { BridgeConnection } from '@reply/sink/channel'
-import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { type BridgeStage, bridgeChannelContract, type SharedAccount } from '@reply/sink/testing'
+import { createHandClock } from '@reply/testing'
 import { type FakeSlack, startSlack } from '@reply/testing/slack'
 import { afterEach, expect, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { bridgeChannel } from '../src/bridge.ts'
+import { slackConnection } from '../src/connection.ts'
+import type { SlackApi } from '../src/index.ts'
 import { renderSlack } from '../src/internal.ts'
-import { token, until } from './app.ts'
+import { clientOf, signingSecret, token, until } from './app.ts'
 
 /** A channel of the fake Slack, reached through the real clients. */
 async function setup(): Promise<BridgeStage> {
@@ -37,6 +41,30 @@ async function setup(): Promise<BridgeStage> {
     isTyping: () => slack.status('C1', root) !== '',
     reportsReplyAuthors: false,
     connections: () => slack.sockets,
+    shareAccount,
+    close: () => slack.close(),
+  }
+}
+
+/** An app of the fake Slack that several of the real clients use. */
+async function shareAccount(): Promise<SharedAccount> {
+  const clock = createHandClock()
+  const slack = await startSlack({ token, clock })
+  const inFlight = createInFlight()
+  return {
+    clock,
+    pass: async (ms) => await clock.advance(ms, inFlight.rest),
+    connect: (host) => {
+      const client = clientOf(slack)
+      const apiCall: SlackApi['apiCall'] = async (method, options) =>
+        await inFlight.during(async () => await client.apiCall(method, options))
+      return slackConnection({ api: { apiCall }, events: 'http', signingSecret }, host)
+    },
+    chat: (index) => ({ id: `C${100 + index}`, kind: 'shared' }),
+    budget: 'edit',
+    arrivals: () => slack.calls.flatMap(({ method, at }) => (method === 'chat.update' ? [at] : [])),
+    refused: () => slack.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,
+    refuseNext: () => slack.inject({ type: 'rate-limited', retryAfterS: 30, method: 'chat.update' }),
     close: () => slack.close(),
   }
 }

@@ -1,10 +1,14 @@
 import { systemClock } from '@reply/core'
 import { type Inbound, memoryStore } from '@reply/sink'
-import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { type BridgeStage, bridgeChannelContract, type SharedAccount } from '@reply/sink/testing'
+import { createHandClock } from '@reply/testing'
 import { startTelegram } from '@reply/testing/telegram'
+import { Api } from 'grammy'
 import { expect, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { settledWith, text } from '../../sink/test/make.ts'
 import { bridgeChannel } from '../src/bridge.ts'
+import { telegramConnection } from '../src/connection.ts'
 import { token, until } from './bot.ts'
 
 /** A group of the fake Telegram, reached through the real grammY. */
@@ -32,6 +36,32 @@ async function setup(): Promise<BridgeStage> {
     commands: () => telegram.commands.map(({ command }) => command),
     connections: () => Number(telegram.isPolled),
     keepsMessages: true,
+    shareAccount,
+    close: () => telegram.close(),
+  }
+}
+
+/** A bot of the fake Telegram that several clients of the real grammY use. */
+async function shareAccount(): Promise<SharedAccount> {
+  const clock = createHandClock()
+  const telegram = await startTelegram({ token, clock })
+  const inFlight = createInFlight()
+  const written = () => telegram.calls.filter(({ method }) => /^(send(?!ChatAction)|edit)/.test(method))
+  return {
+    clock,
+    pass: async (ms) => await clock.advance(ms, inFlight.rest),
+    connect: (host) => {
+      const api = new Api(token, { apiRoot: telegram.url })
+      api.config.use(async (call, ...args) => await inFlight.during(async () => await call(...args)))
+      return telegramConnection({ api, updates: 'polling' }, host)
+    },
+    chat: (index) => ({ id: String(1000 + index), kind: 'private' }),
+    budget: 'calls',
+    arrivals: () => written().map(({ at }) => at),
+    refused: () => telegram.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,
+    // Telegram doesn't say that a limit is the bot's, so a second chat is limited, too.
+    refuseNext: () =>
+      telegram.inject({ type: 'rate-limited', retryAfterS: 3, method: /^(send(?!ChatAction)|edit)/, times: 2 }),
     close: () => telegram.close(),
   }
 }

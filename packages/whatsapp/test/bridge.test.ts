@@ -1,10 +1,13 @@
 import { createServer } from 'node:http'
 import { systemClock } from '@reply/core'
 import { memoryStore } from '@reply/sink'
-import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
+import { type BridgeStage, bridgeChannelContract, type SharedAccount } from '@reply/sink/testing'
+import { createHandClock } from '@reply/testing'
 import { startWhatsApp } from '@reply/testing/whatsapp'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
 import { bridgeChannel } from '../src/bridge.ts'
+import { connectCloud } from '../src/cloud/connection.ts'
 import { person, token, until } from './cloud.ts'
 
 const verifyToken = 'a-verify-token'
@@ -70,9 +73,43 @@ async function setup(): Promise<BridgeStage> {
     },
     screen: () => ours().map(({ id, text, buttons }) => ({ id, text, buttons: buttons.map((one) => [one]) })),
     mentions: false,
+    shareAccount,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
+      await whatsapp.close()
+    },
+  }
+}
+
+/** A number of the fake Cloud API that several of the real clients use. */
+async function shareAccount(): Promise<SharedAccount> {
+  const clock = createHandClock()
+  const whatsapp = await startWhatsApp({ token, clock })
+  const { url: apiUrl, phoneNumberId, appSecret } = whatsapp
+  const inFlight = createInFlight()
+  const send = fetch
+  const spy = vi
+    .spyOn(globalThis, 'fetch')
+    .mockImplementation(async (...request) => await inFlight.during(async () => await send(...request)))
+  const config = { type: 'whatsapp', api: 'cloud', phoneNumberId, apiUrl } as const
+  const secrets = { token: { env: 'TOKEN' }, appSecret: { env: 'APP' }, verifyToken: { env: 'VERIFY' } } as const
+  const values: Readonly<Record<string, string>> = { TOKEN: token, APP: appSecret, VERIFY: verifyToken }
+  return {
+    clock,
+    pass: async (ms) => await clock.advance(ms, inFlight.rest),
+    connect: (host) =>
+      connectCloud(
+        { ...config, ...secrets },
+        { ...host, secret: (source) => ('env' in source && values[source.env]) || '' },
+      ),
+    chat: (index) => ({ id: String(Number(person) + 1000 + index), kind: 'private' }),
+    budget: 'calls',
+    arrivals: () => whatsapp.calls.map(({ at }) => at),
+    refused: () => whatsapp.calls.filter(({ code, fault }) => code === 130429 || fault === 'rate-limited').length,
+    refuseNext: () => whatsapp.inject({ type: 'rate-limited', code: 130429 }),
+    close: async () => {
+      spy.mockRestore()
       await whatsapp.close()
     },
   }

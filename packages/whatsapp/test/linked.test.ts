@@ -77,9 +77,14 @@ async function setup(): Promise<BridgeStage> {
   }
 }
 
+const alone = 'a linked device has one connection at a time'
 const skip = {
   'refuses a wrong token when it checks and when it starts, without naming it': 'a linked device has no token',
   'fills the menu of commands': 'WhatsApp has no menu',
+  'keeps to the shares of an account that two connections use': alone,
+  'keeps to the shares of an account that four connections use': alone,
+  'moves a share from one connection to another without a refused call': alone,
+  'makes no call during a pause of the account that another connection was told': alone,
   'has the platform redeliver what the host did not take': 'Baileys confirms a message before it passes it on',
 }
 

@@ -2,6 +2,7 @@ import { type SourceContractOptions as AnyOptions, type Clause, clausesOf } from
 import { asking, typed } from './contract/asks.ts'
 import { bridging } from './contract/bridge.ts'
 import type { BridgeStage } from './contract/bridge-stage.ts'
+import { dividing } from './contract/budgets.ts'
 import { faults } from './contract/faults.ts'
 import { type InboundStage, inbound } from './contract/inbound.ts'
 import { sharing } from './contract/sharing.ts'
@@ -9,7 +10,7 @@ import type { Stage } from './contract/stage.ts'
 import { verbs } from './contract/verbs.ts'
 import { whole } from './contract/whole.ts'
 
-const bridgeDemands = [...bridging, ...sharing] as const
+const bridgeDemands = [...bridging, ...sharing, ...dividing] as const
 
 const demands = [...verbs, ...faults, ...whole, ...typed, ...asking] as const
 

@@ -3,7 +3,7 @@ import type { BridgeChannel, BridgeConnection, ChannelHost } from '../../inbound
 import type { Inbound } from '../../inbound/inbound.ts'
 import { memoryStore } from '../../ledger/ledger.ts'
 import type { Chat, MessageRef } from '../../port/port.ts'
-import { must, type SeenMessage, until } from './stage.ts'
+import { must, type SeenMessage, type Timed, until } from './stage.ts'
 
 /** A message that a person writes on the fake platform. */
 export interface PersonMessage {
@@ -47,7 +47,27 @@ export interface BridgeStage {
   readonly mentions?: boolean | undefined
   /** Whether the platform reports the author of the message that a text replies to. Default true. */
   readonly reportsReplyAuthors?: boolean | undefined
+  /** Starts another fake of the platform, whose account several connections use at the same time. Absent if one has to be alone. */
+  readonly shareAccount?: (() => Promise<SharedAccount>) | undefined
   /** Ends the channel's own connection. Called at the end of each clause. */
+  close(): Promise<void>
+}
+
+/** An account on a fake platform, with many chats and with a rate limit for all of them. */
+export interface SharedAccount extends Timed {
+  /** Creates a connection with a client of its own, as another process does. */
+  connect(host: ChannelHost): BridgeConnection | Promise<BridgeConnection>
+  /** Returns one of many chats, by its index. */
+  chat(index: number): Chat
+  /** The name of the limit that notes and their edits use up first, in `BridgeConnection.budgets`. */
+  readonly budget: string
+  /** When the calls that this limit counts arrived, in ms since the epoch. */
+  arrivals(): readonly number[]
+  /** How many calls the platform has refused because of a rate limit. */
+  refused(): number
+  /** Has the platform refuse as many of the next calls as it takes to pause the whole account, for a few seconds. */
+  refuseNext(): void
+  /** Ends the platform. */
   close(): Promise<void>
 }
 

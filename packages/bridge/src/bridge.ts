@@ -34,7 +34,9 @@ import { createFailedDeliveries } from './failed/failed-deliveries.ts'
 import { createTries } from './failed/tries.ts'
 import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
 import { createIntake } from './intake/intake.ts'
+import { createReceiver } from './intake/receiver.ts'
 import { createPeople } from './people/people.ts'
+import { createRateLimit } from './people/rate-limit.ts'
 import type { ChatPlace } from './place.ts'
 import { createActiveRuns } from './runs/active-runs.ts'
 import { createBacklog } from './runs/backlog.ts'
@@ -76,10 +78,11 @@ export function createBridge(options: BridgeOptions): Bridge {
   const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
   const starting = new AbortController()
+  const member = randomUUID()
   const lease = createBridgeLease({
     store,
     clock,
-    holder: randomUUID(),
+    holder: member,
     onWaiting: () => {
       emitLease('waiting')
       onNotice('Another process uses this state. Waiting for it to exit.')
@@ -147,7 +150,14 @@ export function createBridge(options: BridgeOptions): Bridge {
   const grants = createSavedGrants({ state, servers, clock })
   const commands = createCommands({ ...services, runner }, backlog, grants)
   const seen = createSeenMessages({ state, mirrors, clock })
-  const intake = createIntake({ services, runner, commands, grants, backlog, seen, withFirstID })
+  const rate = createRateLimit(config.router.messagesPerMinute, clock)
+  const intake = createIntake({ services, runner, commands, grants, backlog, rate, withFirstID })
+  const receiver = createReceiver({
+    ...{ member, state, lease, channels, people, mirrors, seen, commands, isOld: backlog.isOld, clock, emit, onError },
+    router: config.router,
+    // One process owns all chats.
+    ...{ stateOf: () => state, shardOf: () => 'all', intakes: new Map([['all', intake]]) },
+  })
   let stopSweep = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
@@ -218,14 +228,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     await requireWholeState(store)
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
-    for (const step of [
-      migrations.loadMoves,
-      routes.loadThreads,
-      tries.load,
-      runner.restoreRuns,
-      backlog.restoreBacklog,
-      intake.restore,
-    ]) {
+    for (const step of [migrations.loadMoves, tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
       await step()
       starting.signal.throwIfAborted()
     }
@@ -237,6 +240,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     )
     starting.signal.throwIfAborted()
     isListening = true
+    receiver.start()
     for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
     void failed.restoreReports(tries).catch(onError)
     scheduleSweep()
@@ -274,7 +278,7 @@ export function createBridge(options: BridgeOptions): Bridge {
         onShown: markRunsShown,
       }),
       chats: async () => await seen.chatsOf(name),
-      onInbound: async (inbound) => await intake.receive(name, inbound),
+      onInbound: async (inbound, id) => await receiver.receive(name, inbound, id),
       onInboundStatus: (status) => statuses.setStatus(name, status),
       onMoved: async (move) => await migrations.storeMove(name, move),
       onError,
@@ -338,6 +342,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     lease.quit()
     isListening = false
     stopSweep()
+    receiver.stop()
     backlog.stop()
     services.asks.stop()
     failed.stop()

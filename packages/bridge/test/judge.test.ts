@@ -1,6 +1,6 @@
 import type { Inbound } from '@reply/sink'
 import { expect, test } from 'vitest'
-import { judge, type MessageFacts } from '../src/intake/intake.ts'
+import { judge, type MessageFacts } from '../src/intake/judge.ts'
 
 type Text = Extract<Inbound, { type: 'text' }>
 

@@ -1,5 +1,6 @@
 import { systemClock } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { isOurThread } from '../src/chats/our-messages.ts'
 import { createRoutes } from '../src/chats/routes.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import { placeKey } from '../src/place.ts'
@@ -36,20 +37,15 @@ describe('mirrors', () => {
   })
 })
 
-test('a thread of a mirrored chat is still ours after a restart', async () => {
+test('a thread of a mirrored chat is ours once it has a session, for every member', async () => {
   const store = createMemoryStore()
   const state = stateOf(store)
-  const open = () => {
-    const mirrors = createMirrors([['tg:1', 'sl:C1']])
-    return createRoutes({ state, mirrors, clock: systemClock, servers: ['home'], routes: {} })
-  }
-  const before = open()
-  expect(before.isOurThread(thread)).toBe(false)
-  await state.commit(before.writeSwitch(thread, { server: 'home', sessionID: 'ses_1' }))
-  const after = open()
-  await after.loadThreads()
-  expect(after.isOurThread(thread)).toBe(true)
-  expect(after.isOurThread({ channel: 'sl', chat: { id: 'C1', thread: '8' } })).toBe(false)
+  const mirrors = createMirrors([['tg:1', 'sl:C1']])
+  const routes = createRoutes({ state, mirrors, clock: systemClock, servers: ['home'], routes: {} })
+  expect(await isOurThread({ state, mirrors }, thread)).toBe(false)
+  await state.commit(routes.writeSwitch(thread, { server: 'home', sessionID: 'ses_1' }))
+  expect(await isOurThread({ state, mirrors }, thread)).toBe(true)
+  expect(await isOurThread({ state, mirrors }, { channel: 'sl', chat: { id: 'C1', thread: '8' } })).toBe(false)
 })
 
 test('what an earlier config stored is moved to where this one looks for it', async () => {

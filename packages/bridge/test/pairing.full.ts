@@ -195,7 +195,7 @@ test('who tries many codes is not heard for a minute', async () => {
     async function write(id: string, text: string): Promise<void> {
       const place = { chat: { id, kind: 'private' }, messageRef: { id: '1' }, actor: { id, name: 'Eve' } } as const
       const answer = async (words = '') => void answers.push(words)
-      await hear({ type: 'text', ...place, text, isCommand: false, answer })
+      await hear({ type: 'text', ...place, text, isCommand: false, answer }, '1')
     }
   })
 })

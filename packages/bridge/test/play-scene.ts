@@ -5,7 +5,8 @@ import { ann, colour, type Stage, says, scenes } from './write-scenes.ts'
 
 /** Commits before something that is said and not kept. */
 const unkept: readonly string[] = [
-  'intake/intake.ts put-if-absent seen',
+  'intake/receiver.ts put-if-absent seen',
+  'intake/receiver.ts put-if-absent seen, put-if-absent refused',
   'intake/intake.ts dequeue inbox',
   'intake/inbox.ts dequeue inbox',
   'commands/dispatch.ts dequeue inbox',

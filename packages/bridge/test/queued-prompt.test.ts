@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { albumMs, albumWaitMs, isSurelyOlder, type QueuedPrompt } from '../src/state/queued-prompt.ts'
+import {
+  albumMs,
+  albumWaitMs,
+  begun,
+  isSurelyOlder,
+  type QueuedPrompt,
+  wasSentBefore,
+} from '../src/state/queued-prompt.ts'
 
 const prompt = (more: Partial<QueuedPrompt>): QueuedPrompt => ({
   ...{ id: '1', channel: 'own', chat: { id: '1' }, actor: { id: '1', name: 'Ann' }, text: 'Also this', files: [] },
@@ -27,4 +34,35 @@ test('an album waits until its last message has been known for a second', () => 
   const album = prompt({ albumID: 'a' })
   expect([0, 400, 1000, 100_000].map((knownForMs) => albumWaitMs(album, knownForMs))).toEqual([albumMs, 600, 0, 0])
   expect(albumWaitMs(prompt({}), 0)).toBe(0)
+})
+
+describe('whether a message was sent before another one', () => {
+  const sent = (id: string, postedAt?: number) => prompt({ messageRef: { id, postedAt } })
+
+  test.each([
+    ['Telegram’s numbers', '99', '100'],
+    ['Slack’s times', '1700000000.000099', '1700000000.000100'],
+    ['Slack’s times of another second', '1699999999.999999', '1700000000.000001'],
+    ['Discord’s snowflakes, which are too large for a double', '1500000000000000776', '1500000000000000777'],
+  ])('is told by %s, whatever their times are', (_, first, second) => {
+    expect(wasSentBefore(sent(first, 2000), sent(second, 1000))).toBe(true)
+    expect(wasSentBefore(sent(second, 1000), sent(first, 2000))).toBe(false)
+    expect(wasSentBefore(sent(first), sent(first))).toBe(false)
+  })
+
+  test('is told by the times of the platform if the ids are no numbers', () => {
+    expect(wasSentBefore(sent('wamid.b', 1000), sent('wamid.a', 2000))).toBe(true)
+    expect(wasSentBefore(sent('wamid.a', 2000), sent('wamid.b', 1000))).toBe(false)
+    expect(wasSentBefore(sent('wamid.a', 1000), sent('wamid.b', 1000))).toBe(false)
+    expect(wasSentBefore(sent('13345224609.738474920.8088930838d', 1000), sent('7', 2000))).toBe(true)
+  })
+
+  test('is not told for one without a time', () => {
+    expect(wasSentBefore(sent('wamid.a'), sent('wamid.b', 1000))).toBe(false)
+    expect(wasSentBefore(sent('wamid.a', 1000), sent('7'))).toBe(false)
+  })
+})
+
+test('a message that is begun is stored as its owner would have stored it', () => {
+  expect(begun(prompt({ isUnbegun: true }))).toEqual(prompt({}))
 })

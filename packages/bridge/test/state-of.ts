@@ -7,6 +7,6 @@ export function stateOf(store: Store): State {
     ...store,
     commit: async (writes) => (await store.commit(writes)).type === 'done',
     withRetries: (call) => call(),
-    commitWithoutLease: async (writes) => void (await store.commit(writes)),
+    commitWithoutLease: async (writes, options) => (await store.commit(writes, undefined, options)).type === 'done',
   }
 }

@@ -539,6 +539,24 @@ export const scenes: Readonly<Record<string, Scene>> = {
     stays: ['failed/poison'],
   },
 
+  'what another member received': {
+    seed: ({ queues }) => {
+      const stored = (id: string) =>
+        [
+          id,
+          JSON.stringify({
+            ...promptIn('telegram', `left ${id}`),
+            ...{ chat: { id: '1' }, id, messageRef: { id }, isUnbegun: true },
+          }),
+        ] as const
+      queues.set('inbox/telegram/1/', new Map([stored('700'), stored('701')]))
+    },
+    play: async ({ passes, said }) => {
+      for (const text of ['left 700', 'left 701'])
+        await passes(`${text} is answered`, () => said(1).some((one) => one.endsWith(says(text))))
+    },
+  },
+
   'rows that can not be read': {
     seed: ({ values, queues }) => {
       queues.set('inbox/telegram/1/', new Map([['700', 'nothing']]))

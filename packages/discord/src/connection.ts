@@ -56,7 +56,7 @@ export function gatewayConnection(
     client,
     publicKey,
     commands,
-    onInbound: (inbound) => onInbound(withForeignPress(inbound)),
+    onInbound: (inbound, id) => onInbound(withForeignPress(inbound), id),
     onError,
     clock,
     onlyFiles: true,

@@ -66,9 +66,9 @@ export function createReceiver(rest: DiscordRest, inboundOptions: InboundOptions
   }
 
   /** Calls your handler, then confirms a slash command that it did not answer, also if it throws. */
-  async function passOn(inbound: Inbound): Promise<void> {
+  async function passOn(inbound: Inbound, id: string): Promise<void> {
     try {
-      await onInbound(inbound)
+      await onInbound(inbound, id)
     } finally {
       if (inbound.type === 'text' && commands.has(inbound)) await inbound.answer()
     }

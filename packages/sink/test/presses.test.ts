@@ -1,5 +1,6 @@
 import type { Reply } from '@reply/core'
 import { describe, expect, test } from 'vitest'
+import { sealToken } from '../src/asks/token.ts'
 import type { Button } from '../src/port/port.ts'
 import type { FakeMessage } from '../src/testing/fake.ts'
 import type { FakeOptions } from '../src/testing/fake-options.ts'
@@ -59,6 +60,10 @@ describe('a press', () => {
     for (const on of ['copy', permission?.id]) expect(await press(scene, 'Red', on)).toMatchObject(notIts)
     expect(await press(scene, 'Allow once')).toMatchObject(allowed)
     expect(await press(scene, 'Red')).toMatchObject({ type: 'answer', answer: [['Red']] })
+    const sealed = sealToken((permission && labelled(permission, 'Allow once')?.data) ?? '')
+    const readSealed = async (id = '') => await scene.sink().readAnswer({ token: sealed, messageRef: { id } }, ada)
+    expect(await readSealed('copy')).toMatchObject(notIts)
+    expect(await readSealed(permission?.id)).toMatchObject(allowed)
   })
 
   test('counts from the one message of a long permission that has the buttons', async () => {

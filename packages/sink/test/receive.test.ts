@@ -1,6 +1,7 @@
 import { createHandClock } from '@reply/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { sealToken } from '../src/asks/token.ts'
 import { pacerOf } from '../src/deliver/pace.ts'
 import { ChannelError } from '../src/error.ts'
 import type { Inbound } from '../src/inbound/inbound.ts'
@@ -23,7 +24,7 @@ const writing: Inbound = {
   ...{ isCommand: false, answer: async () => {} },
 }
 
-function receiver(onInbound: (inbound: Inbound) => unknown = () => {}, store?: LedgerStore) {
+function receiver(onInbound: (inbound: Inbound, id: string) => unknown = () => {}, store?: LedgerStore) {
   const clock = createHandClock()
   const errors: ChannelError[] = []
   const client = {}
@@ -57,6 +58,22 @@ test('a repeat is dropped before anything is made of it', async () => {
   expect(receive('1', make)).toBeInstanceOf(Promise)
   expect(receive('1', make)).toBeUndefined()
   expect(made).toBe(1)
+})
+
+test('the host gets the id of what the platform may deliver again, also to another process', async () => {
+  const ids: string[] = []
+  const onInbound = (_: Inbound, id: string): unknown => ids.push(id)
+  for (const { receive } of [receiver(onInbound), receiver(onInbound)])
+    await receive('update 7', () => ({ ...press, answer: async () => {} }))
+  expect(ids).toEqual(['update 7', 'update 7'])
+})
+
+test('a press with a sealed token is dropped, because no platform may deliver one', async () => {
+  const received: string[] = []
+  const { receive } = receiver((inbound) => inbound.type === 'press' && received.push(inbound.token))
+  for (const token of [sealToken('r~secret.once'), 'r~secret.once'])
+    await receive(token, () => ({ ...press, token, answer: async () => {} }))
+  expect(received).toEqual(['r~secret.once'])
 })
 
 test('a repeat after a restart is dropped by the store, and inbounds keep their order', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { tokens } from '../src/asks/asks.ts'
-import { actionIn, cardSecrets, isAskToken, secretHash, secretIn } from '../src/asks/token.ts'
+import { actionIn, cardSecrets, isAskToken, sealToken, secretHash, secretIn, unsealToken } from '../src/asks/token.ts'
 
 const secret = cardSecrets('key')('ask:que_1:0')
 const all: readonly string[] = [
@@ -38,4 +38,18 @@ test('a hash knows a token by its secret alone, whatever it does', () => {
   expect(secretHash(all[0] ?? '')).not.toContain(secretIn(all[0] ?? ''))
   expect(secretHash('r~other.once')).not.toBe(secretHash(all[0] ?? ''))
   expect(all.map(actionIn)).toEqual(['.99.999', '.0.d', '.12.f', '.once', '.always', '.reject'])
+})
+
+test('a sealed token has the same hash and does the same, and does not tell the secret', () => {
+  const sealed = all.map(sealToken)
+  expect(sealed.map(secretHash)).toEqual(all.map(secretHash))
+  expect(sealed.map(actionIn)).toEqual(all.map(actionIn))
+  expect(sealed.join()).not.toContain(secret.slice(2))
+  expect(sealed.map(sealToken)).toEqual(sealed)
+  expect(sealed.map((token) => unsealToken(token, all[0] ?? ''))).toEqual(all)
+})
+
+test('the data of other buttons is neither sealed nor unsealed', () => {
+  expect(['b/run/1', 'page:2', ''].map(sealToken)).toEqual(['b/run/1', 'page:2', ''])
+  expect(unsealToken('b/run/1', all[0] ?? '')).toBe('b/run/1')
 })

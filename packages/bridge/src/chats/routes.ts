@@ -7,6 +7,7 @@ import { type Route, type SessionRef, toRoute, toUsedSession, type UsedSession }
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
+import { sessionOfMessage } from './our-messages.ts'
 
 /** The server and session of each place, and the session of each message. */
 export interface Routes {
@@ -22,10 +23,6 @@ export interface Routes {
   writeUsed(place: ChatPlace, session: SessionRef): readonly Write[]
   /** Returns the sessions that were used in a place, newest first. */
   usedSessions(place: ChatPlace): Promise<readonly UsedSession[]>
-  /** Whether the place is a thread that the bot works in. */
-  isOurThread(place: ChatPlace): boolean
-  /** Returns the session of a message of the bot. Undefined if it is not remembered. */
-  sessionOfMessage(place: ChatPlace, message: MessageRef): Promise<UsedSession | undefined>
   /** Returns the writes that remember the session of messages, for 90 days. */
   writeMessages(place: ChatPlace, messages: readonly MessageRef[], session: SessionRef): readonly Write[]
   /** Keeps messages in memory for the next session of the place: the newest 20. */
@@ -34,8 +31,6 @@ export interface Routes {
   writeAuthor(promptID: string, author: Author): Write
   /** Returns the author of the prompt that started a run. Undefined if it was sent elsewhere, or more than 90 days ago. */
   authorOf(promptID: string): Promise<Author | undefined>
-  /** Loads the threads that the bot works in. Call it once, before the first message. */
-  loadThreads(): Promise<void>
 }
 
 /** An actor of a channel. */
@@ -68,8 +63,6 @@ export function createRoutes(options: {
   readonly withFirstID?: ((place: ChatPlace) => ChatPlace) | undefined
 }): Routes {
   const { state, clock, mirrors, servers, routes } = options
-  /** The keys of the places that the bot works in. */
-  const ourPlaces = new Set<string>()
   /** By place: messages whose session is not known yet. */
   const waitingMessages = createRecent<readonly { readonly place: ChatPlace; readonly ref: MessageRef }[]>(mostPlaces)
   return {
@@ -79,13 +72,10 @@ export function createRoutes(options: {
     writeSwitch,
     writeUsed,
     usedSessions,
-    isOurThread,
-    sessionOfMessage,
     writeMessages,
     rememberForNextSession,
     writeAuthor,
     authorOf,
-    loadThreads,
   }
 
   /**
@@ -106,7 +96,7 @@ export function createRoutes(options: {
    * on the same server.
    */
   async function routeOfPrompt(prompt: ChatPlace & Pick<QueuedPrompt, 'replyTo'>, placeRoute: Route): Promise<Route> {
-    const session = prompt.replyTo && (await sessionOfMessage(prompt, prompt.replyTo))
+    const session = prompt.replyTo && (await sessionOfMessage(state, prompt, prompt.replyTo))
     if (!session || session.server !== placeRoute.server) return placeRoute
     return { ...placeRoute, sessionID: session.sessionID, title: undefined }
   }
@@ -121,11 +111,10 @@ export function createRoutes(options: {
     return servers.length === 1 && Object.keys(routes).length === 0 ? servers[0] : undefined
   }
 
-  /** Returns the writes that store a route. At once, the place also counts as one that the bot works in. */
+  /** Returns the writes that store a route. A thread with one counts as one that the bot works in. */
   function writeRoute(place: ChatPlace, route: Route): readonly Write[] {
     const key = placeKey(place)
     const shared = mirrors.keyOf(place)
-    ourPlaces.add(key)
     const value = JSON.stringify(route)
     return [
       { type: 'put', key: `route/${shared}`, value, expiresInMs: routeMs },
@@ -163,18 +152,6 @@ export function createRoutes(options: {
     return stored.map(({ value }) => toUsedSession(value)).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
-  /** Whether the place is a thread that has a route, or that a mirror of the config names. False for a whole chat. */
-  function isOurThread(place: ChatPlace): boolean {
-    const isThread = place.chat.thread !== undefined || place.chat.isThread === true
-    return isThread && (ourPlaces.has(placeKey(place)) || mirrors.isNamed(place))
-  }
-
-  /** Returns the session that a message belongs to, with the thread that it was stored for. Undefined if none is stored. */
-  async function sessionOfMessage(place: ChatPlace, { id }: MessageRef): Promise<UsedSession | undefined> {
-    const stored = await state.read(`message/${chatKey(place)}/${id}`)
-    return stored === undefined ? undefined : toUsedSession(stored)
-  }
-
   /** Returns the writes that store the session of messages. */
   function writeMessages(...[place, messages, session]: Parameters<Routes['writeMessages']>): readonly Write[] {
     const value = JSON.stringify({ ...session, usedAt: clock.now(), thread: place.chat.thread } satisfies UsedSession)
@@ -202,11 +179,5 @@ export function createRoutes(options: {
     return key === undefined || end === -1
       ? undefined
       : { channel: key.slice(0, end), actor: { id: key.slice(end + 1) } }
-  }
-
-  /** Reads the places that the bot works in from the store into memory, for `isOurThread`. */
-  async function loadThreads(): Promise<void> {
-    for (const prefix of ['route/', 'ours/'])
-      for (const { key } of await state.list(prefix)) ourPlaces.add(key.slice(prefix.length))
   }
 }

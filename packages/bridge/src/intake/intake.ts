@@ -1,17 +1,12 @@
-import type { Actor, AnswerInbound, Inbound } from '@reply/sink'
-import { NotTakenError } from '@reply/sink/channel'
+import type { Actor, Inbound } from '@reply/sink'
 import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
-import type { SeenMessages } from '../chats/seen-messages.ts'
 import type { Commands } from '../commands/dispatch.ts'
-import type { Busy, RouterConfig } from '../config/schema.ts'
-import { isTakenOver, toError } from '../error.ts'
-import { eventPlace } from '../events/emit.ts'
-import type { InboundEvent } from '../events/event.ts'
+import type { Busy } from '../config/schema.ts'
+import { toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
-import type { Person } from '../people/people.ts'
-import { createRateLimit } from '../people/rate-limit.ts'
-import { type ChatPlace, entryFor, placeKey } from '../place.ts'
+import type { RateLimit } from '../people/rate-limit.ts'
+import { type ChatPlace, entryFor } from '../place.ts'
 import { type ActiveRun, cancelFor, mayActOn, maySteer } from '../runs/active-runs.ts'
 import type { Backlog } from '../runs/backlog.ts'
 import type { Runner } from '../runs/runner.ts'
@@ -20,18 +15,32 @@ import { albumMs, type QueuedPrompt } from '../state/queued-prompt.ts'
 import { isTried } from '../state/tried.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import { waitAtMost } from '../timers.ts'
 import { createAnswerAsk } from './answers.ts'
-import { createInbox } from './inbox.ts'
+import { createInbox, enqueueInbox, type HandleEntry } from './inbox.ts'
+import { createPressTaker } from './press-taker.ts'
+import { emitInbound } from './receiver.ts'
 
-/** Receives what people write and press. */
+type InboundText = Extract<Inbound, { type: 'text' }>
+/** A press of a button, or of the platform's own Stop button. */
+export type InboundPress = Exclude<Inbound, InboundText>
+
+/** Handles what people write and press in the chats that this process owns. Any member may have received it. */
 export interface Intake {
   /**
-   * Resolves when the message is stored, or need not be stored. Rejects only with a `NotTakenError`: another process took
-   * over, or the state can't be written.
+   * Stores a message that this process received, commits `seen` with it, and begins to handle it. Resolves with `repeated` if
+   * `seen` conflicts, and with `too-many` if the message is beyond the rate limit and was not stored.
    */
-  receive(channel: string, inbound: Inbound): Promise<void>
-  /** Starts to handle messages that an earlier process stored. */
+  take(entry: QueuedPrompt, text: InboundText, seen: Write): Promise<'taken' | 'repeated' | 'too-many'>
+  /** Call it for each action of a person in the place that this process received, also for one that is ignored. */
+  noteActive(place: ChatPlace): void
+  /** Carries out a press or a Stop that this process received, once for each id. */
+  press(channel: string, inbound: InboundPress, id: string): Promise<void>
+  /**
+   * Begins to handle what is stored and new: messages, and presses that other members received. Call it at the start, on each
+   * hint, and every 5 s, because hints may be lost. Does not wait until they are handled. Never rejects.
+   */
+  drain(what?: 'messages' | 'presses'): Promise<void>
+  /** Begins to handle the messages that earlier processes and other members stored. Rejects like `State.queue`. */
   restore(): Promise<void>
   /** Resolves when no stored message is being handled. */
   idle(): Promise<void>
@@ -39,194 +48,131 @@ export interface Intake {
   undoTries(): readonly (readonly Write[])[]
 }
 
-type InboundText = Extract<Inbound, { type: 'text' }>
+/** How many presses are remembered, so that one that is delivered again is not carried out again. */
+const mostPresses = 1000
 
-/** A refusal is sent to a person at most once in this time, in ms. */
-const refuseAgainMs = 3_600_000
-/**
- * How long a message may take until it is stored, in ms, if its platform redelivers messages. Shorter than any channel waits
- * before it acknowledges a message that is still being handled.
- */
-const holdMs = 2000
-/** For how many people the last refusal is remembered. */
-const mostRefused = 1000
-
-/** Receives what channels hand over. It keeps no message in memory that is not stored. */
+/** Creates the intake of the chats that this process owns by one lease. It keeps no message in memory that is not stored. */
 export function createIntake(options: {
   readonly services: BridgeServices
   readonly runner: Runner
   readonly commands: Commands
   readonly grants: SavedGrants
   readonly backlog: Backlog
-  readonly seen: SeenMessages
+  /** One for all chats that this process owns. */
+  readonly rate: RateLimit
   /** As in `ChatMigrations`. */
   readonly withFirstID: (place: ChatPlace) => ChatPlace
 }): Intake {
-  const { services, runner, commands, grants, backlog, seen } = options
-  const { state, routes, channels, people, runs, clock, onError } = services
+  const { services, runner, commands, grants, backlog, rate } = options
+  const { state, channels, people, runs, failed, lease, clock, onError } = services
   const { router } = services.config
-  const { whenHeld, isHeld } = services.lease
-  const rate = createRateLimit(router.messagesPerMinute, clock)
   const answerAsk = createAnswerAsk(services, runner, grants)
-  const inbox = createInbox(services, handle, putAside)
-  const refusedAt = createRecent<number>(mostRefused)
-  /** Refusals in progress, by the same keys. */
-  const refusals = new Map<string, Promise<void>>()
-  return { receive, restore: inbox.restoreEntries, idle: inbox.idle, undoTries: inbox.undoTries }
+  const inbox = createInbox({ services, handle, admit, onForwarded, isUrgent, putAside })
+  const presses = createPressTaker({ state, lease, clock, onError, handle: press })
+  const pressed = createRecent<true>(mostPresses)
+  return {
+    take,
+    noteActive: failed.onPlaceActive,
+    press,
+    drain,
+    restore: async () => await inbox.drain(),
+    idle: inbox.idle,
+    undoTries: inbox.undoTries,
+  }
 
-  /**
-   * Stores, ignores or refuses a message, or handles a press. Waits for the lease, at most `holdMs` if the channel delivers
-   * messages again. Rejects only with a `NotTakenError`: the lease is not held by then, or is lost meanwhile, or a message that
-   * is delivered again is not stored within `holdMs`. Reports other errors, and answers the person.
-   */
-  async function receive(channel: string, received: Inbound): Promise<void> {
-    const { deliversOnce } = channels.connectionOf(channel)
-    const until = clock.now() + holdMs
-    // The platform may redeliver it, to this process or to another one.
-    if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
-    if (!isHeld()) throw new NotTakenError()
-    const inbound = withLeaseCheck(received)
-    services.failed.onPlaceActive({ channel, chat: inbound.chat })
+  /** Reads what is stored. Reports errors, except that the store was closed meanwhile, because the bridge has stopped. */
+  async function drain(what?: 'messages' | 'presses'): Promise<void> {
+    const reads = [
+      ...(what === 'presses' ? [] : [inbox.drain()]),
+      ...(what === 'messages' ? [] : [presses.takeStored()]),
+    ]
+    for (const read of await Promise.allSettled(reads)) {
+      if (read.status === 'fulfilled') continue
+      const isClosed = read.reason instanceof StoreError && read.reason.type === 'closed'
+      if (!isClosed) onError(toError(read.reason))
+    }
+  }
+
+  /** Shows the person that the message was taken, stores it, and begins to handle it with its own `answer`. */
+  async function take(...[entry, text, seen]: Parameters<Intake['take']>): ReturnType<Intake['take']> {
+    showTyping(entry)
+    if (!countIfAllowed(entry)) return 'too-many'
+    const forget = inbox.expect(entry, text)
+    let isNew = false
     try {
-      if (inbound.type !== 'text') await receivePress(channel, inbound)
-      else if (deliversOnce) await receiveText(channel, inbound)
-      else await receiveTextUntil(channel, inbound, until)
-    } catch (error) {
-      if (error instanceof NotTakenError) throw error
-      onError(toError(error))
-      if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
-      if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
+      isNew = await state.commit([seen, enqueueInbox(entry)])
+    } finally {
+      if (!isNew) forget()
     }
+    if (!isNew) return 'repeated'
+    void inbox.drain(entry).catch(onError)
+    return 'taken'
   }
 
-  /** Makes `answer` wait for the lease, and do nothing once the lease is lost. The platform's Stop has no `answer`. */
-  function withLeaseCheck<One extends Inbound>(inbound: One): One {
-    if (inbound.type === 'stop') return inbound
-    const answer: AnswerInbound = async (text) => {
-      const signal = await whenHeld().catch(() => undefined)
-      if (signal) await inbound.answer(text)
-    }
-    return { ...inbound, answer }
+  /** Does what this process does at once for a message that it received itself. */
+  function onForwarded(entry: QueuedPrompt): void {
+    failed.onPlaceActive(entry)
+    showTyping(entry)
   }
 
-  /**
-   * Like `receiveText`. Rejects with a `NotTakenError` if that takes longer, because a state that can't be reached leaves open
-   * for how long. If the message is stored after all, it is handled, and what the platform delivers again is a repeat.
-   */
-  async function receiveTextUntil(channel: string, text: InboundText, until: number): Promise<void> {
-    let isDone = false
-    const received = receiveText(channel, text).then(() => {
-      isDone = true
-    })
-    await waitAtMost(received, Math.max(0, until - clock.now()), clock)
-    if (isDone) return
-    received.catch((error: unknown) => onError(toError(error)))
-    throw new NotTakenError()
+  /** Shows that the bot is typing, if a run may follow. */
+  function showTyping(entry: QueuedPrompt): void {
+    if (!isOwnCommand(entry) && !entry.isOld) channels.showTyping(entry)
   }
 
-  /**
-   * Ignores or refuses the message, or stores it in the inbox and starts to handle it, and emits an event with that verdict. A
-   * message that was stored before is not handled again. One beyond the rate limit is refused.
-   */
-  async function receiveText(channel: string, text: InboundText): Promise<void> {
-    const place = { channel, chat: text.chat }
-    const person = people.personOf(channel, text.actor)
-    const isOwnCommand = text.isCommand && commands.isOwnCommand(text.text)
-    const isOurs = routes.isOurThread(place) || (await repliesToOurs(place, text))
-    const verdict = judge(text, { person, isOurs, isOwnCommand, router })
-    const report = (result: InboundEvent['verdict'], why?: string): void => emitInbound(place, text, result, why)
-    if (verdict.type === 'ignored') return report('ignored')
-    if (verdict.type === 'refused') {
-      report('refused', verdict.why)
-      return void (await answerRefusal(place, text, verdict.why))
-    }
-    const isOld = backlog.isOld(text.messageRef)
-    if (!isOwnCommand && !isOld) channels.showTyping(place)
+  /** Whether the entry is one of the bridge's own commands. */
+  function isOwnCommand({ isCommand, text }: QueuedPrompt): boolean {
+    return isCommand && commands.isOwnCommand(text)
+  }
+
+  /** Whether the entry is a command that stops runs. */
+  function isUrgent({ isCommand, text }: QueuedPrompt): boolean {
+    return isCommand && commands.isStopCommand(text)
+  }
+
+  /** Whether the message is within the rate limit, and counts it then. */
+  function countIfAllowed(entry: QueuedPrompt): boolean {
     // A stop must always work, and backlog arrives all at once, so neither counts for the rate limit.
-    const isStop = text.isCommand && commands.isStopCommand(text.text)
-    const isExempt = isOld || isStop
-    if (!isExempt && !rate.countIfAllowed(`${channel}:${text.actor.id}`, text.albumID)) {
-      report('refused', 'too-many')
-      return void (await answerOnce(place, text, texts.tooMany))
+    const isExempt = entry.isOld || isUrgent(entry)
+    return isExempt || rate.countIfAllowed(`${entry.channel}:${entry.actor.id}`, entry.albumID)
+  }
+
+  /** Returns how an entry is handled that another member received, which could not count it for the rate limit. */
+  function admit(entry: QueuedPrompt): HandleEntry {
+    if (countIfAllowed(entry)) return handle
+    emitInbound(services, entry, { ...entry, type: 'text' }, 'refused', 'too-many')
+    return async (same, text) => await handle(same, text, true)
+  }
+
+  /**
+   * Carries out a press or the platform's Stop button, without the inbox. A press on a button of the bridge's own runs it, and
+   * any other may answer an ask. Only answers a press that was carried out before.
+   */
+  async function press(channel: string, inbound: InboundPress, id: string): Promise<void> {
+    const key = `${channel}/${id}`
+    if (pressed.has(key)) return inbound.type === 'stop' ? undefined : await inbound.answer()
+    pressed.set(key, true)
+    try {
+      await carryOut(channel, inbound)
+    } catch (error) {
+      // The platform may deliver it again, if it was not taken.
+      pressed.delete(key)
+      throw error
     }
-    const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld } as const)) }
-    const isNew = await state.commit([seen.writeSeen(place, text.messageRef), inbox.enqueue(entry)])
-    report(isNew ? 'taken' : 'repeated')
-    if (isNew) inbox.handleInOrder(entry, text, isStop)
-  }
-
-  /** Emits the event of a message or press, with its verdict. */
-  function emitInbound(place: ChatPlace, inbound: Inbound, verdict: InboundEvent['verdict'], why?: string): void {
-    const { type: kind, actor } = inbound
-    const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
-    const ids = { kind, actorID: actor.id, messageID, verdict, why }
-    services.emit({ type: 'inbound', ...eventPlace(place, clock.now()), ...ids })
   }
 
   /**
-   * Answers a refused message, and marks it as seen, so that it is neither answered again nor run if the channel reads it again
-   * after a restart. Resolves with false, and does nothing, for one that was seen before.
+   * Refuses presses beyond the rate limit, and people who are strangers by now. Ignores a Stop of a person with neither `prompt`
+   * nor `admin`.
    */
-  async function answerOnce(place: ChatPlace, text: InboundText, answerText: string): Promise<boolean> {
-    const isNew = await state.commit([seen.writeSeen(place, text.messageRef)])
-    if (isNew) await text.answer(answerText)
-    return isNew
-  }
-
-  /**
-   * Whether a message replies to a message of the bot whose session is remembered, and so is meant for the bot. Reads the store
-   * only if that matters: false for a message that counts as addressed anyway, in a private chat or because the platform says
-   * so.
-   */
-  async function repliesToOurs(
-    place: ChatPlace,
-    { chat, isMention, repliesToBot, replyTo }: InboundText,
-  ): Promise<boolean> {
-    if (chat.kind === 'private' || isMention || repliesToBot || !replyTo) return false
-    return (await routes.sessionOfMessage(place, replyTo)) !== undefined
-  }
-
-  /**
-   * Answers a refused message: to a person in a place at most once in `refuseAgainMs`, but always if it was too long. Never
-   * answers the same message twice.
-   */
-  async function answerRefusal(
-    place: ChatPlace,
-    text: InboundText,
-    why: 'stranger' | 'anonymous' | 'may-not' | 'too-long',
-  ): Promise<void> {
-    if (why === 'too-long')
-      return void (await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength)))
-    const id = `${place.channel}:${text.actor.id}`
-    const key = `${placeKey(place)} ${id}`
-    const now = clock.now()
-    if ((refusedAt.get(key) ?? Number.NEGATIVE_INFINITY) > now - refuseAgainMs) return
-    const answers = { stranger: texts.stranger(id), anonymous: texts.anonymous, 'may-not': texts.mayNot('prompt') }
-    /** Only counts if the person heard it: otherwise they would write again and hear nothing. */
-    const refuse = async (): Promise<void> => {
-      if (await answerOnce(place, text, answers[why])) refusedAt.set(key, now)
-    }
-    // The platform may deliver the message again meanwhile, and must get it back each time if this fails.
-    const refusing = refusals.get(key) ?? refuse().finally(() => refusals.delete(key))
-    refusals.set(key, refusing)
-    await refusing
-  }
-
-  /**
-   * Handles a press or the platform's Stop button at once, without the inbox, so a restart loses it. A press on a button of the
-   * bridge's own runs it, and any other may answer an ask. Answers strangers and presses beyond the rate limit with a refusal.
-   * Ignores a Stop of a person with neither `prompt` nor `admin`.
-   */
-  async function receivePress(channel: string, received: Exclude<Inbound, InboundText>): Promise<void> {
-    const inbound = await withThread(channel, received)
+  async function carryOut(channel: string, inbound: InboundPress): Promise<void> {
     const place = { channel, chat: inbound.chat }
+    failed.onPlaceActive(place)
     const person = people.personOf(channel, inbound.actor)
-    emitInbound(place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
     if (inbound.type === 'stop') {
       if (person?.may.has('prompt') || person?.may.has('admin')) await commands.handleStop(place, person, inbound.actor)
       return
     }
-    if (!person) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
     if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
@@ -236,26 +182,13 @@ export function createIntake(options: {
   }
 
   /**
-   * Returns the press with the thread of its message, which some platforms omit for old messages, so that its place is found.
-   * A Stop, a press with a thread, and one whose thread is not remembered stay as they are.
-   */
-  async function withThread(
-    channel: string,
-    inbound: Exclude<Inbound, InboundText>,
-  ): Promise<Exclude<Inbound, InboundText>> {
-    const { chat } = inbound
-    if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
-    const { thread } = (await routes.sessionOfMessage({ channel, chat }, inbound.messageRef)) ?? {}
-    return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
-  }
-
-  /**
    * Runs an entry of the inbox as a command, as an answer to an ask, or as a prompt, or refuses it, and removes it from the
    * inbox. Refuses an entry whose author has no right to it by now, and a command from before the start except one that stops.
    * Gathers backlog, and messages behind it, instead of queuing them. After a restart, the inbox calls this again for the same
-   * entry. One that was being sent as an answer is then refused unless it still answers an ask.
+   * entry. One that was being sent as an answer is then refused unless it still answers an ask. `isTooMany`: it is beyond the
+   * rate limit.
    */
-  async function handle(entry: QueuedPrompt, text: InboundText): Promise<void> {
+  async function handle(entry: QueuedPrompt, text: InboundText, isTooMany = false): Promise<void> {
     const person = people.personOf(entry.channel, entry.actor)
     const removal = [inbox.dequeue(entry)]
     const remove = async (): Promise<void> => void (await state.withRetries(() => state.commit(removal)))
@@ -267,10 +200,11 @@ export function createIntake(options: {
       await text.answer(answerText)
     }
     if (!person) return await refuse(texts.rightGone)
+    if (isTooMany) return await refuse(texts.tooMany)
     const { isOld } = entry
-    if (entry.isCommand && commands.isOwnCommand(entry.text)) {
+    if (isOwnCommand(entry)) {
       // An old stop still runs: stopping late is better than never, and a clock that is ahead makes all messages look old.
-      if (!isOld || commands.isStopCommand(entry.text)) return await commands.runCommand(entry, person, removal)
+      if (!isOld || isUrgent(entry)) return await commands.runCommand(entry, person, removal)
       return await refuse(texts.oldCommand)
     }
     await runner.whenRestored(entry)
@@ -290,7 +224,7 @@ export function createIntake(options: {
    * command, or was being sent as an answer: those may have taken effect.
    */
   async function putAside(entry: QueuedPrompt, row: { readonly key: string; readonly id: string }): Promise<void> {
-    const isUnsure = entry.isAnswer || (entry.isCommand && commands.isOwnCommand(entry.text))
+    const isUnsure = entry.isAnswer || isOwnCommand(entry)
     const told = {
       execution: { id: await services.registry.newID(entry), prompt: entry, server: '' },
       text: isUnsure ? texts.poisonUnsure : texts.poisonMessage,
@@ -387,65 +321,4 @@ export function createIntake(options: {
     const grown = { ...albumPrompt, receivedAt, text, files: [...albumPrompt.files, ...entry.files] }
     return await state.commit([...removal, runner.replace(grown)])
   }
-}
-
-/** Returns the message as it is stored. */
-function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): QueuedPrompt {
-  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
-  return {
-    ...place,
-    id: messageRef.id,
-    actor,
-    text: text.text,
-    files,
-    isCommand,
-    messageRef,
-    receivedAt,
-    ...(replyTo && { replyTo }),
-    ...(isForwarded && { isForwarded }),
-    ...(albumID !== undefined && { albumID }),
-  }
-}
-
-/** What becomes of a message. */
-type Verdict =
-  | { readonly type: 'ignored' }
-  | { readonly type: 'refused'; readonly why: 'stranger' | 'anonymous' | 'may-not' | 'too-long' }
-  | { readonly type: 'taken' }
-
-/** What the verdict depends on, besides the message. */
-export interface MessageFacts {
-  /** Undefined for strangers. */
-  readonly person: Person | undefined
-  /** The chat is a thread that the bot works in, or the message replies to one of its messages. */
-  readonly isOurs: boolean
-  /** It is one of the bridge's own commands. */
-  readonly isOwnCommand: boolean
-  readonly router: Pick<RouterConfig, 'maxTextLength'>
-}
-
-/**
- * Returns whether a message is ignored, refused or taken. Ignores one that is not addressed to the bot, and an empty one
- * without a mention. Then refuses anonymous actors, strangers, and people without any right. Then ignores an empty mention, and
- * refuses a text that is too long. Reads no store, so that the person sees immediately that the message was taken.
- */
-export function judge(text: InboundText, { person, isOurs, isOwnCommand, router }: MessageFacts): Verdict {
-  const isEmpty = text.text.trim() === '' && (text.files ?? []).length === 0
-  if (!isAddressed(text, { isOurs, isOwnCommand }) || (isEmpty && !text.isMention)) return { type: 'ignored' }
-  if (text.actor.isAnonymous) return { type: 'refused', why: 'anonymous' }
-  if (!person) return { type: 'refused', why: 'stranger' }
-  if (person.may.size === 0) return { type: 'refused', why: 'may-not' }
-  if (isEmpty) return { type: 'ignored' }
-  return text.text.length > router.maxTextLength ? { type: 'refused', why: 'too-long' } : { type: 'taken' }
-}
-
-/**
- * Whether a message is meant for the bot: each in a private chat, otherwise a mention, a reply to it, a message in its thread,
- * or one of the bridge's commands. In a shared chat, people also write to each other.
- */
-function isAddressed(
-  { chat, isMention, repliesToBot }: InboundText,
-  { isOurs, isOwnCommand }: Pick<MessageFacts, 'isOurs' | 'isOwnCommand'>,
-): boolean {
-  return chat.kind === 'private' || isMention === true || repliesToBot === true || isOurs || isOwnCommand
 }

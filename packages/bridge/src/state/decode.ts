@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Execution, type LogLine, phases, statuses } from './execution.ts'
+import type { ForwardedPress, PressAnswer } from './forwarded-press.ts'
 import type { QueuedPrompt } from './queued-prompt.ts'
 
 /** See `Tried`. */
@@ -224,4 +225,34 @@ export type Grant = z.infer<typeof grant>
 /** Parses a grant. Throws if the text isn't one. */
 export function toGrant(text: string): Grant {
   return grant.parse(JSON.parse(text))
+}
+
+const forwardedPress = z.looseObject({
+  id: z.string(),
+  member: z.string(),
+  channel: z.string(),
+  inbound: z.looseObject({
+    type: z.enum(['press', 'stop']),
+    chat: z.looseObject({ id: z.string() }),
+    actor: z.looseObject({ id: z.string() }),
+  }),
+})
+
+const pressAnswer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('claimed') }),
+  z.object({ type: z.literal('refused') }),
+  z.object({ type: z.literal('answered'), text: z.string().optional() }),
+  z.object({ type: z.literal('open'), form: z.looseObject({ token: z.string() }) }),
+])
+
+/** Parses a press that a member forwarded. Throws if the text isn't one. Optional fields are not checked. */
+export function toForwardedPress(text: string): ForwardedPress {
+  const value: unknown = JSON.parse(text)
+  forwardedPress.parse(value)
+  return value as ForwardedPress
+}
+
+/** Parses the answer to a forwarded press. Throws if the text isn't one. The fields of a form are not checked. */
+export function toPressAnswer(text: string): PressAnswer {
+  return pressAnswer.parse(JSON.parse(text)) as PressAnswer
 }

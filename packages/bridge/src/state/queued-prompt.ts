@@ -31,6 +31,11 @@ export interface QueuedPrompt extends ChatPlace, Tried {
   readonly isOld?: true | undefined
   /** Set before it is sent to the server as an answer to an ask. It must then not run as a prompt. */
   readonly isAnswer?: true | undefined
+  /**
+   * Set while no process has begun to handle it: a member that does not own its chat received it, or its owner stopped before
+   * its turn. It then has no `tries`.
+   */
+  readonly isUnbegun?: true | undefined
   /** Set if it steers the running turn instead of waiting for its end. */
   readonly isSteer?: true | undefined
   /** Set if it is backlog that the policy did not run. `listed`: the chat has a list with it, so people can choose it. */
@@ -59,4 +64,43 @@ const clockToleranceMs = 2000
  */
 export function isSurelyOlder({ messageRef: { postedAt } }: QueuedPrompt, ageMs: number, now: number): boolean {
   return postedAt !== undefined && now - postedAt > ageMs + clockToleranceMs
+}
+
+/** Returns the message as its owner stores it before it begins to handle it for the first time. */
+export function begun({ isUnbegun: _, ...entry }: QueuedPrompt): QueuedPrompt {
+  return entry
+}
+
+/**
+ * Whether a message was surely sent before another one of its chat, by the order that the platform tells: that of their ids if
+ * both are numbers, otherwise that of their times. False if that does not tell.
+ *
+ * Ids that are decimal numbers grow within a chat, but with gaps, because other people's and the bot's own messages have
+ * numbers, too. So nothing tells that a message in between is still missing, and no message waits for one:
+ *
+ * - Telegram: `message_id`. Its server sends a chat's next update only once the previous one was acknowledged, whatever
+ *   `max_connections` is: `drop_event` of
+ *   https://github.com/tdlib/telegram-bot-api/blob/01a3679c0bbf9bbba03d1d3e20f621fa4becddcc/telegram-bot-api/WebhookActor.cpp
+ *   puts the queue of a chat back only then.
+ * - Slack: `ts`, a time with a counter. https://docs.slack.dev/messaging/retrieving-messages
+ * - Discord: a snowflake, which begins with a time. https://discord.com/developers/docs/reference#snowflakes
+ * - WhatsApp: no number, and a time in whole seconds. It sends webhooks of a chat in parallel.
+ */
+export function wasSentBefore(one: QueuedPrompt, other: QueuedPrompt): boolean {
+  const order = compareNumbers(one.messageRef.id, other.messageRef.id)
+  if (order !== undefined) return order < 0
+  const { postedAt: oneAt } = one.messageRef
+  const { postedAt: otherAt } = other.messageRef
+  return oneAt !== undefined && otherAt !== undefined && oneAt < otherAt
+}
+
+/** Compares two decimal numbers, which may have more digits than a double. Undefined if one of them is not such a number. */
+function compareNumbers(one: string, other: string): number | undefined {
+  const [a, b] = [one, other].map((text) => /^0*(\d+)(?:\.(\d+))?$/.exec(text))
+  if (!a || !b) return undefined
+  const [, whole = '', fraction = ''] = a
+  const [, otherWhole = '', otherFraction = ''] = b
+  if (whole.length !== otherWhole.length) return whole.length - otherWhole.length
+  const [left, right] = [`${whole}.${fraction}`, `${otherWhole}.${otherFraction}`]
+  return left === right ? 0 : left < right ? -1 : 1
 }

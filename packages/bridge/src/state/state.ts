@@ -17,10 +17,10 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' 
    */
   withRetries<Result>(call: () => Promise<Result>): Promise<Result>
   /**
-   * Applies writes without the lease. Only for notes of a process that lost the lease to its successor. Rejects like the
-   * store.
+   * Applies all writes or none without the lease, for rows that a process may write that does not own their chat. Resolves with
+   * false if one of them conflicts. Retries while the store is busy, `mostTries` times in all. Rejects like the store.
    */
-  commitWithoutLease(writes: readonly Write[]): Promise<void>
+  commitWithoutLease(writes: readonly Write[], options?: CommitOptions): Promise<boolean>
 }
 
 /** How often a busy state is tried, and the pause after each attempt, in ms. */
@@ -74,14 +74,14 @@ export function createState(options: {
     }
   }
 
-  /** Commits writes without the lease. Ignores a conflict. Retries while the store is busy, `mostTries` times in all. */
-  async function commitWithoutLease(writes: readonly Write[]): Promise<void> {
+  /** Commits writes without the lease. Resolves with false on a conflict. Also retries while the bridge stops. */
+  async function commitWithoutLease(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       try {
-        return void (await store.commit(writes))
+        return (await store.commit(writes, undefined, options)).type === 'done'
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
-        // Does not stop with the bridge, which is stopping because it was taken over.
+        // Does not stop with the bridge, which may be stopping because it was taken over.
         await pause(clock, retryMs)
       }
     }

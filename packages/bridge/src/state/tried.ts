@@ -1,8 +1,8 @@
 /** A row that counts how many processes handled it. */
 export interface Tried {
   /**
-   * How many processes began to handle it, without those that stopped gracefully meanwhile. Absent while the process that
-   * stored it handles it for the first time, which is not counted in the store. If that process is killed, it counts as one.
+   * How many processes began to handle it, without those that stopped gracefully meanwhile. Absent while the first one handles
+   * it, which is not counted in the store. If that process is killed, it counts as one.
    */
   readonly tries?: number | undefined
 }

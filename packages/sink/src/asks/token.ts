@@ -6,6 +6,9 @@ import { base64url } from '../base64url.ts'
 /** Every token begins with it, so that a channel can tell the sink's buttons from the host's own. */
 const mark = 'r~'
 
+/** What a sealed token begins with. No secret does, because it has no other tilde. */
+const sealedMark = `${mark}~`
+
 /** Characters of a secret, without the mark: 96 bits. */
 const secretLength = 16
 
@@ -37,9 +40,30 @@ export function actionIn(token: string): string {
   return token.slice(secretIn(token).length)
 }
 
-/** Returns the SHA-256 of a token's secret. Ledgers keep only this. */
+/** Returns the SHA-256 of a token's secret. Ledgers keep only this. The hash in a sealed token is returned as it is. */
 export function secretHash(token: string): string {
-  return base64url(sha256(utf8ToBytes(secretIn(token))))
+  const secret = secretIn(token)
+  return isSealed(token) ? secret.slice(sealedMark.length) : base64url(sha256(utf8ToBytes(secret)))
+}
+
+/**
+ * Returns a token with the hash of its secret in place of the secret, for a press that one process stores for another one: it
+ * answers like the token, and the store learns no more than a ledger tells. Returns data of other buttons as it is.
+ *
+ * No platform may deliver a sealed token, because a person who reads a ledger could make one. `createInboundReceiver` drops it.
+ */
+export function sealToken(token: string): string {
+  return isAskToken(token) && !isSealed(token) ? `${sealedMark}${secretHash(token)}${actionIn(token)}` : token
+}
+
+/** Returns a token that was made from the sealed one of a press, such as that of a form, with the secret of the pressed one. */
+export function unsealToken(token: string, pressed: string): string {
+  return isSealed(token) ? `${secretIn(pressed)}${actionIn(token)}` : token
+}
+
+/** Whether a token has the hash of a secret in place of the secret. */
+export function isSealed(token: string): boolean {
+  return token.startsWith(sealedMark)
 }
 
 /** Whether a button's data is the token of an ask. All other data belongs to the host. */

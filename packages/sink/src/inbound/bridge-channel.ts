@@ -42,9 +42,10 @@ export interface ChannelHost {
   /**
    * Called for each action of a person, in order. The channel waits up to 5 s for it before it acknowledges the action.
    * After a restart the platform may deliver an action again, and the channel does not detect that. If it rejects with a
-   * `NotTakenError`, the action is not acknowledged, so the platform delivers it again where it can.
+   * `NotTakenError`, the action is not acknowledged, so the platform delivers it again where it can. `id` is the same then,
+   * also in another process. It is unique among the actions of the channel.
    */
-  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onInbound: (inbound: Inbound, id: string) => unknown
   /**
    * Returns the chats that the program uses. If the platform doesn't deliver messages from while the channel was stopped,
    * the channel reads them from these chats. Default: none.

@@ -10,9 +10,9 @@ export interface ChannelOptions extends Omit<ChannelSinkOptions, 'onError' | 'an
   /**
    * Called once for each action of a person, in order. It may take any time, and may wait for the person's next action,
    * because a text waits at most `handleMs` for the earlier texts of its chat and nothing else waits. Errors that it
-   * throws go to `onError`.
+   * throws go to `onError`. `id` is the same if the platform delivers the action again.
    */
-  readonly onInbound: (inbound: Inbound) => unknown
+  readonly onInbound: (inbound: Inbound, id: string) => unknown
   /**
    * Stores what the chats show, and the ids of the last 1,000 inbounds for two days, so that nothing is posted or handled
    * twice after a restart. Each bot needs its own store. Default: in memory.

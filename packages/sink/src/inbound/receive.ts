@@ -1,4 +1,5 @@
 import type { Clock } from '@reply/core'
+import { isSealed } from '../asks/token.ts'
 import { type ChatPace, pacerOf } from '../deliver/pace.ts'
 import { waitForPause, waitForTurn } from '../deliver/wait-for-turn.ts'
 import type { LedgerStore } from '../ledger/ledger.ts'
@@ -19,8 +20,8 @@ export interface InboundReceiverOptions<Failure extends Error> {
   readonly limitsOf: (chat: Chat) => Limits
   /** The channel's mapping of failed calls. */
   readonly toPortError: ToPortError
-  /** The host's handler. Its promise is awaited. */
-  readonly onInbound: (inbound: Inbound) => unknown
+  /** The host's handler. Its promise is awaited. `id` is that of `receive`. */
+  readonly onInbound: (inbound: Inbound, id: string) => unknown
   /** Receives errors of the handler (`inbound`), of answers that were not sent (`answer`), and of the `store`. */
   readonly onError: (error: Failure) => void
   /** The class of the channel's errors. */
@@ -124,8 +125,8 @@ export function createInboundReceiver<Failure extends Error>(
     if (seen.has(id)) return undefined
     const added = seen.add(id)
     const result = added
-      ? added.then(async (isNew) => (isNew ? await passOnWithinTime(make) : 'repeat'))
-      : passOnWithinTime(make)
+      ? added.then(async (isNew) => (isNew ? await passOnWithinTime(id, make) : 'repeat'))
+      : passOnWithinTime(id, make)
     void open.add(
       result.then((received) => {
         if (received === 'not-taken') seen.drop(id)
@@ -135,8 +136,8 @@ export function createInboundReceiver<Failure extends Error>(
   }
 
   /** Passes an inbound on to the host. Resolves with `handled` after `handleMs`, even if the host has not finished. */
-  async function passOnWithinTime(make: InboundMaker): Promise<Received> {
-    const begun = await waitForHandler(startHandling(make))
+  async function passOnWithinTime(id: string, make: InboundMaker): Promise<Received> {
+    const begun = await waitForHandler(startHandling(id, make))
     return (await begun?.ended) ?? 'handled'
   }
 
@@ -145,11 +146,12 @@ export function createInboundReceiver<Failure extends Error>(
    * don't wait for earlier texts, because a handler may be waiting for them.
    */
   async function startHandling(
+    id: string,
     make: InboundMaker,
   ): Promise<{ readonly ended: Promise<Received | undefined> } | undefined> {
     const inbound = await make()
-    if (!inbound || (!onlyFiles && hasOnlyFiles(inbound))) return undefined
-    const handle = async (): Promise<Received | undefined> => await waitForHandler(callHost(inbound))
+    if (!inbound || (!onlyFiles && hasOnlyFiles(inbound)) || isSealedPress(inbound)) return undefined
+    const handle = async (): Promise<Received | undefined> => await waitForHandler(callHost(inbound, id))
     return { ended: inbound.type === 'text' ? turns.runInTurn(inbound.chat, handle) : handle() }
   }
 
@@ -157,11 +159,11 @@ export function createInboundReceiver<Failure extends Error>(
    * Calls `onInbound` and reports its error, which counts as handled. Answers a press of an ask without text after `pressMs`,
    * and at the latest when the host has finished. A `NotTakenError` is neither reported nor answered.
    */
-  async function callHost(inbound: Inbound): Promise<Received> {
+  async function callHost(inbound: Inbound, id: string): Promise<Received> {
     const answer = inbound.type === 'press' && !inbound.isForeign ? inbound.answer : async () => {}
     const stop = clock.after(pressMs, () => void answer())
     try {
-      await onInbound(inbound)
+      await onInbound(inbound, id)
     } catch (cause) {
       if (cause instanceof NotTakenError) return 'not-taken'
       const { type, chat } = inbound
@@ -217,6 +219,11 @@ export function createInboundReceiver<Failure extends Error>(
 /** Whether the inbound is a message with files and without text. */
 function hasOnlyFiles(inbound: Inbound): boolean {
   return inbound.type === 'text' && inbound.files !== undefined && inbound.text.trim() === ''
+}
+
+/** Whether it is a press with a sealed token, which only a program may make from a real one. */
+function isSealedPress(inbound: Inbound): boolean {
+  return inbound.type === 'press' && isSealed(inbound.token)
 }
 
 /** Returns the name of the call that answers an inbound, for errors. */

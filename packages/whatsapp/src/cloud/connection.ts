@@ -47,9 +47,9 @@ export function connectCloud(config: CloudConfig, host: ChannelHost): BridgeConn
       onError,
       clock,
       onlyFiles: true,
-      onInbound: (inbound) => {
+      onInbound: (inbound, id) => {
         if (inbound.type === 'text') newest.set(inbound.chat.id, inbound.messageRef.id)
-        return onInbound(inbound)
+        return onInbound(inbound, id)
       },
     })
   const sinks = createChannel()

@@ -1,0 +1,387 @@
+import { randomUUID } from 'node:crypto'
+import type { SteadyClock } from '@reply/core/source'
+import type { AnswerInbound, Inbound, MessageRef } from '@reply/sink'
+import { NotTakenError } from '@reply/sink/channel'
+import { unsealToken } from '@reply/sink/internal'
+import type { Channels } from '../chats/channels.ts'
+import { isOurThread, sessionOfMessage } from '../chats/our-messages.ts'
+import type { SeenMessages } from '../chats/seen-messages.ts'
+import type { Commands } from '../commands/dispatch.ts'
+import type { Mirrors } from '../config/mirrors.ts'
+import type { RouterConfig } from '../config/schema.ts'
+import { isTakenOver, toError } from '../error.ts'
+import { type BridgeObserver, eventPlace } from '../events/emit.ts'
+import type { InboundEvent } from '../events/event.ts'
+import type { People } from '../people/people.ts'
+import { type ChatPlace, placeKey } from '../place.ts'
+import type { BridgeLease } from '../state/bridge-lease.ts'
+import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import type { State } from '../state/state.ts'
+import { StoreError, type Write } from '../store/store.ts'
+import { texts } from '../texts.ts'
+import { waitAtMost } from '../timers.ts'
+import { enqueueInbox } from './inbox.ts'
+import type { InboundPress, Intake } from './intake.ts'
+import { isSurelyAddressed, judge } from './judge.ts'
+import { createPressForwarder } from './press-forwarder.ts'
+
+/** Receives what people write and press, in every process. The owner of a chat handles it, which may be another process. */
+export interface Receiver {
+  /**
+   * Resolves when the message is stored, or need not be stored, or when the press was answered. `id` is equal if the platform
+   * delivers the same action again. Rejects only with a `NotTakenError`: this process may not receive, has too much to receive,
+   * or can't write the state.
+   */
+  receive(channel: string, inbound: Inbound, id?: string): Promise<void>
+  /** Call it with each hint of the store. Begins what the hint is about, if that is for this process. */
+  onHint(hint: string): void
+  /** Begins to look at the stored messages every 5 s, because hints may be lost. */
+  start(): void
+  /** Stops looking. */
+  stop(): void
+}
+
+type InboundText = Extract<Inbound, { type: 'text' }>
+type Refusal = 'stranger' | 'anonymous' | 'may-not' | 'too-long'
+
+/** A refusal is sent to a person in a place at most once in this time, in ms. */
+const refuseAgainMs = 3_600_000
+/** How long sending a refusal may take, in ms: as long as an answer waits for the budget of its chat. */
+const answeringMs = 60_000
+/**
+ * How long a message may take until it is stored, in ms, if its platform redelivers messages. Shorter than any channel waits
+ * before it acknowledges a message that is still being handled.
+ */
+const holdMs = 2000
+/**
+ * How many actions may be received at the same time. A PostgreSQL that makes 600 commits a second stores that many well within
+ * `holdMs`, and with texts of the longest length they need about 50 MB. Beyond that, the platform keeps them.
+ */
+const mostReceipts = 500
+/** How often the stored messages are looked at without a hint, in ms. */
+const lookMs = 5000
+
+/** Creates the receiver of a process. */
+export function createReceiver(options: {
+  /** The name of this member, unique for each process. */
+  readonly member: string
+  readonly router: Pick<RouterConfig, 'maxTextLength'>
+  /** For rows that are found by their whole key, which any member may read. */
+  readonly state: Pick<State, 'read' | 'commitWithoutLease'>
+  /** Returns the state with the rows of a shard. */
+  readonly stateOf: (shard: string) => Pick<State, 'commitWithoutLease'>
+  /** Returns the shard of a place. */
+  readonly shardOf: (place: ChatPlace) => string
+  /** The intakes of the shards that this process owns, by shard. */
+  readonly intakes: ReadonlyMap<string, Intake>
+  /** Whether this process may receive, and make calls. */
+  readonly lease: Pick<BridgeLease, 'whenHeld' | 'isHeld'>
+  readonly channels: Pick<Channels, 'connectionOf'>
+  readonly people: Pick<People, 'personOf'>
+  readonly mirrors: Pick<Mirrors, 'isNamed'>
+  readonly seen: Pick<SeenMessages, 'writeSeen'>
+  readonly commands: Pick<Commands, 'isOwnCommand'>
+  /** As in `Backlog`. */
+  readonly isOld: (message: MessageRef) => boolean
+  readonly clock: SteadyClock
+  readonly emit: BridgeObserver
+  readonly onError: (error: Error) => void
+}): Receiver {
+  const { member, router, state, stateOf, shardOf, intakes, channels, people, seen, commands } = options
+  const { isOld, clock, onError } = options
+  const { whenHeld, isHeld } = options.lease
+  const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
+  const ownerOf = (place: ChatPlace): Intake | undefined => intakes.get(shardOf(place))
+  let receipts = 0
+  let stopTimer = (): void => {}
+  return { receive, onHint, start, stop: () => stopTimer() }
+
+  /** Looks at everything that is stored for this process, now and every `lookMs`. */
+  function start(): void {
+    stopTimer = clock.after(lookMs, () => {
+      start()
+      for (const intake of intakes.values()) void intake.drain()
+    })
+  }
+
+  /** Looks at what the hint names: messages or presses of a shard, an answer to a press of this member, or everything. */
+  function onHint(hint: string): void {
+    const [kind, name = ''] = hint.split('/')
+    if (kind === 'inbox') return void intakes.get(name)?.drain('messages')
+    if (kind === 'press') return void intakes.get(name)?.drain('presses')
+    if (hint === `answer/${member}`) return forwarder.look()
+    if (hint !== '') return
+    forwarder.look()
+    for (const intake of intakes.values()) void intake.drain()
+  }
+
+  /** Receives an action, unless too many are being received. An action that is never delivered again is always received. */
+  async function receive(channel: string, received: Inbound, id: string = randomUUID()): Promise<void> {
+    const { deliversOnce } = channels.connectionOf(channel)
+    if (receipts >= mostReceipts && !deliversOnce) throw new NotTakenError()
+    const receipt = countReceipt()
+    await receiveHeld(channel, received, id, receipt).finally(receipt.end)
+  }
+
+  /** Counts a receipt until its `end` was called as often as its `begin`, and once more. */
+  function countReceipt(): { readonly begin: () => void; readonly end: () => void } {
+    let open = 1
+    receipts += 1
+    const end = (): void => {
+      open -= 1
+      if (open === 0) receipts -= 1
+    }
+    const begin = (): void => {
+      open += 1
+    }
+    return { begin, end }
+  }
+
+  /**
+   * Stores, ignores or refuses a message, or handles a press. Waits until this process may receive, at most `holdMs` if the
+   * channel delivers messages again. Rejects only with a `NotTakenError`: it may not receive by then or meanwhile, or a message
+   * that is delivered again is not stored within `holdMs`. Reports other errors, and answers the person.
+   */
+  async function receiveHeld(
+    channel: string,
+    received: Inbound,
+    id: string,
+    receipt: ReturnType<typeof countReceipt>,
+  ): Promise<void> {
+    const { deliversOnce } = channels.connectionOf(channel)
+    const until = clock.now() + holdMs
+    // The platform may redeliver it, to this process or to another one.
+    if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
+    if (!isHeld()) throw new NotTakenError()
+    const inbound = withLeaseCheck(received)
+    ownerOf({ channel, chat: inbound.chat })?.noteActive({ channel, chat: inbound.chat })
+    try {
+      if (inbound.type !== 'text') await receivePress(channel, inbound, id)
+      else if (deliversOnce) await receiveText(channel, inbound)
+      else await receiveTextUntil(channel, inbound, until, receipt)
+    } catch (error) {
+      if (error instanceof NotTakenError) throw error
+      onError(toError(error))
+      if (isTakenOver(error) || (error instanceof StoreError && !isHeld())) throw new NotTakenError()
+      if (inbound.type !== 'stop') await inbound.answer(texts.notTaken)
+    }
+  }
+
+  /** Makes `answer` wait until calls are allowed, and do nothing if they never are. The platform's Stop has no `answer`. */
+  function withLeaseCheck<One extends Inbound>(inbound: One): One {
+    if (inbound.type === 'stop') return inbound
+    const answer: AnswerInbound = async (text) => {
+      const signal = await whenHeld().catch(() => undefined)
+      if (signal) await inbound.answer(text)
+    }
+    return { ...inbound, answer }
+  }
+
+  /**
+   * Like `receiveText`. Rejects with a `NotTakenError` if that takes longer, because a state that can't be reached leaves open
+   * for how long. If the message is stored after all, it is handled, and what the platform delivers again is a repeat.
+   */
+  async function receiveTextUntil(
+    channel: string,
+    text: InboundText,
+    until: number,
+    receipt: ReturnType<typeof countReceipt>,
+  ): Promise<void> {
+    let isDone = false
+    receipt.begin()
+    const received = receiveText(channel, text)
+      .then(() => {
+        isDone = true
+      })
+      .finally(receipt.end)
+    await waitAtMost(received, Math.max(0, until - clock.now()), clock)
+    if (isDone) return
+    received.catch((error: unknown) => onError(toError(error)))
+    throw new NotTakenError()
+  }
+
+  /**
+   * Ignores or refuses the message, or stores it for the owner of the chat, and emits an event with that verdict. A message that
+   * was stored before is not handled again. One beyond the rate limit is refused, by the owner.
+   */
+  async function receiveText(channel: string, text: InboundText): Promise<void> {
+    const place = { channel, chat: text.chat }
+    const person = people.personOf(channel, text.actor)
+    const isOwnCommand = text.isCommand && commands.isOwnCommand(text.text)
+    const isOurs = !isSurelyAddressed(text) && !isOwnCommand && (await isOurMessage(place, text))
+    const verdict = judge(text, { person, isOurs, isOwnCommand, router })
+    const report = (result: InboundEvent['verdict'], why?: string): void =>
+      emitInbound(options, place, text, result, why)
+    if (verdict.type === 'ignored') return report('ignored')
+    if (verdict.type === 'refused') {
+      report('refused', verdict.why)
+      return await answerRefusal(place, text, verdict.why)
+    }
+    const entry = { ...promptOf(place, text, clock.now()), ...(isOld(text.messageRef) && ({ isOld: true } as const)) }
+    const result = await storeForOwner(entry, text)
+    if (result !== 'too-many') return report(result)
+    report('refused', result)
+    await answerOnce(place, text, texts.tooMany)
+  }
+
+  /**
+   * Has the owner take the message if that is this process. Otherwise stores it for the owner, which has not begun it, and sends a
+   * hint. The owner's commit has its lease, so that a message counts as tried only if this process may begin it.
+   */
+  async function storeForOwner(entry: QueuedPrompt, text: InboundText): Promise<'taken' | 'repeated' | 'too-many'> {
+    const seenWrite = seen.writeSeen(entry, entry.messageRef)
+    try {
+      const owner = ownerOf(entry)
+      if (owner) return await owner.take(entry, text, seenWrite)
+    } catch (error) {
+      // Another member owns the chat by now, and this one may still receive.
+      if (!isTakenOver(error) || !isHeld()) throw error
+    }
+    const shard = shardOf(entry)
+    const writes = [seenWrite, enqueueInbox({ ...entry, isUnbegun: true })]
+    return (await stateOf(shard).commitWithoutLease(writes, { hint: `inbox/${shard}` })) ? 'taken' : 'repeated'
+  }
+
+  /** Whether a message is in a thread that the bot works in, or replies to a message of the bot whose session is remembered. */
+  async function isOurMessage(place: ChatPlace, { replyTo }: InboundText): Promise<boolean> {
+    if (await isOurThread(options, place)) return true
+    return replyTo !== undefined && (await sessionOfMessage(state, place, replyTo)) !== undefined
+  }
+
+  /**
+   * Answers a refused message: to a person in a place at most once in `refuseAgainMs`, also if several members receive what
+   * they write, but always if it was too long. Never answers the same message twice.
+   */
+  async function answerRefusal(place: ChatPlace, text: InboundText, why: Refusal): Promise<void> {
+    const id = `${place.channel}:${text.actor.id}`
+    const key = `refused/${placeKey(place)}/${encodeURIComponent(text.actor.id)}`
+    switch (why) {
+      case 'too-long':
+        return void (await answerOnce(place, text, texts.tooLong(text.text.length, router.maxTextLength)))
+      case 'stranger':
+        return await answerHourly(place, text, texts.stranger(id), key)
+      case 'anonymous':
+        return await answerHourly(place, text, texts.anonymous, key)
+      case 'may-not':
+        return await answerHourly(place, text, texts.mayNot('prompt'), key)
+      default:
+        return why satisfies never
+    }
+  }
+
+  /**
+   * Answers a refused message unless the key has a value, which it then has for `refuseAgainMs`. Until the answer was sent, the
+   * value lasts only for `answeringMs`: if this process ends before, the person hears it the next time.
+   */
+  async function answerHourly(place: ChatPlace, text: InboundText, answerText: string, key: string): Promise<void> {
+    const claim: Write = { type: 'put-if-absent', key, value: '', expiresInMs: answeringMs }
+    if (!(await answerOnce(place, text, answerText, [claim]))) return
+    const heard: Write = { type: 'put', key, value: '', expiresInMs: refuseAgainMs }
+    await state.commitWithoutLease([heard], { survives: 'process' }).catch(onError)
+  }
+
+  /**
+   * Answers a refused message, and marks it as seen, so that it is neither answered again nor run if the channel reads it again
+   * after a restart. Resolves with false, and does nothing, if that or one of the other writes conflicts. If no call is allowed
+   * any more, takes the writes back and rejects with a `NotTakenError`: the person would hear nothing otherwise, now and later.
+   */
+  async function answerOnce(
+    place: ChatPlace,
+    text: InboundText,
+    answerText: string,
+    more: readonly Write[] = [],
+  ): Promise<boolean> {
+    const writes = [seen.writeSeen(place, text.messageRef), ...more]
+    if (!(await state.commitWithoutLease(writes))) return false
+    if (await whenHeld().catch(() => undefined)) {
+      await text.answer(answerText)
+      return true
+    }
+    const keys = writes.flatMap((write) => ('key' in write ? [write.key] : []))
+    await state.commitWithoutLease(keys.map((key) => ({ type: 'remove', key })))
+    throw new NotTakenError()
+  }
+
+  /**
+   * Has the owner of the chat carry out a press or the platform's Stop button at once. Answers strangers with a refusal. A restart
+   * loses a press.
+   */
+  async function receivePress(channel: string, received: InboundPress, id: string): Promise<void> {
+    const inbound = await withThread(channel, received)
+    const place = { channel, chat: inbound.chat }
+    const person = people.personOf(channel, inbound.actor)
+    emitInbound(options, place, inbound, person ? 'handled' : 'refused', person ? undefined : 'stranger')
+    if (!person)
+      return inbound.type === 'stop'
+        ? undefined
+        : await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
+    const owner = ownerOf(place)
+    if (owner) return await owner.press(channel, inbound, id)
+    const result = await forwarder.forward(place, inbound, id)
+    if (inbound.type === 'stop') return
+    switch (result.type) {
+      case 'answered':
+        return await inbound.answer(result.text)
+      case 'open':
+        return await inbound.open?.({ ...result.form, token: unsealToken(result.form.token, inbound.token) })
+      case 'taken':
+        // The owner shows what it did in the message with the button.
+        return await inbound.answer()
+      case 'not-taken':
+        return await inbound.answer(texts.notTaken)
+      case 'unknown':
+        return await inbound.answer(texts.stateFails)
+      default:
+        return result satisfies never
+    }
+  }
+
+  /**
+   * Returns the press with the thread of its message, which some platforms omit for old messages, so that its place is found.
+   * A Stop, a press with a thread, and one whose thread is not remembered stay as they are.
+   */
+  async function withThread(channel: string, inbound: InboundPress): Promise<InboundPress> {
+    const { chat } = inbound
+    if (inbound.type === 'stop' || chat.thread !== undefined) return inbound
+    const { thread } = (await sessionOfMessage(state, { channel, chat }, inbound.messageRef)) ?? {}
+    return thread === undefined ? inbound : { ...inbound, chat: { ...chat, thread } }
+  }
+}
+
+/** Emits the event of a message or press, with its verdict. */
+export function emitInbound(
+  { emit, clock }: { readonly emit: BridgeObserver; readonly clock: Pick<SteadyClock, 'now'> },
+  place: ChatPlace,
+  inbound:
+    | Pick<InboundText, 'type' | 'actor' | 'messageRef'>
+    | Pick<Extract<InboundPress, { type: 'press' }>, 'type' | 'actor' | 'messageRef'>
+    | Pick<Extract<InboundPress, { type: 'stop' }>, 'type' | 'actor'>,
+  verdict: InboundEvent['verdict'],
+  why?: string,
+): void {
+  const { type: kind, actor } = inbound
+  const messageID = inbound.type === 'stop' ? undefined : inbound.messageRef.id
+  emit({
+    type: 'inbound',
+    ...eventPlace(place, clock.now()),
+    ...{ kind, actorID: actor.id, messageID, verdict, why },
+  })
+}
+
+/** Returns the message as it is stored. */
+function promptOf(place: ChatPlace, text: InboundText, receivedAt: number): QueuedPrompt {
+  const { messageRef, replyTo, isForwarded, isCommand, actor, files = [], albumID } = text
+  return {
+    ...place,
+    id: messageRef.id,
+    actor,
+    text: text.text,
+    files,
+    isCommand,
+    messageRef,
+    receivedAt,
+    ...(replyTo && { replyTo }),
+    ...(isForwarded && { isForwarded }),
+    ...(albumID !== undefined && { albumID }),
+  }
+}

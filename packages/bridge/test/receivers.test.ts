@@ -1,0 +1,446 @@
+import { type Form, NotTakenError } from '@reply/sink/channel'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
+import { type Store, StoreError, type Write } from '../src/store/store.ts'
+import { texts } from '../src/texts.ts'
+import { createMembers, type MemberOptions, type Members } from './members.ts'
+
+let all: Members
+beforeEach(() => {
+  all = createMembers()
+})
+
+/** The members `one` and `two` only receive. */
+async function joinReceivers(options: MemberOptions = {}) {
+  return { one: await all.join('one', options), two: await all.join('two', options) }
+}
+
+const joinOwner = async (options: MemberOptions = {}) => await all.join('owner', { ...options, isOwner: true })
+
+/** The entries that are stored and not handled. */
+const inbox = (): readonly QueuedPrompt[] =>
+  [...all.memory.queues].flatMap(([name, entries]) =>
+    name.startsWith('inbox/') ? [...entries.values()].map((one) => JSON.parse(one)) : [],
+  )
+
+const keys = (prefix: string): readonly string[] =>
+  [...all.memory.values].flatMap(([key, { expiresAt = Number.POSITIVE_INFINITY }]) =>
+    key.startsWith(prefix) && expiresAt > all.clock.now() ? [key] : [],
+  )
+
+/** A store whose commits of some writes do what a test says. */
+const withCommits =
+  (isMeant: (write: Write) => boolean, change: (commit: Store['commit']) => Store['commit']) =>
+  (store: Store): Store => {
+    const changed = change(store.commit)
+    return {
+      ...store,
+      commit: async (...given) => await (given[0].some(isMeant) ? changed : store.commit)(...given),
+    }
+  }
+
+describe('a message', () => {
+  test('that another member received is handled by the owner at once, which shows that it is typing', async () => {
+    const { one } = await joinReceivers()
+    await joinOwner()
+    await one.receive('tg', all.text('1', 'hello'))
+    await all.settle()
+    expect(all.done).toEqual(['owner hello'])
+    expect(all.told).toEqual(['owner types'])
+    expect([inbox(), all.verdicts]).toEqual([[], ['one taken']])
+  })
+
+  test('that several members receive is handled once', async () => {
+    const { one, two } = await joinReceivers()
+    const owner = await joinOwner()
+    await Promise.all([one, two, owner].map(async ({ receive }) => await receive('tg', all.text('1', 'hello'))))
+    await all.settle()
+    expect(all.done).toEqual(['owner hello'])
+    expect(all.verdicts.map((one) => one.split(' ')[1]).toSorted()).toEqual(['repeated', 'repeated', 'taken'])
+  })
+
+  test('is handled in the order of the platform, also if two members stored it in another one', async () => {
+    const { one, two } = await joinReceivers()
+    for (const id of ['9', '10', '8']) await one.receive('tg', all.text(id, `number ${id}`))
+    await two.receive('tg', all.text('7', 'number 7'))
+    const chat = { id: '5', kind: 'private' } as const
+    const [late, early] = [
+      { id: 'b', postedAt: 2000 },
+      { id: 'a', postedAt: 1000 },
+    ]
+    await two.receive('tg', all.text('', 'later', { chat, messageRef: late }))
+    await one.receive('tg', all.text('', 'earlier', { chat, messageRef: early }))
+    await joinOwner()
+    await all.settle()
+    expect(all.done.filter((said) => said.includes('number'))).toEqual(
+      ['7', '8', '9', '10'].map((id) => `owner number ${id}`),
+    )
+    expect(all.done.filter((said) => said.includes('er ') && said.includes('lier'))).toEqual(['owner earlier'])
+    expect(all.done.indexOf('owner earlier')).toBeLessThan(all.done.indexOf('owner later'))
+  })
+
+  test('overtakes one that waits, and none that is being handled', async () => {
+    const { one, two } = await joinReceivers()
+    let goOn = (): void => {}
+    await joinOwner({
+      act: async (text) => (text === '/slow' ? await new Promise((resolve) => (goOn = resolve)) : undefined),
+    })
+    await one.receive('tg', all.text('5', '/slow'))
+    await all.settle()
+    await one.receive('tg', all.text('9', 'nine'))
+    await all.settle()
+    await two.receive('tg', all.text('4', 'four'))
+    await all.settle()
+    expect(all.done).toEqual([])
+    goOn()
+    await all.settle()
+    expect(all.done).toEqual(['owner /slow', 'owner four', 'owner nine'])
+  })
+
+  test('that stops runs waits half a second for those before it', async () => {
+    const { one } = await joinReceivers()
+    await joinOwner({ act: async (text) => (text === '/slow' ? await new Promise(() => {}) : undefined) })
+    await one.receive('tg', all.text('5', '/slow'))
+    await one.receive('tg', all.text('6', '/stop'))
+    await all.pass(450)
+    expect(all.done).toEqual([])
+    await all.pass(50)
+    expect(all.done).toEqual(['owner /stop'])
+  })
+
+  test('is found within five seconds if its hint is lost', async () => {
+    const { one } = await joinReceivers({
+      storeOf: withCommits(
+        ({ type }) => type === 'enqueue',
+        (commit) => async (writes, lease) => await commit(writes, lease),
+      ),
+    })
+    await joinOwner()
+    await one.receive('tg', all.text('1', 'hello'))
+    await all.pass(4900)
+    expect(all.done).toEqual([])
+    await all.pass(100)
+    expect(all.done).toEqual(['owner hello'])
+  })
+
+  test('that no process has begun is not tried, however long it waited, and counts once its owner begins', async () => {
+    const { one } = await joinReceivers()
+    await one.receive('tg', all.text('1', '/new'))
+    expect(inbox()).toMatchObject([{ isUnbegun: true }])
+    const first = await joinOwner({ act: async () => await new Promise(() => {}) })
+    await all.settle()
+    expect(inbox()).toMatchObject([{ text: '/new' }])
+    expect(inbox()[0]).not.toHaveProperty('isUnbegun')
+    first.kill()
+    await all.pass(5000)
+    await all.join('next', { isOwner: true })
+    await all.settle()
+    // The first owner may have run it.
+    expect(all.done).toEqual(['next /new again'])
+  })
+
+  test('that was stored while no owner lived runs as if it had just come', async () => {
+    const { one } = await joinReceivers()
+    await one.receive('tg', all.text('1', '/new'))
+    await all.pass(10_000)
+    await joinOwner()
+    await all.settle()
+    expect(all.done).toEqual(['owner /new'])
+  })
+
+  test('that waited when its owner stopped gracefully was not tried, and the one before it was', async () => {
+    const first = await joinOwner({ act: async () => await new Promise(() => {}) })
+    await first.receive('tg', all.text('1', '/one'))
+    await first.receive('tg', all.text('2', '/two'))
+    await all.settle()
+    await first.stop()
+    await all.join('next', { isOwner: true })
+    await all.settle()
+    expect(all.done).toEqual(['next /one again', 'next /two'])
+  })
+
+  test('beyond the rate limit is refused by the owner, also if other members received it', async () => {
+    const { one, two } = await joinReceivers({ messagesPerMinute: 1 })
+    const owner = await joinOwner({ messagesPerMinute: 2 })
+    await one.receive('tg', all.text('1', 'first'))
+    await two.receive('tg', all.text('2', 'second'))
+    await two.receive('tg', all.text('3', 'third'))
+    await all.settle()
+    await owner.receive('tg', all.text('4', 'fourth'))
+    await all.settle()
+    expect(all.done).toEqual(['owner first', 'owner second'])
+    expect(all.told.filter((one) => one.includes('minute'))).toEqual([`owner posts ${texts.tooMany}`, texts.tooMany])
+    expect(inbox()).toEqual([])
+  })
+
+  test('is given back if it is one of too many at the same time, except where nothing is delivered again', async () => {
+    const hangs = {
+      storeOf: withCommits(
+        ({ type }) => type === 'enqueue',
+        () => async () => await new Promise(() => {}),
+      ),
+    }
+    const one = await all.join('one', hangs)
+    const received = Array.from(
+      { length: 500 },
+      async (_, index) => await one.receive('tg', all.text(`${index}`, 'hi')),
+    )
+    const results = Promise.allSettled(received)
+    await all.settle()
+    await expect(one.receive('tg', all.text('x', 'hi'))).rejects.toThrow(NotTakenError)
+    await all.pass(2000)
+    expect((await results).every(({ status }) => status === 'rejected')).toBe(true)
+    // The state may still store them.
+    await expect(one.receive('tg', all.text('x', 'hi'))).rejects.toThrow(NotTakenError)
+    const patient = await all.join('patient', { deliversOnce: true })
+    await Promise.all(
+      Array.from({ length: 600 }, async (_, index) => await patient.receive('tg', all.text(`p${index}`, 'hi'))),
+    )
+    expect(inbox()).toHaveLength(600)
+  })
+})
+
+describe('a refusal', () => {
+  const stranger = (id: string) => all.text(id, 'hello', { actor: { id: '3', name: 'Eve' } })
+
+  test('is sent to a person once an hour by all members', async () => {
+    const { one, two } = await joinReceivers()
+    await Promise.all([one.receive('tg', stranger('1')), two.receive('tg', stranger('2'))])
+    await two.receive('tg', stranger('3'))
+    expect(all.told).toEqual([texts.stranger('tg:3')])
+    await all.clock.advance(3_600_000)
+    await two.receive('tg', stranger('4'))
+    expect(all.told).toHaveLength(2)
+  })
+
+  test('only counts if the person could be told, and the platform keeps the message otherwise', async () => {
+    let isHeld = true
+    const losing = withCommits(
+      ({ type }) => type === 'put-if-absent',
+      (commit) =>
+        async (...given) => {
+          isHeld = false
+          return await commit(...given)
+        },
+    )
+    const one = await all.join('one', { storeOf: losing, isHeld: () => isHeld })
+    await expect(one.receive('tg', stranger('1'))).rejects.toThrow(NotTakenError)
+    expect([all.told, keys('')]).toEqual([[], []])
+    const two = await all.join('two')
+    await two.receive('tg', stranger('1'))
+    expect(all.told).toEqual([texts.stranger('tg:3')])
+  })
+})
+
+describe('a press at a member that does not own the chat', () => {
+  test('is carried out by the owner, and answered by the member, before any time has passed', async () => {
+    const { one } = await joinReceivers()
+    await joinOwner()
+    await one.receive('tg', all.press('b/run/1'), 'p1')
+    expect([all.done, all.told]).toEqual([['owner pressed b/run/1'], ['Done: b/run/1']])
+    expect(keys('press/').concat(keys('due/'))).toEqual([])
+  })
+
+  test('keeps all its fields, and opens a dialog where it was pressed', async () => {
+    const { one } = await joinReceivers()
+    const pressed: unknown[] = []
+    const form = { token: 't', label: 'Fill in', questions: [] }
+    await joinOwner({
+      act: async (_, __, press) => {
+        pressed.push(press)
+        await press?.open?.(form)
+      },
+    })
+    const chat = { id: '1', thread: '7', kind: 'shared' } as const
+    const given = all.press('b/page/1', { chat, values: [['a', 'b']], isMessage: true })
+    await one.receive('tg', given, 'p1')
+    const { answer: _, open: __, ...fields } = given
+    expect(pressed).toMatchObject([fields])
+    expect(all.told).toEqual(['form Fill in'])
+  })
+
+  test('tells the state nothing that a button could be forged with, and its dialog gets the real token', async () => {
+    const written: string[] = []
+    const storeOf = withCommits(
+      () => true,
+      (commit) =>
+        async (...given) => {
+          written.push(JSON.stringify(given[0]))
+          return await commit(...given)
+        },
+    )
+    const { one } = await joinReceivers({ storeOf })
+    await joinOwner({
+      storeOf,
+      act: async (token, __, press) => {
+        await press?.open?.({ token: token.replace('.once', '.0.f'), label: token, questions: [] })
+      },
+    })
+    const opened: string[] = []
+    const open = async (form: Form) => void opened.push(form.token)
+    await one.receive('tg', all.press('r~AbCd-_0123456789.once', { open }), 'p1')
+    expect(opened).toEqual(['r~AbCd-_0123456789.0.f'])
+    expect(written.join()).toContain('.once')
+    expect(written.join()).not.toContain('AbCd-_0123456789')
+  })
+
+  test('that the platform delivers to two members is carried out once, also if one of them is the owner', async () => {
+    const { one, two } = await joinReceivers()
+    const owner = await joinOwner()
+    await Promise.all([one, two, owner].map(async ({ receive }) => await receive('tg', all.press('b/run/1'), 'p1')))
+    await one.receive('tg', all.press('b/run/1'), 'p1')
+    expect(all.done).toEqual(['owner pressed b/run/1'])
+    expect(all.told).toHaveLength(4)
+  })
+
+  test('twice by the person counts twice', async () => {
+    const { one, two } = await joinReceivers()
+    await joinOwner()
+    await one.receive('tg', all.press('b/run/1'), 'p1')
+    await two.receive('tg', all.press('b/run/1'), 'p2')
+    expect(all.done).toHaveLength(2)
+  })
+
+  test('of a stranger is refused without the owner', async () => {
+    const { one } = await joinReceivers()
+    await one.receive('tg', all.press('b/run/1', { actor: { id: '3', name: 'Eve' } }), 'p1')
+    expect([all.told, keys('')]).toEqual([[texts.stranger('tg:3')], []])
+  })
+
+  test('that no owner takes within two seconds is never carried out, and the person is told so', async () => {
+    const { one } = await joinReceivers()
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    expect(all.told).toEqual([texts.notTaken])
+    await joinOwner()
+    await all.pass(6000)
+    expect(all.done).toEqual([])
+  })
+
+  test('that an owner finds when its time is over is not carried out, though it read it before', async () => {
+    const { one } = await joinReceivers()
+    let goOn = (): void => {}
+    const suspended = withCommits(
+      (write) => write.type === 'compare-and-set' && write.key.startsWith('due/'),
+      (commit) =>
+        async (...given) => {
+          await new Promise<void>((resolve) => {
+            goOn = resolve
+          })
+          return await commit(...given)
+        },
+    )
+    await joinOwner({ storeOf: suspended })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    goOn()
+    await all.settle()
+    expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
+  })
+
+  test('whose claim the store made in time, and answered late, is not carried out', async () => {
+    const { one } = await joinReceivers()
+    const slow = withCommits(
+      (write) => write.type === 'compare-and-set' && write.key.startsWith('due/'),
+      (commit) =>
+        async (...given) => {
+          const made = await commit(...given)
+          await new Promise<void>((resolve) => all.clock.after(1600, resolve))
+          return made
+        },
+    )
+    await joinOwner({ storeOf: slow })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(3000)
+    await received
+    // The member could not know that.
+    expect([all.done, all.told]).toEqual([[], ['ok']])
+  })
+
+  test('whose own commit is made late is not carried out', async () => {
+    const slow = withCommits(
+      (write) => 'key' in write && write.key.startsWith('press/'),
+      (commit) =>
+        async (...given) => {
+          await new Promise<void>((resolve) => all.clock.after(10_000, resolve))
+          return await commit(...given)
+        },
+    )
+    const { one } = await joinReceivers({ storeOf: slow })
+    await joinOwner()
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    await all.pass(15_000)
+    expect([all.done, all.told]).toEqual([[], [texts.notTaken]])
+  })
+
+  test('is only confirmed if its owner is killed while it carries it out', async () => {
+    const { one } = await joinReceivers()
+    const owner = await joinOwner({ act: async () => await new Promise(() => {}) })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.settle()
+    owner.kill()
+    await all.pass(5000)
+    await received
+    await all.join('next', { isOwner: true })
+    await all.pass(6000)
+    expect([all.done, all.told]).toEqual([[], ['ok']])
+  })
+
+  test('is only confirmed if its answer is lost', async () => {
+    const { one } = await joinReceivers()
+    const losing = withCommits(
+      (write) => write.type === 'compare-and-set' && write.key.startsWith('answer/'),
+      () => async () => {
+        throw new StoreError('failed', 'The disk is full.')
+      },
+    )
+    await joinOwner({ storeOf: losing })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    expect([all.done, all.told]).toEqual([['owner pressed b/run/1'], ['ok']])
+  })
+
+  test('is answered although the hint of its answer is lost', async () => {
+    const { one } = await joinReceivers()
+    const silent = withCommits(
+      (write) => write.type === 'compare-and-set' && write.key.startsWith('answer/'),
+      (commit) => async (writes, lease) => await commit(writes, lease),
+    )
+    await joinOwner({ storeOf: silent })
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(250)
+    await received
+    expect(all.told).toEqual(['Done: b/run/1'])
+  })
+
+  test.each<[string, () => Promise<never>, string]>([
+    ['is busy', async () => Promise.reject(new StoreError('busy', 'It is locked.')), texts.notTaken],
+    ['hangs', async () => await new Promise<never>(() => {}), texts.notTaken],
+    ['fails', async () => Promise.reject(new StoreError('failed', 'The disk is full.')), texts.stateFails],
+  ])('is not carried out if the store %s, and the person is told so', async (_, commit, answer) => {
+    const one = await all.join('one', {
+      storeOf: withCommits(
+        () => true,
+        () => commit,
+      ),
+    })
+    await joinOwner()
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    expect([all.done, all.told]).toEqual([[], [answer]])
+  })
+
+  test('of the platform’s own Stop is carried out by the owner', async () => {
+    const { one } = await joinReceivers()
+    await joinOwner()
+    await one.receive('tg', { type: 'stop', chat: { id: '1' }, actor: { id: '1', name: 'Ann' } }, 's1')
+    await all.settle()
+    expect(all.done).toEqual(['owner stopped'])
+  })
+})

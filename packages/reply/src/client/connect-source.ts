@@ -2,6 +2,7 @@ import { createAsks } from '../drive/asks/answer-asks.ts'
 import { readUnseenInputs } from '../drive/asks/unseen-input.ts'
 import { createConnection } from '../drive/connection/connection.ts'
 import { trackContextLimits } from '../drive/connection/context-limits.ts'
+import { createFollowing } from '../drive/connection/following.ts'
 import { createReadiness } from '../drive/connection/readiness.ts'
 import { createWatching } from '../drive/connection/watch.ts'
 import type { Drive } from '../drive/drive.ts'
@@ -38,6 +39,11 @@ const agentStart = { connectTimeoutMs: 60_000, firstFrameMs: 60_000 }
  * the client also closes the source. Throws `invalid` for invalid options.
  */
 export function connectSource(source: Source, options: DriveOptions = {}): Client {
+  return connectFollowing(source, options, 'all')
+}
+
+/** Does what `connectSource` does. With `own`, for a source that skips sessions that aren't followed. */
+export function connectFollowing(source: Source, options: DriveOptions, follow: 'all' | 'own'): Client {
   const callerSettings = toSettings(source.isLocal ? { ...agentStart, ...options } : options)
   let isClosed = false
   // Calls in flight fail when the owner closes the connection; those errors are not reported.
@@ -61,7 +67,8 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const readiness = createReadiness(clock, source.name, settings.connectTimeoutMs, source.isLocal)
   const { isLive } = readiness
   const sessions = createSessions(drive, directory)
-  const watching = createWatching(drive, directory, keepSettled, isLive)
+  const following = createFollowing({ engine, clock, keepReleased: keepSettled }, follow === 'all')
+  const watching = createWatching(drive, directory, keepSettled, isLive, following)
   const stallTimer = createStallTimer(clock, settings.stalledAfterMs, (sessionID, stalled) => {
     engine.apply([{ type: 'stalled', sessionID, stalled, at: clock.now() }])
     // The end of the reply may have been lost even though the stream is up.
@@ -76,10 +83,11 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
   const inbox = createInbox(drive)
   const aborting = createAborting(drive, { graceMs: settings.graceMs, stopping, parentOf, find: sessions.find, inbox })
   const { answer, reject } = createAsks(drive, source, stopping)
-  const connection = createConnection(drive, settings, readiness, watching)
+  const connection = createConnection(drive, settings, readiness, watching, following)
   const closedListeners = new Set<() => void>()
   const server: RunServer = {
     ...drive,
+    following,
     readiness,
     sessions,
     stopping,
@@ -93,7 +101,7 @@ export function connectSource(source: Source, options: DriveOptions = {}): Clien
       return () => closedListeners.delete(listener)
     },
   }
-  const queries = createQueries(drive, sessions, directory, readiness.whenLive)
+  const queries = createQueries(drive, sessions, directory, readiness.whenUsable)
   return {
     ready: readiness.ready,
     prompt,

@@ -66,14 +66,14 @@ export interface Queries {
 }
 
 /**
- * Creates the queries of a client. `directory` is the connection's own. `whenLive` resolves when the connection is up,
- * and rejects if that takes too long.
+ * Creates the queries of a client. `directory` is the connection's own. `whenUsable` is
+ * `Readiness.whenUsable`.
  */
 export function createQueries(
   drive: Drive,
   runSessions: Pick<Sessions, 'find' | 'guard'>,
   directory: string | undefined,
-  whenLive: () => Promise<void>,
+  whenUsable: () => Promise<void>,
 ): Queries {
   const { engine, source, info, reader } = drive
   return {
@@ -85,7 +85,7 @@ export function createQueries(
     commands: async (requested) =>
       (await source.commands?.(await spelledOrDefault(requested))) ?? throwUnsupported('commands'),
     requireGuard: async ({ directory: requested, ...target } = {}) => {
-      await whenLive()
+      await whenUsable()
       await runSessions.guard({ ...target, directory: await spelledOrDefault(requested) })
     },
     savedRules: async () => (await source.savedRules?.()) ?? throwUnsupported('savedRules'),
@@ -112,7 +112,7 @@ export function createQueries(
    * Rejects with `invalid` for a sub-agent's session, and if the server can't be read.
    */
   async function reply(sessionID: string): Promise<Reply | undefined> {
-    await whenLive()
+    await whenUsable()
     const known = engine.newestReply(sessionID)
     if (known && (known.phase !== 'settled' || !info.current().canRead)) return known
     if (!info.current().canRead) return undefined

@@ -1,9 +1,9 @@
 import { type OnError, ReplyError } from '../error.ts'
-import type { MessageHead, ReplyEvent } from '../event.ts'
+import type { MessageHead, ReplyEvent, SnapshotEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import { emptyTrack, type Idle, type TrackedStep } from '../track/state.ts'
-import { directoryOf, idleOf, isRunOpen, retainedReplies, trackOrSkip, unknownSessions } from '../track/track.ts'
+import { directoryOf, idleOf, isRunOpen, retainedReplies, rootOf, trackOrSkip, unknownSessions } from '../track/track.ts'
 import { createReplies, type Replies } from './replies.ts'
 
 /** Holds the state of one server's sessions. Only this file applies events to it. */
@@ -20,6 +20,8 @@ export interface Engine {
   onStep(listener: (step: TrackedStep) => void): void
   /** Called for each root session whose run may have changed its state, on every event but a delta. */
   onSessionChanged(listener: (sessionID: string) => void): void
+  /** Called after each snapshot. */
+  onSnapshot(listener: (snapshot: SnapshotEvent) => void): void
   /** Called after each batch of events. */
   onApplied(listener: () => void): void
   /** The ids of sessions whose events can't be assigned to a root, and of missing parents. */
@@ -30,6 +32,8 @@ export interface Engine {
   sessionsWithHeldEvents(): readonly string[]
   /** Whether the session is idle, and according to what: the stream, or only REST. */
   idleOf(sessionID: string): Idle | undefined
+  /** The root of the session's tree. Undefined while the session or a session above it is unknown. */
+  rootOf(sessionID: string): string | undefined
   /** The session with its directory, which is undefined if unknown. */
   placeOf(sessionID: string): SessionRef
   /** The retained replies of a root session, oldest first. */
@@ -59,6 +63,7 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
   const replies = createReplies(onError, keepSettled)
   const stepListeners: ((step: TrackedStep) => void)[] = []
   const sessionListeners: ((sessionID: string) => void)[] = []
+  const snapshotListeners: ((snapshot: SnapshotEvent) => void)[] = []
   const appliedListeners: (() => void)[] = []
   let state = emptyTrack({ keepSettled })
   let newestAt: number | undefined
@@ -73,11 +78,13 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
     },
     onStep: (listener) => stepListeners.push(listener),
     onSessionChanged: (listener) => sessionListeners.push(listener),
+    onSnapshot: (listener) => snapshotListeners.push(listener),
     onApplied: (listener) => appliedListeners.push(listener),
     unassignedSessions: () => unknownSessions(state),
     hasHeldEvents: () => state.waiting.length > 0,
     sessionsWithHeldEvents: () => state.waiting,
     idleOf: (sessionID) => idleOf(state, sessionID),
+    rootOf: (sessionID) => rootOf(state, sessionID),
     placeOf: (sessionID) => ({ sessionID, directory: directoryOf(state, sessionID) }),
     retainedReplies: (sessionID) => retainedReplies(state, sessionID),
     listeningFrom: () => state.listeningFrom,
@@ -129,6 +136,7 @@ export function createEngine(onError: OnError, keepSettled: number): Engine {
     newestAt = latest(newestAt, newestServerTimeOf(event))
     const changed = new Set(tracked.steps.map((step) => step.reply.sessionID))
     if (event.type === 'status' || event.type === 'snapshot') changed.add(event.sessionID)
+    if (event.type === 'snapshot') for (const listener of snapshotListeners) listener(event)
     for (const sessionID of changed) for (const listener of sessionListeners) listener(sessionID)
   }
 

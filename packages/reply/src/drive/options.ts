@@ -18,6 +18,14 @@ export interface ConnectOptions extends DriveOptions {
    * environment's if you pass no `url`, else none.
    */
   readonly password?: string | undefined
+  /**
+   * The sessions whose events to read. With `own` only those that this client prompts, resumes or watches, with their
+   * sub-agents: frames of all others are skipped before they are parsed, and the event stream is closed after 30 s
+   * without a prompt, an open reply or a watch. The next one opens it again, before it is posted. `on` then reports only
+   * these sessions. A watch of a directory or of the whole server reads all while it lasts. For several programs that
+   * share a server. Default: `all`.
+   */
+  readonly follow?: 'all' | 'own' | undefined
   /** Used for all requests, including the event stream. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
   /** How long a call waits for a response, in ms. Default 30,000. */

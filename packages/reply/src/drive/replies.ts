@@ -36,6 +36,8 @@ export interface Replies {
   withPrompt(sessionID: string, messageID: string): LiveReply | undefined
   /** The replies that have not settled. */
   open(): readonly LiveReply[]
+  /** Whether any reply has not settled. */
+  hasOpen(): boolean
   /**
    * Calls the listener for each reply as it opens, with its first state, before its first change is dispatched. Returns
    * a function that removes it.
@@ -69,6 +71,7 @@ export function createReplies(onError: OnError, keepSettled: number): Replies {
         ({ live, reply }) => live.sessionID === sessionID && reply.promptIDs.includes(messageID),
       )?.live,
     open: () => [...open].map((entry) => entry.live),
+    hasOpen: () => open.size > 0,
     onOpened: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -224,6 +224,36 @@ export interface ConnectionOptions {
    * Errors that it throws are reported, not passed on.
    */
   readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /**
+   * The sessions whose events to receive. A source may skip all others before it parses them. Default: those of all
+   * sessions.
+   */
+  readonly following?: Following | undefined
+}
+
+/** The sessions that a client follows at the moment. */
+export interface Following {
+  /** Whether all sessions are followed, so that nothing may be skipped. */
+  isEvery(): boolean
+  /** Whether the session is followed: one that the client works with, or a sub-agent's below one. */
+  includes(sessionID: string): boolean
+  /**
+   * Follows the session of a sub-agent, because an event names its parent, which is followed. Returns whether it was not
+   * followed before, so that its skipped events are still wanted.
+   */
+  addChild(sessionID: string, parentID: string): boolean
+  /**
+   * Sets what returns the skipped events of sessions that are followed since: all of a sub-agent's, and those of a root
+   * from `since` on. Replaces that of an earlier connection.
+   */
+  onAdded(release: (added: readonly AddedSession[]) => readonly ReplyEvent[]): void
+}
+
+/** A session that is followed from now on. */
+export interface AddedSession {
+  readonly sessionID: string
+  /** When the client began to work with it, in ms since the epoch. Absent for a sub-agent's. */
+  readonly since?: number | undefined
 }
 
 /** Several reads that belong to the same moment. */

@@ -214,6 +214,11 @@ function askIn(reply: Reply | undefined, requestID: string): Ask | undefined {
   return reply?.asks[askIndexOf(reply.asks, requestID)]
 }
 
+/** The root of a session's tree. Undefined while the session or a session above it is unknown. */
+export function rootOf(state: TrackState, sessionID: string): string | undefined {
+  return cellOf(state.cells, sessionID) && pathOf(draftOf(state), sessionID)?.[0]
+}
+
 /** Whether the session's last known status is idle, and its source. Undefined if it is busy or unknown. */
 export function idleOf(state: TrackState, sessionID: string): Idle | undefined {
   return cellOf(state.cells, sessionID)?.idle

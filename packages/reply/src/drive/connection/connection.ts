@@ -7,6 +7,7 @@ import type { DriveOptions, Settings } from '../options.ts'
 import type { ReadRequest } from '../read-snapshot.ts'
 import { toReplyError } from '../session-reader.ts'
 import { createEventStream, type EventStream, type StreamLoss } from './event-stream.ts'
+import type { FollowedSessions } from './following.ts'
 import type { Readiness } from './readiness.ts'
 import { createRecheck, createRecheckDirectories } from './recheck.ts'
 import type { Watching } from './watch.ts'
@@ -31,12 +32,16 @@ const maxHeld = 500_000
  * time, and `createUnseenSessions` reads sessions that the stream mentions without introducing them.
  * 4. `onLost`: the stream broke and the gap begins. `event-stream.ts` starts again at 1. After `lostAfterMs` without a
  * connection, open replies end as lost.
+ *
+ * Between two connections it may also rest, because nothing is followed (`following.ts`). That is no gap: nothing was
+ * missed, and what exists when it connects again isn't reported as new.
  */
 export function createConnection(
   drive: Drive,
   settings: ConnectionSettings,
   readiness: Readiness,
   watching: Watching,
+  following: FollowedSessions,
 ): Connection {
   const { source, info, engine, reader, clock, onError } = drive
   let silenceMs = settings.silenceMs ?? info.current().silenceMs ?? Number.POSITIVE_INFINITY
@@ -61,15 +66,43 @@ export function createConnection(
     onLost,
     silenceMs: () => silenceMs,
     whenWanted: readiness.whenWanted,
+    following,
   })
+  // Until the outcome of the first connection is known, which `ready` reports.
+  const start = following.hold()
+  void readiness.ready.catch(() => {}).then(start.release)
+  following.setListeners({ needed: wake, idle: rest, receive })
   return { close }
+
+  /** Ends the connection until events are needed again. No reply is open then, and nothing is watched. */
+  function rest(): void {
+    eventStream.rest()
+    readiness.markResting()
+    gapSince = undefined
+    stopLostTimer?.()
+    stopLostTimer = undefined
+    dropHeld()
+    recheck.stop()
+    recheckDirectories.stop()
+    recheckDirectories.setUnreadSince(undefined)
+    watching.forgetBaseline()
+  }
+
+  /** Connects after a rest. */
+  function wake(): void {
+    readiness.markWoken()
+    eventStream.wake()
+  }
 
   /**
    * Applies or holds the events. Extends callers' waits for `connected`, checks all open replies again after
    * `disposed`, and reads a session that reports `missed`.
    */
   function receive(events: readonly ReplyEvent[]): void {
-    if (events.some((event) => event.type === 'connected')) readiness.extendWaits()
+    if (events.some((event) => event.type === 'connected')) {
+      readiness.extendWaits()
+      following.forgetReleased()
+    }
     applyOrHold(events)
     // A disposed instance drops its pending asks without an event.
     if (events.some((event) => event.type === 'disposed')) recheck.recheckOpenReplies()
@@ -104,6 +137,7 @@ export function createConnection(
   function dropHeld(): void {
     generation += 1
     held = []
+    following.dropSkipped()
   }
 
   /**
@@ -141,6 +175,7 @@ export function createConnection(
       return await reader.readEvents(request)
     } catch (error) {
       failures.set(request, toReplyError(error))
+      following.noteUnreadable(request.sessionID)
       return []
     }
   }
@@ -251,6 +286,7 @@ export function createConnection(
     recheck.stop()
     recheckDirectories.stop()
     unseenSessions.stop()
+    following.stop()
     readiness.close()
   }
 }

@@ -1,7 +1,7 @@
 import { type Clock, pause } from '../../clock.ts'
 import { type OnError, ReplyError } from '../../error.ts'
 import type { ReplyEvent } from '../../event.ts'
-import type { Source } from '../../source/port.ts'
+import type { Following, Source } from '../../source/port.ts'
 import { reportingErrors } from '../reporting-errors.ts'
 
 export interface EventStreamOptions {
@@ -12,6 +12,8 @@ export interface EventStreamOptions {
   readonly random: () => number
   readonly onError: OnError
   readonly onFrame?: ((data: string, at: number) => void) | undefined
+  /** The sessions whose events to receive. Default: those of all sessions. */
+  readonly following?: Following | undefined
   /** Receives events in the order of the wire. Each connection begins with `connected`. */
   readonly receive: (events: readonly ReplyEvent[]) => void
   /** Called when the stream ended, failed or fell silent. A reconnect follows. */
@@ -46,9 +48,16 @@ export interface EventStream {
   restartSilenceTimer(): void
   /** Makes the next back-off the shortest again. Called once the connection is of use. */
   resetBackOff(): void
+  /** Ends the connection or the back-off until `wake` is called. `onLost` isn't called. */
+  rest(): void
+  /** Connects at once after `rest`. Does nothing otherwise. */
+  wake(): void
   /** Ends the connection for good. `onLost` isn't called. */
   close(): void
 }
+
+/** Why a connection that rests was ended. Compared by identity. */
+const restReason = new ReplyError('closed', 'The event stream is not needed.')
 
 /**
  * Opens a server's event stream at once, and reconnects it until it is closed. An error that `onLost` throws goes to
@@ -60,11 +69,14 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   // Guarded, because a failing callback must not prevent the next attempt.
   const reportLost = reportingErrors('onLost', options.onLost, onError)
   let connection = new AbortController()
+  /** Set while the stream rests. Resolves when it is to connect again. */
+  let resting: { readonly woken: Promise<void>; readonly wake: () => void } | undefined
+  let endPause = (): void => {}
   let failures = 0
   let silentStarts = 0
   let restartSilenceTimer = (): void => {}
   void connectUntilClosed()
-  return { reconnect, resetBackOff, restartSilenceTimer: () => restartSilenceTimer(), close }
+  return { reconnect, resetBackOff, restartSilenceTimer: () => restartSilenceTimer(), rest, wake, close }
 
   /** Makes the next back-off the shortest again. */
   function resetBackOff(): void {
@@ -79,9 +91,28 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     connection.abort(reason)
   }
 
-  /** Ends the connection and the back-off for good, without a call of `onLost`. */
+  /** Ends the connection or the back-off until `wake` is called. Does nothing while it rests. */
+  function rest(): void {
+    if (resting) return
+    let wakeUp = (): void => {}
+    const woken = new Promise<void>((resolve) => {
+      wakeUp = resolve
+    })
+    resting = { woken, wake: wakeUp }
+    connection.abort(restReason)
+    endPause()
+  }
+
+  /** Connects at once after `rest`. */
+  function wake(): void {
+    resting?.wake()
+    resting = undefined
+  }
+
+  /** Ends the connection, the back-off and the rest for good, without a call of `onLost`. */
   function close(): void {
     closed.abort()
+    wake()
     connection.abort(new ReplyError('closed', 'The connection was closed.'))
   }
 
@@ -90,10 +121,16 @@ export function createEventStream(options: EventStreamOptions): EventStream {
    * `minMs` to `maxMs` with each connection until `resetBackOff`, and is shortened at random by up to half.
    */
   async function connectUntilClosed(): Promise<void> {
-    while (!closed.signal.aborted) {
+    for (;;) {
+      await resting?.woken
+      if (closed.signal.aborted) return
       connection = new AbortController()
       const loss = await readConnection(connection)
       if (closed.signal.aborted) return
+      if (loss.reason === restReason) {
+        failures = 0
+        continue
+      }
       reportLost?.(loss)
       const { minMs, maxMs } = options.backOff
       const delayMs = Math.min(maxMs, minMs * 2 ** failures) * (0.5 + options.random() / 2)
@@ -102,11 +139,13 @@ export function createEventStream(options: EventStreamOptions): EventStream {
     }
   }
 
-  /** Waits for the delay, or until the stream is closed or `whenWanted` resolves. */
+  /** Waits for the delay, or until the stream rests, is closed or `whenWanted` resolves. */
   async function pauseBeforeReconnect(delayMs: number): Promise<void> {
     // Doesn't use `AbortSignal.any`: in Node 20, a signal keeps an entry for each signal that was made from it.
     const over = new AbortController()
     const end = (): void => over.abort()
+    endPause = end
+    if (resting) end()
     closed.signal.addEventListener('abort', end)
     if (closed.signal.aborted) end()
     void options.whenWanted?.().then(end)
@@ -134,8 +173,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
       stopSilence = startSilenceTimer(abort, options.silenceMs())
     }
     try {
-      const { directory, onFrame } = options
-      for await (const events of source.connect({ signal, directory, onFrame })) {
+      const { directory, onFrame, following } = options
+      for await (const events of source.connect({ signal, directory, onFrame, following })) {
+        if (signal.aborted) break
         // The first, empty list only means that the connection is open. The first event has its own limit.
         if (isOpen || events.length > 0) restartSilenceTimer()
         hasEvents ||= events.length > 0

@@ -14,6 +14,11 @@ export interface Readiness {
    */
   whenLive(): Promise<void>
   /**
+   * Like `whenLive`, for calls that need no events: also resolves while the stream rests, because nothing is followed
+   * then.
+   */
+  whenUsable(): Promise<void>
+  /**
    * Resolves when the next caller waits for a connection to an agent that this program starts. The connection is then
    * tried at once, so that people learn without a back-off that a program is missing. Never resolves for a server.
    */
@@ -28,6 +33,10 @@ export interface Readiness {
    * password, and if an agent that this program starts opened no stream.
    */
   markLost(loss: StreamLoss): void
+  /** Marks the connection as down on purpose, until it is up again or lost. */
+  markResting(): void
+  /** Marks the connection as being opened again after a rest. */
+  markWoken(): void
   /** Rejects all waiting callers with this reason. */
   failWaiters(reason: ReplyError): void
   /** Marks the connection as down for good. Rejects `ready` and all waiting callers with `closed`. */
@@ -58,6 +67,7 @@ const maxExtensions = 5
 export function createReadiness(clock: Clock, name: string, connectTimeoutMs: number, isLocal = false): Readiness {
   const ready = promiseWithResolvers()
   let isUp = false
+  let isResting = false
   let isClosed = false
   let lastReason: ReplyError | undefined
   let waiters: readonly Waiter[] = []
@@ -69,10 +79,15 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     ready: ready.promise,
     isLive: () => isUp,
     whenLive,
+    whenUsable: () => (isResting ? Promise.resolve() : whenLive()),
     whenWanted,
     extendWaits,
     markLive,
     markLost,
+    markResting,
+    markWoken: () => {
+      isResting = false
+    },
     failWaiters,
     close,
   }
@@ -104,6 +119,15 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
     if (reason.type === 'unauthorized' || (isLocal && !brokeOff)) failWaiters(reason)
   }
 
+  /** Marks the connection as down on purpose. Later waits don't fail for an earlier reason. */
+  function markResting(): void {
+    isUp = false
+    isResting = true
+    lastReason = undefined
+    stopTimer?.()
+    stopTimer = undefined
+  }
+
   /** Rejects all waiting callers with this reason. */
   function failWaiters(reason: ReplyError): void {
     for (const { reject } of removeWaiters()) reject(reason)
@@ -112,6 +136,7 @@ export function createReadiness(clock: Clock, name: string, connectTimeoutMs: nu
   /** Marks the connection as down for good. Rejects `ready` and all waiting callers with `closed`. */
   function close(): void {
     isUp = false
+    isResting = false
     isClosed = true
     stopTimer?.()
     const reason = closedError()

@@ -10,6 +10,7 @@ import type { Engine } from '../engine.ts'
 import type { ReadRequest } from '../read-snapshot.ts'
 import type { LiveReply } from '../replies.ts'
 import { toReplyError } from '../session-reader.ts'
+import type { FollowedSessions, Hold } from './following.ts'
 
 /**
  * What to watch: one root session, a directory, or the whole server if you set neither. The server normalizes the
@@ -46,6 +47,8 @@ export interface Watching {
    * new. Never rejects.
    */
   readBaseline(): Promise<void>
+  /** Makes the next `readBaseline` read all directories again, because events were not followed for a while. */
+  forgetBaseline(): void
   /** Reads the running sessions of watches that began after `listReads`. Called when the connection is up. */
   readNewWatches(): void
   /**
@@ -66,6 +69,10 @@ const sweepEvery = 64
 
 /** A target with its current state. */
 interface Watch {
+  /** Keeps the target followed. */
+  readonly hold: Hold
+  /** Whether the target was followed before. If not, what it ran until then isn't new. */
+  readonly wasFollowed: boolean
   readonly target: WatchTarget
   /** In the server's spelling, or as given until that is known. */
   directory: string | undefined
@@ -83,21 +90,23 @@ interface Watch {
 /**
  * Creates an empty list of watches. They read over REST what the stream doesn't show of their targets. `home` is the
  * directory that the client was given, and `keepSettled` how many settled replies are kept for late events. `isLive`
- * tells whether the stream is up and missed events have been read.
+ * tells whether the stream is up and missed events have been read. A watch of several sessions follows all of the
+ * server's.
  */
 export function createWatching(
   drive: Drive,
   home: string | undefined,
   keepSettled: number,
   isLive: () => boolean,
+  following: FollowedSessions,
 ): Watching {
   const { engine, source, info, reader, onError } = drive
-  const readBaselineOf = createBaseline(drive)
+  const { readBaselineOf, forgetBaseline } = createBaseline(drive)
   const watches = new Set<Watch>()
   let ownDirectory = home
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, isLive)
   reader.onRead(reportSubAgent)
-  return { watch, spellDirectories, readBaseline, readNewWatches, listReads }
+  return { watch, spellDirectories, readBaseline, forgetBaseline, readNewWatches, listReads }
 
   /**
    * Reads the newest time of each watched or open directory that wasn't read yet, so that its content isn't reported as
@@ -131,8 +140,13 @@ export function createWatching(
     /** The next sweep happens at this number of replies, because each one looks at all of them. */
     let sweepAt = sweepEvery
     const { directory } = target
+    const { sessionID } = target
+    const wasFollowed = following.isEvery() || (sessionID !== undefined && following.includes(sessionID))
+    const hold = following.hold(sessionID)
     const watched: Watch = {
       target,
+      hold,
+      wasFollowed,
       directory,
       isSpelled: directory === undefined,
       observeIfTarget: observeIfTarget,
@@ -144,8 +158,13 @@ export function createWatching(
     for (const live of engine.replies.open()) observeIfTarget(live, live.reply())
     const stopOpened = engine.replies.onOpened(observeIfTarget)
     if (isLive()) void readRunning(watched)
+    else if (sessionID === undefined) {
+      if (!wasFollowed) forgetBaseline()
+      hold.coverEvery()
+    }
     return () => {
       watches.delete(watched)
+      hold.release()
       stopOpened()
       for (const { stop } of stops) stop()
     }
@@ -194,19 +213,33 @@ export function createWatching(
 
   /**
    * Reads and applies the watch's session, or the running ones of its directory, except those with an open reply.
-   * Reports errors instead of rejecting.
+   * Before that, follows all sessions for a watch of several. Reports errors instead of rejecting.
    */
   async function readRunning(watched: Watch): Promise<void> {
     watched.isRead = true
     try {
       await spellDirectoryOf(watched)
-      if (watched.directory !== undefined) await readBaselineOf(watched.directory)
+      if (watched.target.sessionID === undefined) await followEvery(watched)
       for (const request of (await listReadsOf(watched)).requests) {
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
+      if (watched.target.sessionID !== undefined) following.noteUnreadable(watched.target.sessionID)
       onError(toReplyError(error))
     }
+  }
+
+  /**
+   * Follows all sessions, for a watch of several. First reads what exists if they were not followed, because that isn't
+   * new.
+   */
+  async function followEvery({ hold, directory }: Watch): Promise<void> {
+    if (!following.isEvery()) {
+      forgetBaseline()
+      await readBaseline()
+    }
+    hold.coverEvery()
+    if (directory !== undefined) await readBaselineOf(directory)
   }
 
   /** Reads the running sessions of all watches that were not read yet, in the background. */
@@ -219,9 +252,11 @@ export function createWatching(
    * a directory could not be listed.
    */
   async function listReads(since?: number): Promise<ReadList> {
-    const listed = [...watches]
-    for (const watched of listed) watched.isRead = true
-    const found = await Promise.all(listed.map((watched) => listReadsOf(watched, since)))
+    const listed = [...watches].map((watched) => {
+      return { watched, since: watched.isRead || watched.wasFollowed ? since : undefined }
+    })
+    for (const { watched } of listed) watched.isRead = true
+    const found = await Promise.all(listed.map(({ watched, since: from }) => listReadsOf(watched, from)))
     return { requests: found.flatMap(({ requests }) => requests), isWhole: found.every(({ isWhole }) => isWhole) }
   }
 
@@ -311,20 +346,27 @@ export function createOpenDirectories(
   return () => [...new Set([home(), ...[...busy].map((directory) => directory ?? home())])]
 }
 
-/**
- * Reads a directory once before its sessions are watched, so that existing content isn't reported as new. Never
- * rejects.
- */
-type Baseline = (directory: string | undefined) => Promise<void>
+interface Baseline {
+  /**
+   * Reads a directory once before its sessions are watched, so that existing content isn't reported as new. Never
+   * rejects.
+   */
+  readBaselineOf(directory: string | undefined): Promise<void>
+  /** Makes the next call read each directory again. */
+  forgetBaseline(): void
+}
 
 /**
- * Returns a function that reads the newest time of a directory's sessions and applies it as `listening`, so that what
- * exists isn't reported as new. Does nothing for a directory that was read, or has no such time. Reports a `ReplyError`
- * other than `unreachable`, and reads again at the next call after any failure.
+ * Creates the reads of the newest time of a directory's sessions, which is applied as `listening`, so that what exists
+ * isn't reported as new. Does nothing for a directory that was read, or has no such time. Reports a `ReplyError` other
+ * than `unreachable`, and reads again at the next call after any failure.
  */
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
   const readDirectories = new Set<string | undefined>()
-  return async (directory) => {
+  return { readBaselineOf, forgetBaseline: () => readDirectories.clear() }
+
+  /** Reads a directory that was not read yet. */
+  async function readBaselineOf(directory: string | undefined): Promise<void> {
     if (readDirectories.has(directory)) return
     try {
       const from = await source.newestTime(directory)

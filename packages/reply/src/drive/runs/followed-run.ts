@@ -80,8 +80,10 @@ export function createFollowedRun(
     endAsFailed(requestedID, new ReplyError('closed', 'The connection was closed before the reply began.'))
   })
   const source = createReplyStream(abort)
+  const hold = server.following.hold(request.sessionID)
   signal?.addEventListener('abort', dropAbortOrLeave, { once: true })
   void source.stream.result.then(() => {
+    hold.release()
     stopClosed()
     over.abort()
     signal?.removeEventListener('abort', dropAbortOrLeave)
@@ -109,6 +111,7 @@ export function createFollowedRun(
    */
   function attach(next: LiveReply, { reply, joined }: FoundReply): void {
     live = next
+    hold.cover(next.sessionID)
     source.attach(next, joined)
     next.observe(observersOf(options.observe, reply, onError))
     // Deferred, because this runs within a step and the stall timer receives the reply right after it.

@@ -33,6 +33,17 @@ import type { RunRequest, RunServer } from './run-server.ts'
  */
 export async function resumeRun(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
   checkTimeout(options)
+  const hold = server.following.hold(posted.sessionID)
+  try {
+    return await findAndFollow(server, posted, options)
+  } finally {
+    // The run that was found has a hold of its own.
+    hold.release()
+  }
+}
+
+/** Does what `resumeRun` does, while the session is held. */
+async function findAndFollow(server: RunServer, posted: PostedPrompt, options: ResumeRunOptions): Promise<Resumed> {
   await server.readiness.whenLive()
   const closed = new AbortController()
   const stopClosed = server.onClosed(() => closed.abort())

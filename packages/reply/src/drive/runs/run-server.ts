@@ -1,5 +1,6 @@
 import type { SessionRef } from '../../session-ref.ts'
 import type { CommandInput, PromptDelivery, SessionInput } from '../../source/input.ts'
+import type { FollowedSessions } from '../connection/following.ts'
 import type { Readiness } from '../connection/readiness.ts'
 import type { Drive } from '../drive.ts'
 import type { Inbox } from '../inbox.ts'
@@ -12,6 +13,7 @@ import type { StallTimer } from './stall-timer.ts'
 
 /** The parts of a client that runs use. */
 export interface RunServer extends Drive {
+  readonly following: Pick<FollowedSessions, 'hold'>
   readonly readiness: Pick<Readiness, 'whenLive' | 'isLive'>
   readonly sessions: Pick<Sessions, 'prepare' | 'guard' | 'refresh' | 'readWrittenText'>
   readonly stopping: Pick<Stopping, 'reopen'>

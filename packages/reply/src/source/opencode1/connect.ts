@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { OnError } from '../../error.ts'
 import { createFrameReader } from '../../wire/reader.ts'
+import { createFollowedDecoder } from '../decode/followed-frames.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
 import type { Source } from '../port.ts'
@@ -17,10 +18,11 @@ export function createConnector(
   onError: OnError,
 ): Source['connect'] {
   const decoder = createDecoder({ onError })
-  return ({ signal, directory, onFrame }) =>
-    readEventStream(address, clock, createFrameReader({ onError, onFrame, decoder }), () =>
-      requestStream(signal, directory),
-    )
+  return ({ signal, directory, onFrame, following }) => {
+    const followed = following ? createFollowedDecoder(decoder, following) : decoder
+    const reader = createFrameReader({ onError, onFrame, decoder: followed })
+    return readEventStream(address, clock, reader, () => requestStream(signal, directory))
+  }
 
   /** Requests `/global/event`, and `/event` of the directory if the server doesn't have that route. */
   async function requestStream(signal: AbortSignal, directory: string | undefined): Promise<Response> {

@@ -3,6 +3,7 @@ import { type OnError, ReplyError } from '../../error.ts'
 import type { Model } from '../../reply.ts'
 import type { SessionRef } from '../../session-ref.ts'
 import { createFrameReader } from '../../wire/reader.ts'
+import { createFollowedDecoder } from '../decode/followed-frames.ts'
 import type { Address } from '../http/address.ts'
 import { readEventStream, streamHeaders } from '../http/event-stream.ts'
 import { noDirectoryError } from '../http/server-errors.ts'
@@ -59,10 +60,12 @@ export function createOpenCode2(options: OpenCode2Options): OpenCodeSource {
   const nextMessageID = createMessageIDs(options)
   return {
     name: address.url,
-    connect: ({ signal, onFrame }) =>
-      readEventStream(address, clock, createFrameReader({ onError, onFrame, decoder }), () =>
+    connect: ({ signal, onFrame, following }) => {
+      const followed = following ? createFollowedDecoder(decoder, following) : decoder
+      return readEventStream(address, clock, createFrameReader({ onError, onFrame, decoder: followed }), () =>
         options.fetch(`${address.url}/api/event`, { headers: streamHeaders(address), signal }),
-      ),
+      )
+    },
     learn: learnCapabilities,
     startReading: () => startReading(reading),
     session: (place) => readSession(rest, place),

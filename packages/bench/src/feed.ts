@@ -23,18 +23,30 @@ interface LoadListeners {
  * Rejects if the server ends early, or if the client doesn't keep up with the load.
  */
 export async function underLoad(load: StreamLoad, listening: LoadListeners): Promise<void> {
+  const feeder = await startFeeder(load)
+  try {
+    await watchUntilSettled(feeder.url, load, listening)
+  } finally {
+    feeder.stop()
+  }
+}
+
+interface Feeder {
+  readonly url: string
+  /** Ends its process. */
+  stop(): void
+}
+
+/** Starts a server in another process that sends the load to each stream, a second after it opens. */
+export async function startFeeder(load: StreamLoad): Promise<Feeder> {
   const script = fileURLToPath(new URL('./feeder.js', import.meta.url))
   const numbers = [load.sessions, load.perSecond, load.seconds].map(String)
   const feeder = spawn(process.execPath, [script, ...numbers], { stdio: ['ignore', 'pipe', 'inherit'] })
-  try {
-    const url = await new Promise<string>((resolve, reject) => {
-      feeder.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()))
-      feeder.once('close', (code) => reject(new Error(`The feeder ended with exit code ${code}.`)))
-    })
-    await watchUntilSettled(url, load, listening)
-  } finally {
-    feeder.kill()
-  }
+  const url = await new Promise<string>((resolve, reject) => {
+    feeder.stdout.once('data', (bytes: Buffer) => resolve(bytes.toString().trim()))
+    feeder.once('close', (code) => reject(new Error(`The feeder ended with exit code ${code}.`)))
+  })
+  return { url, stop: () => void feeder.kill() }
 }
 
 /**

@@ -3,6 +3,7 @@ import { bridgeGoals } from './goals/bridge.ts'
 import { commandGoals, sizeGoals } from './goals/command-and-size.ts'
 import { heapGoals, historyGoals, liveGoals, resyncGoals } from './goals/connection.ts'
 import { channelGoals, deliveryGoals, paceGoals } from './goals/delivery.ts'
+import { foreignGoals } from './goals/foreign.ts'
 import { growthGoals } from './goals/growth.ts'
 import { hostileGoals } from './goals/hostile.ts'
 import { pieceGoals } from './goals/pieces.ts'
@@ -17,6 +18,7 @@ export const goals: readonly Goal[] = [
   ...pieceGoals,
   ...sessionGoals,
   ...liveGoals,
+  ...foreignGoals,
   ...resyncGoals,
   ...historyGoals,
   ...heapGoals,

@@ -3,7 +3,15 @@ import type { MessageHead, ReplyEvent, SnapshotEvent } from '../event.ts'
 import type { Reply } from '../reply.ts'
 import type { SessionRef } from '../session-ref.ts'
 import { emptyTrack, type Idle, type TrackedStep } from '../track/state.ts'
-import { directoryOf, idleOf, isRunOpen, retainedReplies, rootOf, trackOrSkip, unknownSessions } from '../track/track.ts'
+import {
+  directoryOf,
+  idleOf,
+  isRunOpen,
+  retainedReplies,
+  rootOf,
+  trackOrSkip,
+  unknownSessions,
+} from '../track/track.ts'
 import { createReplies, type Replies } from './replies.ts'
 
 /** Holds the state of one server's sessions. Only this file applies events to it. */

@@ -42,7 +42,7 @@ const versions = [['1.18.33'], [openCode2Version]] as const
 describe.each(versions)('with its own sessions alone, a client of %s', (version) => {
   const stream = version === openCode2Version ? 'GET /api/event' : 'GET /global/event'
 
-  test('closes the stream after half a minute without need, which is no loss', async () => {
+  test('closes the stream after half a minute without need, and reports nothing', async () => {
     const told: string[] = []
     const onConnection = (connection: string): number => told.push(connection)
     const stage = await setOwnStage({ scenario: 'plain', version, connect: { onConnection } })
@@ -102,6 +102,20 @@ describe.each(versions)('with its own sessions alone, a client of %s', (version)
     server.publish(all)
     await advance(5000)
     expect([other !== undefined, [...seen]]).toEqual([true, [own]])
+    await opencode.close()
+  })
+
+  test('sees the reply of a watched session that is only created later', async () => {
+    const earlier = await setOwnStage({ scenario: 'plain', version, before: 1 })
+    const [sessionID] = await sessionIDs(earlier.opencode)
+    await earlier.opencode.close()
+    const { opencode, server, advance } = await setOwnStage({ scenario: 'plain', version })
+    await advance(idleMs)
+    const { replies } = watchReplies(opencode, { sessionID })
+    await advance(1)
+    server.publish(all)
+    await advance(5000)
+    expect(replies().map(({ outcome }) => outcome)).toEqual(['completed'])
     await opencode.close()
   })
 

@@ -28,19 +28,25 @@ describe('without the frames of other sessions, a session has the same changes',
       if (one.version === version && !one.global) expectSameSteps(framesOf(one), generation)
   })
 
-  test.each(newest)('in recordings of %s that are mixed, and one of ten other frames is parsed', (version, generation) => {
-    // Also counts frames of its own that have no event.
-    for (const frames of mixedStreams(version)) expect(expectSameSteps(frames, generation)).toBeLessThan(0.1)
-  })
+  test.each(newest)(
+    'in recordings of %s that are mixed, and one of ten other frames is parsed',
+    (version, generation) => {
+      // Also counts frames of its own that have no event.
+      for (const frames of mixedStreams(version)) expect(expectSameSteps(frames, generation)).toBeLessThan(0.1)
+    },
+  )
 
-  test.each(newest)('in recordings of %s in other orders of keys, with escapes and keys twice', (version, generation) => {
-    for (const frames of mixedStreams(version).slice(0, 3))
-      for (const shift of [0, 1, 2, 3])
-        expectSameSteps(
-          frames.map((frame, at) => disguise(frame, (at + shift) % 4)),
-          generation,
-        )
-  })
+  test.each(newest)(
+    'in recordings of %s in other orders of keys, with escapes and keys twice',
+    (version, generation) => {
+      for (const frames of mixedStreams(version).slice(0, 3))
+        for (const shift of [0, 1, 2, 3])
+          expectSameSteps(
+            frames.map((frame, at) => disguise(frame, (at + shift) % 4)),
+            generation,
+          )
+    },
+  )
 
   test('if only the call of a sub-agent names its session, after its first events', () => {
     expect(withChildren.length).toBeGreaterThan(10)

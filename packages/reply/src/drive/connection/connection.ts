@@ -33,7 +33,7 @@ const maxHeld = 500_000
  * 4. `onLost`: the stream broke and the gap begins. `event-stream.ts` starts again at 1. After `lostAfterMs` without a
  * connection, open replies end as lost.
  *
- * Between two connections it may also rest, because nothing is followed (`following.ts`). That is no gap: nothing was
+ * Between two connections it may also rest, because nothing is followed (`following.ts`). That isn't a gap: nothing was
  * missed, and what exists when it connects again isn't reported as new.
  */
 export function createConnection(
@@ -172,7 +172,10 @@ export function createConnection(
     failures: Map<ReadRequest, ReplyError>,
   ): Promise<readonly ReplyEvent[]> {
     try {
-      return await reader.readEvents(request)
+      const events = await reader.readEvents(request)
+      // A session that doesn't exist yet may be created later.
+      if (!events.some(({ type }) => type === 'snapshot')) following.noteUnreadable(request.sessionID)
+      return events
     } catch (error) {
       failures.set(request, toReplyError(error))
       following.noteUnreadable(request.sessionID)

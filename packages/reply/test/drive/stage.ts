@@ -51,6 +51,7 @@ export function setStage({
   const startedAt = clock.now()
   const errors: ReplyError[] = []
   const opened: number[] = []
+  const kept: Request[] = []
   const stream = isOpenCode2(tells) ? '/api/event' : '/global/event'
   const answer = async (request: Request): Promise<Response> => {
     if (new URL(request.url).pathname === stream) opened.push(clock.now() - startedAt)
@@ -63,6 +64,8 @@ export function setStage({
     onError: (error) => errors.push(error),
     fetch: async (input, init) => {
       const request = new Request(input, init)
+      // Node 20 passes no abort on to the signal of a request that was collected.
+      kept.push(request)
       return await (options.between ? options.between(request, answer) : answer(request))
     },
     ...options.connect,

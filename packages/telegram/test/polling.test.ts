@@ -144,6 +144,24 @@ test('after an outage the first poll that is answered says so, without waiting f
   await channel.stop()
 })
 
+test('a stop ends although Telegram does not confirm the last updates, and they come to the next process', async () => {
+  let received = 0
+  const { telegram, api, clock, channel, errors } = await poll(() => {
+    received += 1
+    return new Promise(() => {})
+  })
+  telegram.say(7, 'A long prompt')
+  await until(() => received === 1)
+  const since = clock.now()
+  const stopped = channel.stop()
+  telegram.inject({ type: 'stall', method: 'getUpdates' })
+  await advanceUntil(clock, () => errors.length > 0)
+  await stopped
+  expect(clock.now() - since).toBeLessThan(20_000)
+  expect(errors).toMatchObject([{ type: 'updates' }])
+  expect(await api.getUpdates({ timeout: 0 })).toMatchObject([{ message: { text: 'A long prompt' } }])
+})
+
 describe('two processes that poll one bot', () => {
   /** Polls with a second client of the bot until it is told to stop, as a process that lost its lease does. */
   function pollElsewhere({ url }: FakeTelegram): { readonly stop: () => Promise<void> } {

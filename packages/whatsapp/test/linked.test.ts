@@ -2,6 +2,7 @@ import { systemClock } from '@reply/core'
 import type { Inbound } from '@reply/sink'
 import { memoryStore } from '@reply/sink'
 import type { InboundStatus } from '@reply/sink/channel'
+import { withResolvers } from '@reply/sink/internal'
 import { type BridgeStage, bridgeChannelContract } from '@reply/sink/testing'
 import { createHandClock } from '@reply/testing'
 import { createFakeBaileys, type FakeBaileys } from '@reply/testing/whatsapp'
@@ -43,7 +44,9 @@ function libraryOf(baileys: FakeBaileys, isLinked = true): Library {
           listener = newest
           const socket = baileys.connect()
           socket.ev.on('connection.update', newest.onUpdate)
-          return { socket, pair: async () => 'ABCD-EFGH', end: () => baileys.drop() }
+          // A socket that was replaced ends no other.
+          const end = (): void => void (listener === newest && baileys.drop())
+          return { socket, pair: async () => 'ABCD-EFGH', end }
         },
       }
     },
@@ -172,6 +175,69 @@ test.each([
   }
   library.listener()?.onUpdate({ connection: 'open' })
   expect(statuses.at(-1)).toEqual({ status: 'receiving' })
+  await connection.stop()
+})
+
+test('each start reads the login, which another process may have changed, and a stop waits until it is saved', async () => {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock })
+  const library = libraryOf(baileys)
+  const saved = withResolvers<void>()
+  const saving = {
+    ...library,
+    login: async (folder: string) => ({ ...(await library.login(folder)), save: () => saved.promise }),
+  }
+  const host = { name: 'wa', secret: () => '', store: memoryStore(), clock, onInbound: () => {}, onError: () => {} }
+  const connection = connectBaileys(config, host, saving)
+  expect(library.logins()).toBe(0)
+  await connection.start()
+  expect(library.logins()).toBe(1)
+  library.listener()?.onLogin()
+  let isStopped = false
+  const stopped = connection.stop().then(() => {
+    isStopped = true
+  })
+  await until(() => !baileys.isConnected)
+  expect(isStopped).toBe(false)
+  saved.resolve()
+  await stopped
+  await connection.start()
+  expect(library.logins()).toBe(2)
+  await connection.stop()
+})
+
+test('a stop and a start while the login is read again connect once', async () => {
+  const clock = createHandClock()
+  const baileys = createFakeBaileys({ clock })
+  const library = libraryOf(baileys)
+  let connects = 0
+  let held: Promise<void> | undefined
+  const counting: BaileysLibrary = {
+    ...library,
+    login: async (folder) => {
+      await held
+      const login = await library.login(folder)
+      return {
+        ...login,
+        connect: (listener) => {
+          connects += 1
+          return login.connect(listener)
+        },
+      }
+    },
+  }
+  const host = { name: 'wa', secret: () => '', store: memoryStore(), clock, onInbound: () => {}, onError: () => {} }
+  const connection = connectBaileys(config, host, counting)
+  await connection.start()
+  const read = withResolvers<void>()
+  held = read.promise
+  library.listener()?.onUpdate({ connection: 'close', lastDisconnect: closed(440) })
+  await clock.advance(5000)
+  await connection.stop()
+  const started = connection.start()
+  read.resolve()
+  await started
+  expect([connects, clock.pending]).toEqual([2, 0])
   await connection.stop()
 })
 

@@ -16,5 +16,8 @@ export class SocketBoom extends Error {
   }
 }
 
+/** The error of a connection that a newer one with the same login replaced: `DisconnectReason` in Baileys' types. */
+export const replacedError = (): SocketBoom => new SocketBoom(440, 'Stream Errored (conflict)')
+
 /** The error of every call on a closed socket. */
 export const closedError = (): SocketBoom => new SocketBoom(428, 'Connection Closed')

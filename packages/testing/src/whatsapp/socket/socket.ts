@@ -87,8 +87,8 @@ export interface SocketHandle {
   readonly listening: number
   /** Calls the event's listeners. */
   emit<E extends keyof FakeSocketEvents>(event: E, payload: FakeSocketEvents[E]): void
-  /** Breaks the connection and emits that. Does nothing if it is closed. */
-  close(): void
+  /** Breaks the connection and emits that, with this error. Does nothing if it is closed. */
+  close(error?: Error): void
 }
 
 /** The account that a socket is linked to, and what its server knows. */
@@ -154,10 +154,10 @@ export function createSocket(link: SocketLink): SocketHandle {
   }
 
   /** Breaks the connection and emits that, so that every later call rejects. Does nothing if it is closed. */
-  function close(): void {
+  function close(error: Error = closedError()): void {
     if (!isOpen) return
     isOpen = false
-    emit('connection.update', { connection: 'close', lastDisconnect: { error: closedError(), date: new Date(now()) } })
+    emit('connection.update', { connection: 'close', lastDisconnect: { error, date: new Date(now()) } })
   }
 
   /**

@@ -4,6 +4,7 @@ import { createObservers, type FakePlatform } from '../../platform/fake.ts'
 import { createFaultPlan } from '../../platform/fault.ts'
 import { readWhatsApp, type WhatsAppEntity } from '../formatted.ts'
 import { createAccount, type SocketPost } from './account.ts'
+import { replacedError } from './boom.ts'
 import { matchesSocket, type SocketFault } from './fault.ts'
 import { type BaileysCall, createSocket, type FakeSocket, type SocketHandle } from './socket.ts'
 
@@ -127,7 +128,7 @@ export function createFakeBaileys(options: BaileysOptions = {}): FakeBaileys {
    * the next microtask.
    */
   function connect(): FakeSocket {
-    current?.close()
+    current?.close(replacedError())
     sockets += 1
     const handle = createSocket({
       account,

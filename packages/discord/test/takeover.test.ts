@@ -1,0 +1,81 @@
+import { EventEmitter } from 'node:events'
+import { type Inbound, memoryStore } from '@reply/sink'
+import { expect, test } from 'vitest'
+import type { DiscordBridgeRest } from '../src/api.ts'
+import { discordConnection } from '../src/connection.ts'
+import { channelId, start, until } from './bot.ts'
+
+/** The connection of a process with a client of its own, which is logged in. */
+function processWith(rest: DiscordBridgeRest, clock: Awaited<ReturnType<typeof start>>['clock']) {
+  const client = Object.assign(new EventEmitter(), { user: { id: '700000000000000007' } })
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const since = clock.now()
+  const connection = discordConnection(
+    { rest, client, updates: 'gateway' },
+    {
+      name: 'dc',
+      secret: () => '',
+      store: memoryStore(),
+      clock,
+      chats: async () => [{ chat: { id: channelId }, since }],
+      onInbound: (inbound) => void received.push(inbound),
+      onError: (error) => errors.push(error),
+    },
+  )
+  const texts = (): readonly string[] => received.flatMap((one) => (one.type === 'text' ? [one.text] : []))
+  return { client, connection, errors, texts }
+}
+
+/** A session that has just begun, as discord.js passes it on. */
+const sessionBegins = { op: 0, t: 'READY', s: 1, d: { session_id: 'a' } }
+
+test('a process whose client is logged in reads what was written before it began to listen, once', async () => {
+  const { discord, rest, clock } = await start()
+  const { client, connection, texts, errors } = processWith(rest, clock)
+  await clock.advance(1000)
+  discord.say(channelId, 'While another listened.')
+  // Another one listens, so its session is not this one's to read for.
+  client.emit('raw', sessionBegins)
+  await connection.start()
+  await until(() => texts().length === 1)
+  await connection.stop()
+  discord.say(channelId, 'Meanwhile.')
+  await connection.start()
+  await until(() => texts().length === 2)
+  expect([texts(), errors]).toEqual([['While another listened.', 'Meanwhile.'], []])
+  await connection.stop()
+})
+
+test('a stop leaves no listener on the client, and a second start none twice', async () => {
+  const { rest, clock } = await start()
+  const { client, connection } = processWith(rest, clock)
+  expect(client.listenerCount('raw')).toBe(0)
+  await Promise.all([connection.start(), connection.start()])
+  await connection.start()
+  expect(client.listenerCount('raw')).toBe(2)
+  await connection.stop()
+  expect(client.listenerCount('raw')).toBe(0)
+})
+
+test('a command that another process has set arrives, although this one can not set it', async () => {
+  const { rest, clock } = await start()
+  const { get, post, patch, delete: remove } = rest
+  const refusing: DiscordBridgeRest = {
+    ...{ get: get.bind(rest), post: post.bind(rest), patch: patch.bind(rest), delete: remove.bind(rest) },
+    on: (event, listener) => rest.on(event, listener),
+    put: async () => {
+      throw Object.assign(new Error('Too many commands were set today.'), { status: 429 })
+    },
+  }
+  const { connection, texts } = processWith(refusing, clock)
+  await expect(connection.setCommands?.([{ name: 'new', description: 'Begins another session.' }])).rejects.toThrow()
+  const d = {
+    ...{ id: '1000000000000000000', token: 't', application_id: '7', type: 2, channel_id: channelId, context: 0 },
+    ...{ user: { id: '8', username: 'ada' }, data: { id: '9', name: 'new', options: [] } },
+  }
+  void connection.handleEvent({ t: 'INTERACTION_CREATE', d })
+  await until(() => texts().length === 1)
+  expect(texts()).toEqual(['/new'])
+  await connection.stop()
+})

@@ -39,7 +39,8 @@ export async function openBridge({
   const stamp = await fileStampOf(path)
   const loaded = loadConfig(path, env)
   const { config, secret, ownPaths } = loaded
-  const store = await (await configuredState(loaded, { load, clock: options.clock })).open()
+  const { clock, onNotice } = options
+  const store = await (await configuredState(loaded, { load, clock, onNotice })).open()
   const onTakenOver: BridgeOptions['onTakenOver'] = (error) => {
     watch.stop()
     options.onTakenOver?.(error)

@@ -1,10 +1,35 @@
 import { StoreError } from '@reply/bridge'
-import { incompleteError, otherProgramError } from './errors.ts'
-import { onServer, type PostgresStoreOptions } from './postgres-store.ts'
+import { addressOf } from './connection.ts'
+import { incompleteError, otherProgramError, toStoreError } from './errors.ts'
+import { hearsNotifications, unheard } from './hints.ts'
+import { listeningOf, onServer, type PostgresStoreOptions } from './postgres-store.ts'
 import { hasSchema, literal, readMs, requireServer, versionOf } from './schema.ts'
 
-const tables = ['stored', 'queued', 'leased', 'writers']
-const functions = ['store_time', 'lock_state', 'sync_commit', 'is_expired', 'apply_write', 'commit_batch', 'take_lease']
+const tables = ['stored', 'queued', 'leased', 'members', 'shares', 'freezes', 'writers']
+const functions = [
+  'store_time',
+  'lock_state',
+  'sync_commit',
+  'send_hint',
+  'is_expired',
+  'apply_write',
+  'commit_batch',
+  'take_lease',
+  'is_valid_until',
+  'refusal_of',
+  'wanted_leases',
+  'leases_to_take',
+  'is_reserved',
+  'reservation_of',
+  'with_share',
+  'give_back_shares',
+  'take_share',
+  'try_lock_members',
+  'try_lock_state',
+  'beat',
+  'leave',
+  'release_lease',
+]
 
 /** What the settings of a server say about a state in it. */
 interface ServerSettings {
@@ -25,7 +50,7 @@ interface ServerSettings {
  * says what is missing.
  */
 export async function checkPostgres(options: PostgresStoreOptions): Promise<readonly string[]> {
-  return await onServer(options, async (connection, schema, server) => {
+  return await onServer(options, async ({ connection, pool, schema, server }) => {
     const version = await requireServer(connection)
     const state = await versionOf(connection, schema)
     const [found] = await connection.query<ServerSettings & { [column: string]: unknown }>(
@@ -59,7 +84,18 @@ export async function checkPostgres(options: PostgresStoreOptions): Promise<read
         `PostgreSQL at ${server} does not let this user write the state. Grant it CREATE on the database, or make it the owner of the schema ${schema}.`,
       )
     const present = state ? `with the state of a bridge, version ${state.version}` : 'no state yet'
-    return [`PostgreSQL ${version} at ${server}, schema ${schema}, can be written to, ${present}`, ...warningsOf(found)]
+    const run = async (sql: string, values: readonly unknown[]): Promise<unknown> =>
+      await connection.query(sql, values, readMs)
+    const listening = listeningOf(options, pool, run)
+    const listener = addressOf(listening.connection)
+    const isHeard = await hearsNotifications(listening).catch((error: unknown) => {
+      throw toStoreError(listener, error)
+    })
+    return [
+      `PostgreSQL ${version} at ${server}, schema ${schema}, can be written to, ${present}`,
+      ...warningsOf(found),
+      isHeard ? 'Its notifications arrive, so bridges hear of each other at once.' : unheard(listener),
+    ]
   })
 }
 

@@ -9,6 +9,9 @@ import { existingPostgresStore, type PostgresStoreOptions, postgresStore } from 
 export const postgresConfig = z.strictObject({
   type: z.literal('postgres').describe('A PostgreSQL database, which several machines can share.'),
   url: secretSource.describe('The URL of the database: postgres://user:password@host:port/database.'),
+  listenUrl: secretSource
+    .optional()
+    .describe('The URL of the database itself, if `url` leads to a pooler such as PgBouncer. Default: url.'),
   schema: z.string().min(1).max(63).optional().describe('The schema of its tables. Default: reply.'),
 })
 
@@ -23,9 +26,10 @@ export const bridgeStore: BridgeStore<PostgresConfig> = {
   check: async (config, host) => await checkPostgres(optionsOf(config, host)),
 }
 
-/** Reads the URL, and keeps its password out of all errors. */
-function optionsOf({ url, schema }: PostgresConfig, { secret }: StoreHost): PostgresStoreOptions {
-  return { url: secret(url, passwordsIn), schema }
+/** Reads the URLs, and keeps their passwords out of all errors. */
+function optionsOf({ url, listenUrl, schema }: PostgresConfig, { secret, onNotice }: StoreHost): PostgresStoreOptions {
+  const read = (source: PostgresConfig['url']): string => secret(source, passwordsIn)
+  return { url: read(url), listenUrl: listenUrl && read(listenUrl), schema, onNotice }
 }
 
 /** Returns the password of a URL as it is written and as it is used, or all of a text that is not a URL. */

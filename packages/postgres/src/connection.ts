@@ -1,6 +1,6 @@
 import { StoreError } from '@reply/bridge'
 import { systemClock } from '@reply/core'
-import type pg from 'pg'
+import pg from 'pg'
 import { closedError, isAboutSession, toStoreError } from './errors.ts'
 
 /** One connection of a pool, which is opened again after it was lost. */
@@ -119,15 +119,21 @@ export function createConnection(pool: pg.Pool, server: string): Connection {
     // A statement that still runs must not give its answer to the pool's next user.
     giveBack(waiting > 0)
   }
+}
 
-  /** Resolves as the call does. Rejects after a time. */
-  async function withTimeout<T>(call: Promise<T>, timeoutMs: number): Promise<T> {
-    let stopTimer = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      stopTimer = systemClock.after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
-    })
-    return await Promise.race([call, late]).finally(() => stopTimer())
-  }
+/** Resolves as the call does. Rejects after a time. */
+export async function withTimeout<T>(call: Promise<T>, timeoutMs: number): Promise<T> {
+  let stopTimer = (): void => {}
+  const late = new Promise<never>((_, reject) => {
+    stopTimer = systemClock.after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
+  })
+  return await Promise.race([call, late]).finally(() => stopTimer())
+}
+
+/** Returns the address of a database without user and password, for example `db.example:5432/bridge`. */
+export function addressOf(connection: pg.ClientConfig): string {
+  const { host, port, database } = new pg.Client(connection)
+  return `${host}:${port}/${database}`
 }
 
 /** Returns how many connections a pool may have. */

@@ -21,6 +21,7 @@ export interface Commit {
   readonly writes: readonly Write[]
   readonly lease: StoreLease | undefined
   readonly survives: 'machine' | 'process'
+  readonly hint: string | undefined
 }
 
 /** A commit or another call that was not answered yet. */
@@ -216,10 +217,10 @@ function committedOf(result: number | undefined): Committed {
 }
 
 /** Encodes a commit for `commit_batch`. */
-function encoded({ writes, lease }: Commit): object {
+function encoded({ writes, lease, hint }: Commit): object {
   const rows = writes.map((write, n) => ({ n, ...encodedWrite(write) }))
-  if (!lease) return { writes: rows }
-  return { lease: hex(lease.name), holder: packed(lease.holder), fence: lease.fence, writes: rows }
+  const sent = { writes: rows, hint: hint === undefined ? undefined : packed(hint) }
+  return lease ? { ...sent, lease: hex(lease.name), holder: packed(lease.holder), fence: lease.fence } : sent
 }
 
 /** Encodes a write for `apply_write`: its kind, key or queue, id, value, expected value and expiry. */

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
-import { type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
+import { decodedBeat, type EncodedBeat, encodedRequest } from './beat.ts'
+import { addressOf, type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
 import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
+import { createHintListener, type HintListenerOptions } from './hints.ts'
 import { createLane } from './lane.ts'
-import { migrate, versionOf } from './schema.ts'
+import { channelOf, migrate, versionOf } from './schema.ts'
 
 /** Where a state is in PostgreSQL. */
 export interface PostgresStoreOptions {
@@ -16,11 +18,18 @@ export interface PostgresStoreOptions {
   readonly url?: string | undefined
   /**
    * A pool of `pg` in place of a URL, with a `connectionTimeoutMillis`. The store uses two of its connections until it is closed,
-   * and does not end the pool.
+   * and does not end the pool. `watch` opens a connection of its own with the same settings.
    */
   readonly pool?: pg.Pool | undefined
+  /**
+   * The URL over which `watch` listens, if `url` leads to a pooler that does not keep sessions, for example PgBouncer in transaction
+   * mode. Default: that of the database.
+   */
+  readonly listenUrl?: string | undefined
   /** The schema of the tables. It is created if it is missing. Default: `reply`. */
   readonly schema?: string | undefined
+  /** Called once if hints of other stores can't arrive, with a sentence that says so and how to fix it. */
+  readonly onNotice?: ((notice: string) => void) | undefined
 }
 
 /** The schema of the tables, unless the options name another one. */
@@ -43,13 +52,13 @@ const sweepCount = 1000
  * whether it was made. If the store is closed before that, it rejects with `closed`, and may have been made.
  */
 export async function postgresStore(options: PostgresStoreOptions): Promise<Store> {
-  await onServer(options, async (connection, schema) => await migrate(connection, schema))
+  await onServer(options, async ({ connection, schema }) => await migrate(connection, schema))
   return openStore(options)
 }
 
 /** Like `postgresStore`, but creates and migrates nothing, also not an earlier version. Undefined if there is no state. */
 export async function existingPostgresStore(options: PostgresStoreOptions): Promise<Store | undefined> {
-  const version = await onServer(options, async (connection, schema) => await versionOf(connection, schema))
+  const version = await onServer(options, async ({ connection, schema }) => await versionOf(connection, schema))
   return version && openStore(options)
 }
 
@@ -58,15 +67,15 @@ export async function existingPostgresStore(options: PostgresStoreOptions): Prom
  */
 export async function onServer<Result>(
   options: PostgresStoreOptions,
-  call: (connection: Connection, schema: string, server: string) => Promise<Result>,
+  call: (database: OpenDatabase) => Promise<Result>,
 ): Promise<Result> {
   const schema = quoted(options.schema ?? defaultSchema)
   const { pool, endPool } = poolOf(options)
-  const server = serverOf(pool)
+  const server = addressOf(pool.options)
   const connection = createConnection(pool, server)
   try {
     await connection.open()
-    return await call(connection, schema, server)
+    return await call({ connection, pool, schema, server })
   } catch (error) {
     throw toStoreError(server, error)
   } finally {
@@ -75,17 +84,28 @@ export async function onServer<Result>(
   }
 }
 
+/** What `onServer` passes to a call. */
+export interface OpenDatabase {
+  readonly connection: Connection
+  readonly pool: pg.Pool
+  /** The quoted schema of the options. */
+  readonly schema: string
+  /** The address for error messages. */
+  readonly server: string
+}
+
 /** Opens a state, whose tables must exist. */
 function openStore(options: PostgresStoreOptions): Store {
   const { pool, endPool } = poolOf(options)
   const schema = quoted(options.schema ?? defaultSchema)
-  const server = serverOf(pool)
+  const server = addressOf(pool.options)
   const working = createConnection(pool, server)
   const lane = createLane(working, schema, server, randomUUID())
   // A renewal must not wait for commits.
   const leasing = createConnection(pool, server)
   const timeNow = `(SELECT ${schema}.store_time())`
   const alive = `(expires_at IS NULL OR expires_at > ${timeNow})`
+  const hints = createHintListener({ ...listeningOf(options, pool, lane.run), channel: channelOf(schema) })
   let isClosed = false
   return {
     read: async (key) => {
@@ -107,28 +127,27 @@ function openStore(options: PostgresStoreOptions): Store {
       const names = (await lane.run<{ queue: Buffer }>(sql, rangeOf(prefix))).map(({ queue }) => queue)
       return names.filter(isKey).map(keyText)
     },
-    commit: async (writes, lease, { survives = 'machine' } = {}) => await lane.commit({ writes, lease, survives }),
-    lease: async (request) => {
-      if (isClosed) throw closedError()
-      const { name, holder, forMs } = request
+    commit: async (writes, lease, { survives = 'machine', hint } = {}) =>
+      await lane.commit({ writes, lease, survives, hint }),
+    lease: async ({ name, holder, forMs }) => {
+      const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
       const values = [keyBytes(name), packed(holder), forMs]
-      try {
-        const fence = await takeLease(firstGrantMs, values).catch((error: unknown) => {
-          if (error instanceof StoreError || isRefusedByServer(error)) throw error
-          // The connection was lost, perhaps without a sign. A new one may be fine.
-          return takeLease(secondGrantMs, values)
-        })
-        return fence == null ? undefined : { name, holder, fence: Number(fence), validForMs: forMs }
-      } catch (error) {
-        throw isClosed ? closedError() : toStoreError(server, error)
-      }
+      const fence = (await grant<{ fence: string | null }>(sql, values))?.fence
+      return fence == null ? undefined : { name, holder, fence: Number(fence), validForMs: forMs }
     },
-    beat: () => Promise.reject(new StoreError('failed', 'Members are not supported yet.')),
-    leave: () => Promise.reject(new StoreError('failed', 'Members are not supported yet.')),
-    watch: () => () => {},
+    beat: async (request) => {
+      const sql = `SELECT ${schema}.beat($1, $2, $3, $4, $5, $6, $7) AS beat`
+      const row = await grant<{ beat: EncodedBeat }>(sql, encodedRequest(request))
+      if (!row) throw new StoreError('failed', `PostgreSQL at ${server} did not answer a beat.`)
+      return decodedBeat(row.beat, request)
+    },
     release: async ({ name, holder, fence }) => {
-      const sql = `UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE name = $1 AND holder = $2 AND fence = $3`
-      await lane.run(sql, [keyBytes(name), packed(holder), fence])
+      await lane.run(`SELECT ${schema}.release_lease($1, $2, $3)`, [keyBytes(name), packed(holder), fence])
+    },
+    leave: async (member) => void (await lane.run(`SELECT ${schema}.leave($1)`, [packed(member)])),
+    watch: (onHint) => {
+      if (isClosed) throw closedError()
+      return hints.watch(onHint)
     },
     sweep: async () => {
       // The order and the array make PostgreSQL use both indexes, although it can't know how few values have expired.
@@ -145,17 +164,34 @@ function openStore(options: PostgresStoreOptions): Store {
     close: async () => {
       if (isClosed) return
       isClosed = true
+      hints.close()
       await lane.close()
       leasing.close()
       await endPool()
     },
   }
 
-  /** Takes or renews a lease, and resolves with its fence. Null while another holds it. Rejects with errors of `pg`. */
-  async function takeLease(timeoutMs: number, values: readonly unknown[]): Promise<string | null | undefined> {
-    await leasing.open()
-    const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
-    return (await leasing.query<{ fence: string | null }>(sql, values, timeoutMs))[0]?.fence
+  /** Runs a statement that takes or renews leases, and resolves with its row. Rejects with a `StoreError`. */
+  async function grant<Row extends pg.QueryResultRow>(
+    sql: string,
+    values: readonly unknown[],
+  ): Promise<Row | undefined> {
+    if (isClosed) throw closedError()
+    try {
+      return await grantWithin(firstGrantMs).catch((error: unknown) => {
+        if (error instanceof StoreError || isRefusedByServer(error)) throw error
+        // The connection was lost, perhaps without a sign. A new one may be fine.
+        return grantWithin(secondGrantMs)
+      })
+    } catch (error) {
+      throw isClosed ? closedError() : toStoreError(server, error)
+    }
+
+    /** Runs the statement. Rejects with errors of `pg`. */
+    async function grantWithin(timeoutMs: number): Promise<Row | undefined> {
+      await leasing.open()
+      return (await leasing.query<Row>(sql, values, timeoutMs))[0]
+    }
   }
 }
 
@@ -213,25 +249,10 @@ function poolOf({ url, pool }: PostgresStoreOptions): {
     return { pool, endPool: async () => {} }
   }
   if (url === undefined) throw new StoreError('failed', 'Set the `url` of the database, or a `pool`.')
-  if (!urlForm.test(url)) throw urlError()
-  try {
-    const own = new pg.Pool({
-      connectionString: url,
-      application_name: 'reply bridge',
-      max: 2,
-      connectionTimeoutMillis: connectMs,
-      keepAlive: true,
-    })
-    // For example if the server stops. The next call reports it.
-    own.on('error', () => {})
-    // It reads the URL.
-    serverOf(own)
-    return { pool: own, endPool: async () => await own.end() }
-  } catch (error) {
-    const { code, path } = error instanceof Error && 'code' in error && 'path' in error ? error : {}
-    if (code === undefined) throw urlError()
-    throw new StoreError('failed', `The URL of the database names the file ${path}, which can't be read: ${code}.`)
-  }
+  const own = new pg.Pool({ ...connectionTo(url), max: 2, connectionTimeoutMillis: connectMs })
+  // For example if the server stops. The next call reports it.
+  own.on('error', () => {})
+  return { pool: own, endPool: async () => await own.end() }
 }
 
 /**
@@ -248,10 +269,32 @@ function urlError(): StoreError {
   )
 }
 
-/** Returns the address of a pool's database without user and password, for example `db.example:5432/bridge`. */
-function serverOf(pool: pg.Pool): string {
-  const { host, port, database } = new pg.Client(pool.options)
-  return `${host}:${port}/${database}`
+/** Returns how `watch` listens. `run` runs a statement on another connection. Throws a `StoreError` if a URL can't be read. */
+export function listeningOf(
+  { listenUrl, onNotice }: PostgresStoreOptions,
+  pool: pg.Pool,
+  run: (sql: string, values: readonly unknown[]) => Promise<unknown>,
+): Pick<HintListenerOptions, 'connection' | 'notify' | 'onNotice'> {
+  return {
+    connection: listenUrl === undefined ? pool.options : connectionTo(listenUrl),
+    notify: async (channel) => void (await run("SELECT pg_notify($1, '')", [channel])),
+    onNotice,
+  }
+}
+
+/** Returns the settings of a connection to a URL. Throws a `StoreError` if it can't be read. */
+function connectionTo(url: string): pg.ClientConfig {
+  if (!urlForm.test(url)) throw urlError()
+  const connection = { connectionString: url, application_name: 'reply bridge', keepAlive: true }
+  try {
+    // It reads the URL.
+    addressOf(connection)
+    return connection
+  } catch (error) {
+    const { code, path } = error instanceof Error && 'code' in error && 'path' in error ? error : {}
+    if (code === undefined) throw urlError()
+    throw new StoreError('failed', `The URL of the database names the file ${path}, which can't be read: ${code}.`)
+  }
 }
 
 /** Quotes the name of a schema for SQL. Throws a `StoreError` if PostgreSQL would cut it off, or keeps it for itself. */

@@ -10,6 +10,12 @@ import { wrongIsolation } from './errors.ts'
 const lockMs = 1500
 
 /**
+ * How long a beat waits for each of its two locks, in ms. Without them, it only renews, so that no member loses its leases because
+ * commits take long.
+ */
+const beatLockMs = 400
+
+/**
  * The tables and functions of version 1. Keys, queues and ids are bytes (see `keyBytes`), values are text (see `packed`).
  *
  * `store_time` is the only clock: no time of a bridge decides anything. Every other function runs in one transaction, which
@@ -17,6 +23,8 @@ const lockMs = 1500
  *
  * Commits of a state are made one after the other, under a lock that belongs to the transaction. So each sees all those before
  * it, no two wait for each other, and who takes a lease has waited for the commits under the one before. Renewals don't wait.
+ *
+ * `beat` has the rules of `beatAfter` in @reply/bridge. A clause of the store's contract compares both.
  */
 const version1 = (schema: string): string => `
 CREATE TABLE ${schema}.stored (key bytea PRIMARY KEY, value text NOT NULL, expires_at timestamptz);
@@ -29,7 +37,20 @@ CREATE TABLE ${schema}.queued (
 
 CREATE TABLE ${schema}.leased (
   name bytea PRIMARY KEY, holder text NOT NULL, fence bigint NOT NULL, expires_at timestamptz NOT NULL
-);
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${schema}.members (
+  member text PRIMARY KEY, layout text NOT NULL, is_alone boolean NOT NULL, groups text[] NOT NULL,
+  expires_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+-- What a member may use of a budget until expires_at, and what it had before, which is reserved until reserved_until.
+CREATE TABLE ${schema}.shares (
+  budget text, member text, demand bigint NOT NULL, share bigint NOT NULL, expires_at timestamptz NOT NULL,
+  window_ms float8 NOT NULL, reserved bigint NOT NULL, reserved_until timestamptz NOT NULL, PRIMARY KEY (budget, member)
+) WITH (fillfactor = 50);
+
+CREATE TABLE ${schema}.freezes (budget text PRIMARY KEY, until timestamptz NOT NULL);
 
 -- The last batch of each store: its number, and the result of each of its commits.
 CREATE TABLE ${schema}.writers (
@@ -40,13 +61,13 @@ CREATE FUNCTION ${schema}.store_time() RETURNS timestamptz LANGUAGE sql VOLATILE
 
 -- Waits for the commits that are being made, and holds off others until the end of the transaction. A call that waits longer
 -- changes nothing, and is made again.
-CREATE FUNCTION ${schema}.lock_state() RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION ${schema}.lock_state(most_ms int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- Otherwise a transaction would not see what was committed while it waited.
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = '${wrongIsolation}', MESSAGE = current_setting('transaction_isolation');
   END IF;
-  PERFORM set_config('lock_timeout', '${lockMs}', true);
+  PERFORM set_config('lock_timeout', most_ms::text, true);
   PERFORM pg_advisory_xact_lock(hashtextextended(${literal(schema)}, 0));
 END $$;
 
@@ -55,6 +76,11 @@ CREATE FUNCTION ${schema}.sync_commit() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('synchronous_commit') = 'off' THEN PERFORM set_config('synchronous_commit', 'on', true); END IF;
 END $$;
+
+-- Sends a hint to the stores of this state once the transaction is committed.
+CREATE FUNCTION ${schema}.send_hint(hint text) RETURNS void LANGUAGE sql VOLATILE AS $$
+  SELECT pg_notify(${literal(channelOf(schema))}, hint)
+$$;
 
 CREATE FUNCTION ${schema}.is_expired(at timestamptz) RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT at IS NOT NULL AND at <= ${schema}.store_time()
@@ -110,7 +136,7 @@ BEGIN
   IF is_synced THEN PERFORM ${schema}.sync_commit();
   ELSE PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
-  PERFORM ${schema}.lock_state();
+  PERFORM ${schema}.lock_state(${lockMs});
   SELECT * INTO earlier FROM ${schema}.writers WHERE writer = of_writer;
   IF earlier.batch = number THEN
     -- Waits as the batch itself did: after a crash of the server, it may not be on a standby yet.
@@ -119,7 +145,7 @@ BEGIN
   END IF;
   IF earlier.batch > number THEN RAISE 'Batch % of this writer was sent after batch %.', number, earlier.batch; END IF;
 
-  FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json) LOOP
+  FOR one IN SELECT * FROM json_to_recordset(commits) AS c(lease bytea, holder text, fence bigint, writes json, hint text) LOOP
     IF one.lease IS NOT NULL THEN
       PERFORM 1 FROM ${schema}.leased AS l
         WHERE l.name = one.lease AND l.holder = one.holder AND l.fence = one.fence
@@ -143,6 +169,7 @@ BEGIN
     EXCEPTION WHEN SQLSTATE 'RCONF' THEN NULL;
     END;
     made := made || fault;
+    IF fault = -1 AND one.hint IS NOT NULL THEN PERFORM ${schema}.send_hint(one.hint); END IF;
   END LOOP;
 
   INSERT INTO ${schema}.writers AS r VALUES (of_writer, number, made, ${schema}.store_time())
@@ -172,7 +199,7 @@ BEGIN
     PERFORM 1 FROM ${schema}.leased WHERE name = of_name AND expires_at > now AND expires_at <= now + longest;
     IF FOUND THEN RETURN NULL; END IF;
     -- Waits for the commits of the last holder, and then looks again, because another may have taken the lease meanwhile.
-    IF attempt = 1 THEN PERFORM ${schema}.lock_state(); END IF;
+    IF attempt = 1 THEN PERFORM ${schema}.lock_state(${lockMs}); END IF;
   END LOOP;
   PERFORM ${schema}.sync_commit();
   INSERT INTO ${schema}.leased AS l VALUES (of_name, of_holder, 1, now + for_ms * interval '1 ms')
@@ -181,7 +208,292 @@ BEGIN
     RETURNING fence INTO result;
   RETURN result;
 END $$;
+
+-- Whether a time of expiry counts: it has not passed, and is not so far ahead that the clock must have been set back.
+CREATE FUNCTION ${schema}.is_valid_until(at timestamptz, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT at > now AND at <= now + interval '60000 ms'
+$$;
+
+-- Returns why a member is refused. Null if it is admitted.
+CREATE FUNCTION ${schema}.refusal_of(
+  of_member text, of_layout text, wants_alone boolean, now timestamptz
+) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN bool_or(wants_alone OR m.is_alone) THEN 'alone'
+    WHEN bool_or(m.layout <> of_layout) THEN 'layout'
+  END
+  FROM ${schema}.members AS m WHERE m.member <> of_member AND ${schema}.is_valid_until(m.expires_at, now)
+$$;
+
+-- Returns a row for each name that a member wants, in their order: how many of its group the member may have and has, and
+-- whether the lease is free. A group and a name have the same index in both lists.
+CREATE FUNCTION ${schema}.wanted_leases(
+  of_member text, of_groups text[], of_names bytea[], now timestamptz
+) RETURNS TABLE (of_group text, of_name bytea, at bigint, most bigint, held bigint, is_free boolean) LANGUAGE sql STABLE AS $$
+  SELECT w.g, w.name, w.at, (w.count + others.count) / (1 + others.count),
+    count(*) FILTER (WHERE l.holder = of_member) OVER (PARTITION BY w.g), l.name IS NULL
+  FROM (
+    SELECT g, name, at, count(*) OVER (PARTITION BY g) AS count
+    FROM unnest(of_groups, of_names) WITH ORDINALITY AS u(g, name, at)
+  ) AS w
+  JOIN LATERAL (
+    SELECT count(*) AS count FROM ${schema}.members AS m
+    WHERE m.member <> of_member AND w.g = ANY (m.groups) AND ${schema}.is_valid_until(m.expires_at, now)
+  ) AS others ON true
+  LEFT JOIN ${schema}.leased AS l ON l.name = w.name AND ${schema}.is_valid_until(l.expires_at, now)
+$$;
+
+-- Returns the free leases that a member is to take.
+CREATE FUNCTION ${schema}.leases_to_take(
+  of_member text, of_groups text[], of_names bytea[], now timestamptz
+) RETURNS SETOF bytea LANGUAGE sql STABLE AS $$
+  SELECT of_name FROM (
+    SELECT of_name, most - held AS lacking, row_number() OVER (PARTITION BY of_group ORDER BY at) AS place
+    FROM ${schema}.wanted_leases(of_member, of_groups, of_names, now) WHERE is_free
+  ) AS free WHERE place <= lacking
+$$;
+
+CREATE FUNCTION ${schema}.is_reserved(r ${schema}.shares, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT r.reserved_until > now AND r.reserved_until <= now + r.window_ms * interval '1 ms'
+$$;
+
+-- Returns what others can't have of a budget: what a member has or had within the last window.
+CREATE FUNCTION ${schema}.reservation_of(r ${schema}.shares, now timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT greatest(
+    CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
+      THEN r.share ELSE 0 END,
+    CASE WHEN ${schema}.is_reserved(r, now) THEN r.reserved ELSE 0 END
+  )
+$$;
+
+-- Returns a row with another share. If that is less than before, the difference stays reserved for one window.
+CREATE FUNCTION ${schema}.with_share(
+  r ${schema}.shares, next bigint, now timestamptz, expires timestamptz
+) RETURNS ${schema}.shares LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  before bigint := ${schema}.reservation_of(r, now);
+BEGIN
+  IF next >= before THEN
+    r.reserved := 0;
+    r.reserved_until := '-infinity';
+  ELSE
+    IF NOT (${schema}.is_reserved(r, now) AND next >= r.share) THEN
+      r.reserved_until := now + r.window_ms * interval '1 ms';
+    END IF;
+    r.reserved := before;
+  END IF;
+  r.share := next;
+  r.expires_at := expires;
+  RETURN r;
+END $$;
+
+-- Gives back what a member has of the budgets that it no longer uses.
+CREATE FUNCTION ${schema}.give_back_shares(of_member text, used text[], now timestamptz) RETURNS void LANGUAGE sql AS $$
+  UPDATE ${schema}.shares AS s
+    SET (share, expires_at, reserved, reserved_until) =
+      (SELECT n.share, n.expires_at, n.reserved, n.reserved_until FROM ${schema}.with_share(s, 0, now, now) AS n)
+    WHERE s.member = of_member AND s.budget <> ALL (used) AND ${schema}.is_valid_until(s.expires_at, now)
+$$;
+
+-- Divides a budget again for the beat of a member, and returns its share.
+CREATE FUNCTION ${schema}.take_share(
+  of_budget text, of_member text, total bigint, of_window_ms float8, of_demand bigint, now timestamptz, until timestamptz
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  own ${schema}.shares;
+  others bigint;
+  before numeric;
+  upto numeric;
+  sum_of_all numeric;
+  count_of_all bigint;
+  place bigint;
+  target bigint;
+BEGIN
+  -- A budget that a member begins to use while no other one does is all its own. What was left of others is forgotten.
+  PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND ${schema}.is_valid_until(s.expires_at, now);
+  DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget
+    AND (NOT FOUND OR NOT (${schema}.is_valid_until(s.expires_at, now) OR ${schema}.reservation_of(s, now) > 0));
+
+  SELECT * INTO own FROM ${schema}.shares AS s WHERE s.budget = of_budget AND s.member = of_member;
+  IF NOT FOUND THEN own := (of_budget, of_member, 0, 0, '-infinity', 0, 0, '-infinity'); END IF;
+  own.demand := of_demand;
+  own.window_ms := of_window_ms;
+  SELECT coalesce(sum(${schema}.reservation_of(s, now)), 0) INTO others
+    FROM ${schema}.shares AS s WHERE s.budget = of_budget AND s.member <> of_member;
+
+  -- 1 for each member, and the rest by demand, or evenly if there is none.
+  WITH rivals AS (
+    SELECT s.member, s.demand FROM ${schema}.shares AS s
+      WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_valid_until(s.expires_at, now)
+    UNION ALL SELECT of_member, of_demand
+  ), weighed AS (
+    SELECT r.member, CASE WHEN max(r.demand) OVER () = 0 THEN 1 ELSE r.demand END AS weight FROM rivals AS r
+  ), summed AS (
+    SELECT w.member, w.weight, sum(w.weight) OVER (ORDER BY w.member COLLATE "C") AS up_to, sum(w.weight) OVER () AS all_up,
+      row_number() OVER (ORDER BY w.member COLLATE "C") AS place, count(*) OVER () AS count
+    FROM weighed AS w
+  )
+  SELECT m.up_to - m.weight, m.up_to, m.all_up, m.place, m.count INTO before, upto, sum_of_all, place, count_of_all
+    FROM summed AS m WHERE m.member = of_member;
+  IF total < count_of_all THEN target := CASE WHEN place <= total THEN 1 ELSE 0 END;
+  ELSE
+    target := 1 + div((total - count_of_all) * upto, sum_of_all) - div((total - count_of_all) * before, sum_of_all);
+  END IF;
+
+  -- Within a window, a share does not shrink a second time: that would hold back all that it had for another window.
+  IF ${schema}.is_reserved(own, now) THEN target := greatest(target, own.share); END IF;
+  own := ${schema}.with_share(own, greatest(0, least(target, total - others)), now, until);
+  INSERT INTO ${schema}.shares VALUES (own.*)
+    ON CONFLICT (budget, member) DO UPDATE SET demand = own.demand, share = own.share, expires_at = own.expires_at,
+      window_ms = own.window_ms, reserved = own.reserved, reserved_until = own.reserved_until;
+  RETURN own.share;
+END $$;
+
+-- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
+CREATE FUNCTION ${schema}.try_lock_members() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('lock_timeout', '${beatLockMs}', true);
+  PERFORM pg_advisory_xact_lock(hashtextextended(${literal(`${schema}/members`)}, 0));
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN RETURN false;
+END $$;
+
+-- Like lock_state. Returns false if that takes too long.
+CREATE FUNCTION ${schema}.try_lock_state() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM ${schema}.lock_state(${beatLockMs});
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN RETURN false;
+END $$;
+
+-- Admits or renews a member, its leases and its shares, and takes free leases up to its share.
+CREATE FUNCTION ${schema}.beat(
+  of_member text, for_ms float8, of_layout text, wants_alone boolean, of_groups text[], of_names bytea[], budgets json
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  now timestamptz := ${schema}.store_time();
+  until timestamptz;
+  refusal text;
+  is_member boolean;
+  is_state_locked boolean := false;
+  is_locked boolean;
+  taken bigint := 0;
+  b record;
+  part bigint;
+  parts json[] := '{}';
+  frozen_until timestamptz;
+BEGIN
+  -- The lock of the state comes first, so that no member waits for the commits that another one waits for.
+  refusal := ${schema}.refusal_of(of_member, of_layout, wants_alone, now);
+  IF refusal IS NOT NULL THEN RETURN json_build_object('refused', refusal); END IF;
+  IF EXISTS (SELECT ${schema}.leases_to_take(of_member, of_groups, of_names, now)) THEN
+    is_state_locked := ${schema}.try_lock_state();
+  END IF;
+  is_locked := ${schema}.try_lock_members();
+  now := ${schema}.store_time();
+  until := now + for_ms * interval '1 ms';
+  refusal := ${schema}.refusal_of(of_member, of_layout, wants_alone, now);
+  IF refusal IS NOT NULL THEN RETURN json_build_object('refused', refusal); END IF;
+
+  UPDATE ${schema}.members SET expires_at = until
+    WHERE member = of_member AND ${schema}.is_valid_until(expires_at, now);
+  is_member := FOUND;
+  UPDATE ${schema}.leased SET expires_at = until
+    WHERE holder = of_member AND ${schema}.is_valid_until(expires_at, now);
+  IF is_locked THEN
+    DELETE FROM ${schema}.members WHERE NOT ${schema}.is_valid_until(expires_at, now) AND member <> of_member;
+    INSERT INTO ${schema}.members AS m
+      VALUES (of_member, of_layout, wants_alone, ARRAY(SELECT DISTINCT unnest(of_groups)), until)
+      ON CONFLICT (member) DO UPDATE
+        SET layout = excluded.layout, is_alone = excluded.is_alone, groups = excluded.groups, expires_at = until;
+  ELSIF NOT is_member THEN
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available', MESSAGE = 'other members are being admitted';
+  END IF;
+  -- A lease that became free since then is taken with the next beat.
+  IF is_locked AND is_state_locked THEN
+    INSERT INTO ${schema}.leased AS l
+      SELECT name, of_member, 1, until FROM ${schema}.leases_to_take(of_member, of_groups, of_names, now) AS t(name)
+      ON CONFLICT (name) DO UPDATE SET holder = of_member, fence = l.fence + 1, expires_at = until
+        WHERE NOT ${schema}.is_valid_until(l.expires_at, now);
+    GET DIAGNOSTICS taken = ROW_COUNT;
+  END IF;
+  -- A crash of the machine may undo a renewal.
+  IF taken > 0 OR NOT is_member THEN PERFORM ${schema}.sync_commit();
+  ELSE PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+
+  IF is_locked THEN
+    PERFORM ${schema}.give_back_shares(
+      of_member, ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)), now
+    );
+    DELETE FROM ${schema}.freezes AS f WHERE f.until <= now;
+  END IF;
+  FOR b IN
+    SELECT * FROM json_to_recordset(budgets) AS r(b text, total float8, window_ms float8, demand float8, freeze_ms float8)
+  LOOP
+    IF is_locked THEN
+      part := ${schema}.take_share(
+        b.b, of_member, greatest(0, floor(b.total))::bigint, b.window_ms, least(1000000, greatest(0, ceil(b.demand)))::bigint,
+        now, until
+      );
+    ELSE
+      UPDATE ${schema}.shares SET expires_at = until
+        WHERE budget = b.b AND member = of_member AND ${schema}.is_valid_until(expires_at, now)
+        RETURNING share INTO part;
+    END IF;
+    IF b.freeze_ms > 0 THEN
+      INSERT INTO ${schema}.freezes AS f VALUES (b.b, now + b.freeze_ms * interval '1 ms')
+        ON CONFLICT (budget) DO UPDATE SET until = excluded.until WHERE f.until < excluded.until;
+      IF FOUND THEN PERFORM ${schema}.send_hint('frozen'); END IF;
+    END IF;
+    SELECT f.until INTO frozen_until FROM ${schema}.freezes AS f WHERE f.budget = b.b;
+    parts := parts || json_build_object(
+      'b', b.b, 'share', coalesce(part, 0),
+      'frozen', greatest(0, extract(epoch FROM coalesce(frozen_until, now) - now) * 1000)
+    );
+  END LOOP;
+
+  RETURN json_build_object(
+    'leases', (
+      SELECT json_agg(json_build_object('name', encode(name, 'hex'), 'fence', fence) ORDER BY name)
+      FROM ${schema}.leased WHERE holder = of_member AND ${schema}.is_valid_until(expires_at, now)
+    ),
+    'excess', (
+      SELECT json_agg(json_build_object('g', w.of_group, 'count', w.held - w.most))
+      FROM (
+        SELECT DISTINCT of_group, held, most FROM ${schema}.wanted_leases(of_member, of_groups, of_names, now)
+      ) AS w WHERE w.held > w.most
+    ),
+    'others', (
+      SELECT count(*) FROM ${schema}.members AS m
+      WHERE m.member <> of_member AND m.groups <> '{}' AND ${schema}.is_valid_until(m.expires_at, now)
+    ),
+    'budgets', parts
+  );
+END $$;
+
+-- Removes a member, ends its leases and gives back its shares.
+CREATE FUNCTION ${schema}.leave(of_member text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM ${schema}.members WHERE member = of_member;
+  UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
+  PERFORM ${schema}.give_back_shares(of_member, '{}', ${schema}.store_time());
+  PERFORM ${schema}.send_hint('free');
+END $$;
+
+-- Ends a lease.
+CREATE FUNCTION ${schema}.release_lease(of_name bytea, of_holder text, of_fence bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE ${schema}.leased SET expires_at = '-infinity'
+    WHERE name = of_name AND holder = of_holder AND fence = of_fence AND expires_at > ${schema}.store_time();
+  IF FOUND THEN PERFORM ${schema}.send_hint('free'); END IF;
+END $$;
 `
+
+/** Returns the channel of NOTIFY for the hints of a state, whose schema is quoted: the name of the schema. */
+export function channelOf(schema: string): string {
+  return schema.slice(1, -1).replaceAll('""', '"')
+}
 
 /** Returns a text as a literal of SQL. */
 export function literal(text: string): string {

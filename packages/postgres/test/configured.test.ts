@@ -71,6 +71,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     })
     return parts.find(({ part }) => part === 'state')
   }
+  const heard = 'Its notifications arrive, so bridges hear of each other at once.'
   const address = () => `${new URL(url).host}${new URL(url).pathname}`
   const failover = (commit: string) =>
     `synchronous_commit is ${commit}, and no standby is synchronous: a failover to a standby loses what was acknowledged in its last moments. Set synchronous_standby_names if you have a standby.`
@@ -93,9 +94,35 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
   test('is checked for what a failover could lose', async () => {
     for (const commit of ['on', 'local', 'off']) {
       await admin.query(`ALTER ROLE ${user} SET synchronous_commit = ${commit}`)
-      expect((await checked())?.found.split('\n').slice(1)).toEqual([failover(commit)])
+      expect((await checked())?.found.split('\n').slice(1)).toEqual([failover(commit), heard])
     }
     await admin.query(`ALTER ROLE ${user} RESET synchronous_commit`)
+  })
+
+  test('is checked for whether notifications arrive over the URL that listens', async () => {
+    const other = await (await sharedPostgres()).createDatabase()
+    path = writeConfig('listening', {
+      ...{ type: 'postgres', url: { env: 'DATABASE_URL' }, listenUrl: { env: 'LISTEN_URL' } },
+    })
+    const lines = async (listenUrl: string) => {
+      const parts = await checkBridge({
+        ...options(),
+        env: { ...env(), LISTEN_URL: listenUrl },
+        load: async () => bridgeChannel,
+      })
+      return parts.find(({ part }) => part === 'state')?.found.split('\n')
+    }
+    expect((await lines(url))?.at(-1)).toBe(heard)
+    // PostgreSQL passes notifications on within a database.
+    const { host, pathname } = new URL(other)
+    expect((await lines(other))?.at(-1)).toBe(
+      `Notifications of PostgreSQL at ${host}${pathname} don't arrive, as behind a pooler in transaction mode, so each bridge looks for work every 500 ms. Set listenUrl to the URL of the server itself.`,
+    )
+    const wrong = new URL(url)
+    wrong.password = 'hunter2'
+    expect(await lines(wrong.href)).toEqual([
+      `PostgreSQL at ${address()} refuses the user or the password. Correct them in the URL.`,
+    ])
   })
 
   test('is checked for rights, on the database, the schema and the tables', async () => {
@@ -161,7 +188,7 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
       ['UPDATE reply.state_version SET version = 0', changed],
       ['INSERT INTO reply.state_version VALUES (9, 9)', changed],
     ] as const
-    expect(changes.length).toBe(14)
+    expect(changes.length).toBe(32)
     for (const [sql, found] of changes) {
       await admin.query(sql)
       expect([sql, await checked()]).toMatchObject([sql, { isUsable: false, found }])

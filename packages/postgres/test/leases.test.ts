@@ -105,6 +105,57 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     expect(await store.lease(request('one'))).toEqual(lease)
   })
 
+  /** A beat of a member that wants leases. */
+  const beatOf = (member: string, names: readonly string[]) => ({
+    ...{ member, forMs: 1000, layout: '1', wants: { shards: names }, budgets: {} },
+  })
+
+  test('are taken by a beat once the running commits of the last holder have ended', async () => {
+    const [one, other] = [await open(), await open()]
+    const first = await one.beat(beatOf('one', ['a']))
+    const lease = first.type === 'admitted' ? first.leases[0] : undefined
+    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
+    await lockKey()
+    const running = one.commit([{ type: 'put', key: 'key', value: 'late' }], lease)
+    await untilWaiting(1)
+    await pass(1000)
+    let isTaken = false
+    const taking = other.beat(beatOf('other', ['a'])).finally(() => {
+      isTaken = true
+    })
+    await untilWaiting(2)
+    expect(isTaken).toBe(false)
+    await holding.query('ROLLBACK')
+    expect(await running).toEqual({ type: 'done' })
+    expect(await taking).toMatchObject({ leases: [{ holder: 'other', fence: 2 }] })
+    expect(await one.commit([{ type: 'put', key: 'key', value: 'too late' }], lease)).toEqual({ type: 'fenced' })
+  })
+
+  test('are renewed by a beat while a commit runs, also if there are others to take', async () => {
+    const [one, other] = [await open(), await open()]
+    const first = await one.beat(beatOf('one', ['a', 'b']))
+    await one.commit([{ type: 'put', key: 'key', value: 'before' }])
+    await lockKey()
+    const running = one.commit([{ type: 'put', key: 'key', value: 'after' }])
+    await untilWaiting(1)
+    await pass(900)
+    expect(await one.beat(beatOf('one', ['a', 'b']))).toEqual(first)
+    await pass(900)
+    // It is renewed without the one that it can't take yet.
+    expect(await one.beat(beatOf('one', ['a', 'b', 'c']))).toEqual(first)
+    // The beat of another member, that takes a lease and is not answered yet, is not waited for either.
+    await admin.query('BEGIN')
+    await admin.query(`SELECT pg_advisory_xact_lock(hashtextextended('"reply"/members', 0))`)
+    await pass(900)
+    expect(await one.beat(beatOf('one', ['a', 'b']))).toEqual(first)
+    await expect(other.beat(beatOf('other', ['a', 'b']))).rejects.toMatchObject({ type: 'busy' })
+    await admin.query('ROLLBACK')
+    expect(await other.beat(beatOf('other', ['a', 'b']))).toMatchObject({ leases: [], others: 1 })
+    await holding.query('ROLLBACK')
+    expect(await running).toEqual({ type: 'done' })
+    expect(await one.beat(beatOf('one', ['a', 'b', 'c']))).toMatchObject({ leases: [{ name: 'a' }, { name: 'b' }] })
+  })
+
   test('are fenced if another takes them while a commit waits for its turn', async () => {
     const [one, other] = [await open(), await open()]
     const lease = await one.lease(request('one'))

@@ -1,7 +1,8 @@
 import { storeContract } from '@reply/bridge/testing'
 import { hasPostgres, needsPostgres, type PostgresServer, startPostgres } from '@reply/testing/internal'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { firstSeed } from '../../../scripts/first-seed.ts'
+import { postgresStore } from '../src/index.ts'
 import { playOutcomes } from './outcomes.ts'
 import { hasPooler, startPooler } from './pgbouncer.ts'
 import { connected, stageOn } from './stage.ts'
@@ -30,6 +31,23 @@ describe.skipIf(!hasPostgres() || !hasPooler())(
       const { rows } = await client.query<{ key: string; value: string }>('SHOW CONFIG')
       await client.end()
       expect(rows.find(({ key }) => key === 'pool_mode')?.value).toBe('transaction')
+    })
+
+    test('does not pass on notifications, so the store looks often, unless it listens at the server itself', async () => {
+      const notices: string[] = []
+      const behind = await postgresStore({ url, onNotice: (notice) => notices.push(notice) })
+      const direct = await postgresStore({ url, listenUrl: server.url })
+      const [often, hints]: [string[], string[]] = [[], []]
+      behind.watch((hint) => often.push(hint))
+      direct.watch((hint) => hints.push(hint))
+      await vi.waitFor(() => expect(often.length).toBeGreaterThan(2), { timeout: 10_000 })
+      await vi.waitFor(async () => {
+        await behind.commit([], undefined, { hint: 'inbox/07' })
+        expect(hints).toContain('inbox/07')
+      })
+      expect([notices.length, new Set(often)]).toEqual([1, new Set([''])])
+      await behind.close()
+      await direct.close()
     })
 
     const clauses = storeContract({ name: 'it', setup: () => stageOn(server, url) })

@@ -17,7 +17,8 @@ export async function stageOn(server: PostgresServer, storeUrl = server.url): Pr
   const closes: (() => Promise<void>)[] = []
   const realNow = Date.now
   const open = async (at = storeUrl): Promise<Store> => {
-    const store = await postgresStore({ url: at, schema })
+    // A pooler may not pass on what a server notifies.
+    const store = await postgresStore({ url: at, schema, listenUrl: at === url ? undefined : url })
     closes.unshift(() => store.close())
     return store
   }

@@ -99,7 +99,7 @@ export function leaveAfter(rows: MemberRows, member: string, now: number): Membe
     ...rows,
     members: rows.members.filter((one) => one.member !== member),
     leases: rows.leases.map((lease) => (lease.holder === member ? { ...lease, expiresAt: 0 } : lease)),
-    shares: rows.shares.map((row) => (row.member === member ? withShare(row, 0, now, now) : row)),
+    shares: rows.shares.map((row) => (row.member === member && isUsed(row, now) ? withShare(row, 0, now, now) : row)),
   }
 }
 

@@ -33,4 +33,6 @@ export interface StoreHost {
   readonly secret: (source: SecretSource, parts?: (secret: string) => readonly string[]) => string
   /** Decides when values expire, unless the state has a clock of its own. Default: the computer's clock. */
   readonly clock?: Clock | undefined
+  /** Called with what an operator should know while the state is used, one sentence or two. */
+  readonly onNotice?: ((notice: string) => void) | undefined
 }

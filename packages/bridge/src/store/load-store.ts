@@ -1,4 +1,3 @@
-import type { Clock } from '@reply/core'
 import type { LoadedConfig } from '../config/load.ts'
 import { parseState } from '../config/parse.ts'
 import { BridgeError, messageOf } from '../error.ts'
@@ -46,14 +45,14 @@ export async function loadStore(type: string): Promise<BridgeStore> {
  */
 export async function configuredState(
   { state, secret }: Pick<LoadedConfig, 'state' | 'secret'>,
-  { load = loadStore, clock }: { readonly load?: LoadStore | undefined; readonly clock?: Clock | undefined } = {},
+  { load = loadStore, ...host }: { readonly load?: LoadStore | undefined } & Pick<StoreHost, 'clock' | 'onNotice'> = {},
 ): Promise<ConfiguredState> {
   const store = await load(state.type)
   const settings = parseState(store.schema, state)
-  const host: StoreHost = { secret, clock }
+  const whole: StoreHost = { ...host, secret }
   return {
-    open: async () => await store.open(settings, host),
-    openExisting: async () => await store.openExisting(settings, host),
-    check: async () => await store.check(settings, host),
+    open: async () => await store.open(settings, whole),
+    openExisting: async () => await store.openExisting(settings, whole),
+    check: async () => await store.check(settings, whole),
   }
 }

@@ -3,6 +3,7 @@ import { commitClauses } from './contract/commits.ts'
 import { durabilityClauses } from './contract/durability.ts'
 import { faultClauses } from './contract/faults.ts'
 import { leaseClauses } from './contract/leases.ts'
+import { memberClauses } from './contract/members.ts'
 import { queueClauses } from './contract/queues.ts'
 import type { StoreStage } from './contract/stage.ts'
 import { valueClauses } from './contract/values.ts'
@@ -12,6 +13,7 @@ const demands = [
   ...queueClauses,
   ...commitClauses,
   ...leaseClauses,
+  ...memberClauses,
   ...durabilityClauses,
   ...faultClauses,
 ] as const

@@ -1,0 +1,47 @@
+import type { Beat, BeatRequest } from '@reply/bridge'
+import { keyBytes, keyText, packed, unpacked } from './encoding.ts'
+
+/** The result of the function `beat`. */
+export type EncodedBeat =
+  | { readonly refused: Extract<Beat, { readonly type: 'refused' }>['reason'] }
+  | {
+      readonly refused?: undefined
+      readonly leases: readonly { readonly name: string; readonly fence: number }[] | null
+      readonly excess: readonly { readonly g: string; readonly count: number }[] | null
+      readonly others: number
+      readonly budgets: readonly { readonly b: string; readonly share: number; readonly frozen: number }[]
+    }
+
+/** Returns the arguments of the function `beat`. */
+export function encodedRequest(request: BeatRequest): readonly unknown[] {
+  const { member, forMs, layout, isAlone, wants, budgets } = request
+  const named = Object.entries(wants).flatMap(([group, names]) => names.map((name) => ({ group, name })))
+  return [
+    packed(member),
+    forMs,
+    packed(layout),
+    isAlone === true,
+    named.map(({ group }) => packed(group)),
+    named.map(({ name }) => keyBytes(name)),
+    JSON.stringify(
+      Object.entries(budgets).map(([budget, { total, windowMs, demand, freezeForMs = 0 }]) => {
+        return { b: packed(budget), total, window_ms: windowMs, demand, freeze_ms: freezeForMs }
+      }),
+    ),
+  ]
+}
+
+/** Decodes the result of the function `beat`. */
+export function decodedBeat(encoded: EncodedBeat, { member, forMs }: BeatRequest): Beat {
+  if (encoded.refused !== undefined) return { type: 'refused', reason: encoded.refused }
+  const { leases, excess, others, budgets } = encoded
+  return {
+    type: 'admitted',
+    leases: (leases ?? []).map(({ name, fence }) => {
+      return { name: keyText(Buffer.from(name, 'hex')), holder: member, fence, validForMs: forMs }
+    }),
+    excess: Object.fromEntries((excess ?? []).map(({ g, count }) => [unpacked(g), count])),
+    others,
+    budgets: Object.fromEntries(budgets.map(({ b, share, frozen }) => [unpacked(b), { share, frozenForMs: frozen }])),
+  }
+}

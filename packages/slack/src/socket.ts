@@ -146,7 +146,10 @@ export function createSocketListener({
   function onEnvelope({ ack, body }: SlackEnvelope): void {
     // Slack resends an unacknowledged event, which is then dropped as a duplicate.
     const acknowledged = receiveBody(body).then((isTaken) => (isTaken ? ack() : undefined))
-    acknowledged.catch((error: unknown) => onError(toSocketError(error)))
+    acknowledged.catch((error: unknown) => {
+      // After a stop there is no connection. Slack then resends the event to another one.
+      if (isStarted) onError(toSocketError(error))
+    })
   }
 }
 

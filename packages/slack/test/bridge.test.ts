@@ -89,6 +89,27 @@ interface Opened {
   readonly received: Inbound[]
 }
 
+/** Starts another process of the same app, and waits until Slack has so many sockets, by default one more. */
+async function joined(slack: FakeSlack, sockets = slack.sockets + 1) {
+  const received: Inbound[] = []
+  const errors: Error[] = []
+  const connection = await bridgeChannel.create(
+    { type: 'slack', token: { env: 'TOKEN' }, appToken: { env: 'APP' }, apiUrl: slack.url },
+    {
+      name: 'work',
+      store: memoryStore(),
+      clock: systemClock,
+      onError: (error) => errors.push(error),
+      secret: (source) => ('env' in source && source.env === 'APP' ? slack.appToken : slack.token),
+      onInbound: (inbound) => received.push(inbound),
+    },
+  )
+  stops.unshift(connection.stop)
+  await connection.start()
+  await until(() => slack.sockets === sockets)
+  return { connection, received, errors }
+}
+
 async function open(
   onInbound: (inbound: Inbound) => unknown = () => {},
   onError: (error: Error) => void = () => {},
@@ -132,6 +153,42 @@ test('Slack is told that an event arrived when the host has it', async () => {
   done()
   await acknowledged
   expect(isTold).toBe(true)
+})
+
+test('a stop while an event is handled reports nothing, and Slack sends the event to another process', async () => {
+  let done = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const errors: Error[] = []
+  const { slack, connection, received } = await open(
+    () => held,
+    (error) => errors.push(error),
+  )
+  const other = await joined(slack)
+  const said = () => [...received, ...other.received].length
+  slack.say('C1', 'One')
+  slack.say('C1', 'Two')
+  await until(() => said() === 2)
+  expect([received.length, other.received.length]).toEqual([1, 1])
+  const stopped = connection.stop()
+  done()
+  await stopped
+  await until(() => said() === 3)
+  expect(new Set(other.received.flatMap((one) => (one.type === 'text' ? [one.text] : [])))).toEqual(
+    new Set(['One', 'Two']),
+  )
+  expect(errors).toEqual([])
+})
+
+test('an eleventh socket is refused and reported, and its process posts', async () => {
+  const { slack } = await open()
+  for (let sockets = 2; sockets <= 10; sockets++) await joined(slack)
+  const eleventh = await joined(slack, 10)
+  await until(() => eleventh.errors.length > 0)
+  expect(eleventh.errors).toMatchObject([{ type: 'updates' }])
+  expect(slack.sockets).toBe(10)
+  expect(await eleventh.connection.post({ chat: { id: 'C1' }, text: 'A note.' })).toHaveLength(1)
 })
 
 test("a check refuses a wrong app's token, which Socket Mode needs, without naming it", async () => {

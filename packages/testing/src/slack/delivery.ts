@@ -140,8 +140,12 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
     close: connections.close,
   }
 
-  /** Greets an app that connected, and reads its acknowledgements until it disconnects. */
+  /**
+   * Greets an app that connected, and reads its acknowledgements until it disconnects. Refuses one beyond the limit:
+   * https://github.com/slackapi/node-slack-sdk/issues/1654
+   */
   function acceptApp(socket: Socket): void {
+    if (sockets.size >= limits.sockets) return sendJson(socket, { type: 'disconnect', reason: 'too_many_websockets' })
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => sockets.delete(socket))
@@ -158,7 +162,7 @@ export function createSockets(server: Server, addressOf: () => string): Sockets 
    * signal aborts. False if none is connected.
    */
   async function deliverToNext({ type, body, retryNumber, signal }: Attempt): Promise<boolean> {
-    const [socket] = sockets
+    const socket = [...sockets].find(({ readyState, OPEN }) => readyState === OPEN)
     if (!socket) return false
     sockets.delete(socket)
     sockets.add(socket)

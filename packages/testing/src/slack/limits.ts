@@ -50,6 +50,8 @@ export const limits = {
    * UTF-8 bytes of a whole stream: titles and text once, details and output twice. From 10,600 to 11,300. [measured]
    */
   streamBytes: 11_000,
+  /** Sockets of an app that are connected at the same time. [docs] */
+  sockets: 10,
   /** How long a stream lives, regardless of additions. [measured] */
   streamMs: 300_000,
   /** Tasks of one stream. [measured] */

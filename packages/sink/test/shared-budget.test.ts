@@ -80,6 +80,35 @@ describe('a share', () => {
     expect(waits()).toBe(0)
   })
 
+  test('counts sooner if the other processes have not used it lately', async () => {
+    const { clock, budget, spend, waits } = setUp()
+    budget.setShare(1)
+    spend(1)
+    budget.setShare(8)
+    budget.setShare(9, { afterMs: 0 })
+    await clock.advance(inTransitMs)
+    spend(7)
+    expect(waits()).toBe(0)
+    spend(1)
+    expect(waits()).toBe(1000 - inTransitMs)
+  })
+
+  test('that grows early is used by callers that expected to wait for a minute', async () => {
+    const { clock, budget, of, spend } = setUp(limitsWith(10, { perClient: { calls: 10, perMs: 60_000 } }))
+    budget.setShare(1)
+    spend(1)
+    const calledAt: number[] = []
+    const called = waitForTurn(of('waiting'), clock, async () => calledAt.push(clock.now()))
+    const [owner, pace] = [{}, of('growing')]
+    pace.setGrowingText(owner, 'edit')
+    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(1000)
+    await clock.advance(5000)
+    budget.setShare(10, { afterMs: 0 })
+    await clock.advance(1000 + inTransitMs)
+    await called
+    expect(calledAt).toHaveLength(1)
+  })
+
   test('of 0 allows no call until a share arrives', async () => {
     const { clock, budget, of, waits } = setUp()
     budget.setShare(0)
@@ -252,13 +281,15 @@ async function rest(): Promise<void> {
 /** A process asks the host for its part of the budget. */
 interface Beat {
   readonly process: number
-  /** How much it wants, as a part of the budget. */
+  /** How much it wants, in twentieths of the budget. */
   readonly wanted: number
   readonly afterMs: number
 }
 
 interface Play {
   readonly total: number
+  /** Whether the host gives out only what was not used for a window. Otherwise the processes wait for that. */
+  readonly hostWaits: boolean
   readonly processes: number
   readonly beats: readonly Beat[]
   /** How long each call takes to the platform and back, in ms, by turns. */
@@ -267,14 +298,15 @@ interface Play {
 
 const plays: fc.Arbitrary<Play> = fc.record({
   total: fc.integer({ min: 1, max: 30 }),
+  hostWaits: fc.boolean(),
   processes: fc.integer({ min: 2, max: 5 }),
   beats: fc.array(
     fc.record({
       process: fc.nat({ max: 4 }),
-      wanted: fc.double({ min: 0, max: 1, noNaN: true }),
+      wanted: fc.nat({ max: 20 }),
       afterMs: fc.integer({ min: 0, max: 800 }),
     }),
-    { minLength: 5, maxLength: 20 },
+    { minLength: 5, maxLength: 12 },
   ),
   latencies: fc.array(fc.tuple(fc.nat({ max: inTransitMs }), fc.nat({ max: 100 })), { minLength: 1, maxLength: 10 }),
 })
@@ -289,7 +321,7 @@ interface Arrival {
 }
 
 /** Plays processes under full load, whose shares move from one to another, on one clock. */
-async function play({ total, processes, beats, latencies }: Play) {
+async function play({ total, hostWaits, processes, beats, latencies }: Play) {
   const clock = createHandClock(beginning)
   const limits = limitsWith(total)
   const all = Array.from({ length: processes }, (_, process) => {
@@ -300,6 +332,8 @@ async function play({ total, processes, beats, latencies }: Play) {
     return { budget, paces, share: process === 0 ? total : 0 }
   })
   const arrivals: Arrival[] = []
+  /** What was given back, and from when others may have it. */
+  let reserved: readonly { readonly calls: number; readonly until: number }[] = []
   let calls = 0
   const work = async (forMs: number): Promise<void> => {
     for (let passed = 0; passed < forMs; passed += tickMs) {
@@ -311,9 +345,14 @@ async function play({ total, processes, beats, latencies }: Play) {
     await work(afterMs)
     const one = all[index % processes]
     if (!one) continue
-    const free = total - all.reduce((sum, { share }) => sum + share, 0)
-    one.share = Math.min(Math.round(wanted * total), one.share + free)
-    one.budget.setShare(one.share)
+    reserved = reserved.filter(({ until }) => until > clock.now())
+    const taken = [...all.map(({ share }) => share), ...reserved.map((part) => part.calls)]
+    const free = total - taken.reduce((sum, part) => sum + part, 0)
+    const share = Math.min(Math.round((wanted * total) / 20), one.share + free)
+    if (hostWaits && share < one.share)
+      reserved = [...reserved, { calls: one.share - share, until: clock.now() + windowMs }]
+    one.share = share
+    one.budget.setShare(share, hostWaits ? { afterMs: 0 } : {})
   }
   await work(2 * windowMs + inTransitMs)
   const settledAt = clock.now()
@@ -331,6 +370,17 @@ async function play({ total, processes, beats, latencies }: Play) {
       clock.after(back, endCall)
     })
   }
+}
+
+/** The whole budget moves while the first process's calls are slow to arrive, and those of the second are not. */
+function callsOnTheirWay(hostWaits: boolean): Play {
+  const [slow, fast] = [
+    Array.from({ length: 5 }, () => [inTransitMs, 0] as const),
+    Array.from({ length: 5 }, () => [0, 0] as const),
+  ]
+  const given = { process: 0, wanted: 0, afterMs: 100 }
+  const taken = { process: 1, wanted: 20, afterMs: hostWaits ? windowMs : 0 }
+  return { total: 5, hostWaits, processes: 2, beats: [given, taken], latencies: [...slow, ...fast] }
 }
 
 /** Counts the most calls within any window that the platform would have seen. */
@@ -355,6 +405,6 @@ test('processes that move shares under full load never make more calls than the 
         if (share === 0) expect(made).toBe(0)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 40, examples: [[callsOnTheirWay(false)], [callsOnTheirWay(true)]] },
   )
 })

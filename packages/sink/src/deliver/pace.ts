@@ -14,7 +14,7 @@ import {
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
-import { createShare, type SharedBudget } from './shared-budget.ts'
+import { createShare, lookAgainMs, type SharedBudget } from './shared-budget.ts'
 
 /** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
@@ -31,12 +31,13 @@ export interface Pacer {
 export interface ChatPace {
   /**
    * Returns when a call of this priority may be made, in ms since the epoch. A past time means now. With `calls`, returns
-   * when the last of this many calls in a row may be made, as far as is known now. Default: one post.
+   * when the last of this many calls in a row may be made, as far as is known now. Default: one post. While this process has a
+   * part of a `SharedBudget`, a later time than in a second is the time to ask again, because the part may grow.
    */
   readyAt(priority: Priority, kind?: CallKind, calls?: number): number
   /**
    * Returns when an owner may next write growing text, in ms since the epoch. All current writers share the rest of the
-   * budget evenly, so that none of them stalls until the budget is free again.
+   * budget evenly, so that none of them stalls until the budget is free again. Ask again then, as for `readyAt`.
    */
   spacedAt(owner: object, kind: CallKind, writtenAt: number): number
   /** Registers that an owner's growing text waits for a call of this kind. Undefined: none waits. */
@@ -96,6 +97,12 @@ interface CountedBudget {
   readonly budget: Budget
 }
 
+/** When a budget allows the next call, in ms since the epoch. */
+interface FreeBudget {
+  readonly counted: CountedBudget
+  readonly at: number
+}
+
 /** The calls that a caller wants to make. */
 interface Request {
   readonly by: object
@@ -103,9 +110,6 @@ interface Request {
   readonly kind: CallKind
   readonly count: number
 }
-
-/** How long a caller waits before it looks again whether its process got a share of a budget, in ms. */
-const lookAgainMs = 1000
 
 /** How many topics are remembered as shown. */
 const mostReported = 10_000
@@ -164,14 +168,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const paused = bothOf(kind).map((calls) => calls.frozenUntil)
         const free = budgetsFor(kind).map((counted) => ({ counted, at: nextFreeAt(counted, request) }))
         if (count === 1) recordWaiting(free, clock.now())
-        return Math.max(...paused, ...free.map(({ at }) => at))
+        return Math.max(...paused, ...free.map((one) => (count === 1 ? lookAt(one) : one.at)))
       },
       spacedAt: (owner, kind, writtenAt) => {
         const spaced = budgetsFor(kind).map((counted) => {
           return { counted, at: evenlySpacedAt(counted, { by, owner, kind, writtenAt }) }
         })
         recordWaiting(spaced, Math.max(clock.now(), writtenAt + limits.editIntervalMs))
-        return Math.max(...spaced.map(({ at }) => at))
+        return Math.max(...spaced.map(lookAt))
       },
       setGrowingText: (owner, kind) => {
         const before = growing.get(owner)
@@ -241,7 +245,8 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
         const { perClient } = limits
         if (!limits.countsTyping || !perClient) return pausedUntil()
         const request = { by, priority: 'status', kind: 'post', count: 1 } as const
-        return Math.max(pausedUntil(), nextFreeAt({ calls: client, budget: perClient }, request))
+        const counted = { calls: client, budget: perClient }
+        return Math.max(pausedUntil(), lookAt({ counted, at: nextFreeAt(counted, request) }))
       },
       startTyping: () => {
         const { perClient } = limits
@@ -269,10 +274,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
      * Notes that this pace's call waits for those of its budgets that processes share. Not if it has to wait for as long anyway:
      * for the chat's budget, or until `otherwiseAt`, in ms since the epoch.
      */
-    function recordWaiting(
-      free: readonly { readonly counted: CountedBudget; readonly at: number }[],
-      otherwiseAt: number,
-    ): void {
+    function recordWaiting(free: readonly FreeBudget[], otherwiseAt: number): void {
       const own = free.flatMap(({ counted, at }) => (counted.calls.share ? [] : [at]))
       const readyAt = Math.max(otherwiseAt, ...own)
       for (const { counted, at } of free) if (at > readyAt) counted.calls.share?.recordWaiting(by)
@@ -305,15 +307,20 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     for (const listener of freeListeners.splice(0)) listener()
   }
 
+  /** Returns when to look whether the budget is free. That is sooner while this process may get a larger share of it. */
+  function lookAt({ counted: { calls }, at }: FreeBudget): number {
+    const isPart = calls.share !== undefined && calls.share.steps()[0].calls < calls.share.total
+    return isPart ? Math.min(at, clock.now() + lookAgainMs) : at
+  }
+
   /**
-   * Returns when the last of `count` calls fits into the budget, in ms since the epoch. 0 if all fit now. While this process
-   * has no share of the budget, returns when to look again.
+   * Returns when the last of `count` calls fits into the budget, in ms since the epoch. 0 if all fit now, and never while this
+   * process has no share.
    */
   function nextFreeAt(counted: CountedBudget, request: Request): number {
     const { calls, budget } = counted
     if (!calls.share) return freeAt(counted, budget.calls, request)
-    const at = Math.min(...calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request))))
-    return at === Number.POSITIVE_INFINITY ? clock.now() + lookAgainMs : at
+    return Math.min(...calls.share.steps().map((step) => Math.max(step.from, freeAt(counted, step.calls, request))))
   }
 
   /**

@@ -18,10 +18,13 @@ export interface SharedBudget {
   demand(): number
   /**
    * Sets the most calls of this process within any `windowMs`: a whole number from 0, which allows none, to `total`. A smaller
-   * share counts at once, also for calls that were made before. A larger one counts after `windowMs` and 250 ms, when the calls
-   * of the processes that gave it back no longer count. Throws `SinkError` of type `invalid` for other numbers.
+   * share counts at once, also for calls that were made before. A larger one counts 250 ms after `afterMs`. Throws `SinkError`
+   * of type `invalid` for other numbers.
+   *
+   * `afterMs`: how long the calls that other processes made with this part of the budget still count, in ms. Default:
+   * `windowMs`, as if they had made them just before. 0 if your program gives out only what was not used for that long.
    */
-  setShare(share: number): void
+  setShare(share: number, options?: { readonly afterMs?: number | undefined }): void
   /** Pauses the calls of this budget, for example after a 429 in another process. Never shortens a pause. In ms. */
   freeze(forMs: number): void
   /**
@@ -57,6 +60,9 @@ interface ShareStep {
  */
 export const inTransitMs = 250
 
+/** How often a caller without a turn looks again whether its process has a larger share, in ms. */
+export const lookAgainMs = 1000
+
 /** How long calls count for the demand at least, in ms: shares that follow each burst would never be larger for long. */
 const minDemandMs = 10_000
 
@@ -66,7 +72,7 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
   let madeAt: number[] = []
-  /** When each caller was last delayed. It looks again within one window, so older entries have given up. */
+  /** When each caller was last delayed. It looks again in time, so older entries have given up. */
   const waitingSince = new Map<object, number>()
   const listeners = new Set<(forMs: number) => void>()
   return {
@@ -93,13 +99,13 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   /** Returns the calls per window that were made lately, and the callers that wait. Rounded up. */
   function demand(): number {
     const now = clock.now()
-    for (const [by, at] of waitingSince) if (at < now - windowMs) waitingSince.delete(by)
+    for (const [by, at] of waitingSince) if (at < now - windowMs - lookAgainMs) waitingSince.delete(by)
     const made = madeAt.filter((at) => at > now - demandMs).length
     return Math.ceil((made * windowMs) / demandMs) + waitingSince.size
   }
 
-  /** Lowers all steps to the share, and adds a later step if it is larger than the last. */
-  function setShare(share: number): void {
+  /** Lowers all steps to the share. If it is larger than the first, its step begins when one at least as large would have. */
+  function setShare(share: number, { afterMs = windowMs }: { readonly afterMs?: number | undefined } = {}): void {
     if (!Number.isInteger(share) || share < 0 || share > total)
       throw new SinkError(
         'invalid',
@@ -107,12 +113,12 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
       )
     const [current, ...later] = currentSteps()
     const lowered = later.filter(({ calls }) => calls < share)
-    const cut = later.find(({ calls }) => calls >= share)
-    const last = cut ?? { from: clock.now() + windowMs + inTransitMs }
-    const isLarger = share > current.calls
-    steps = isLarger
-      ? [current, ...lowered, { calls: share, from: last.from }]
-      : [{ calls: share, from: Number.NEGATIVE_INFINITY }]
+    const announced = later.find(({ calls }) => calls >= share)?.from ?? Number.POSITIVE_INFINITY
+    const from = Math.min(announced, clock.now() + afterMs + inTransitMs)
+    steps =
+      share > current.calls
+        ? [current, ...lowered.filter((step) => step.from < from), { calls: share, from }]
+        : [{ calls: share, from: Number.NEGATIVE_INFINITY }]
   }
 
   /** Drops the steps that a later one has replaced, and returns the rest. */

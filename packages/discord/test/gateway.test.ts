@@ -71,3 +71,17 @@ test('a stop while it tries again ends it', async () => {
   await connection.stop()
   expect(clock.pending).toBe(0)
 })
+
+test('a stop during the log-in ends it, and the next start logs in once', async () => {
+  const { discord, clock, errors, received, connection } = await create()
+  discord.setGateway('silent')
+  const starting = connection.start()
+  await until(() => discord.connections > 0)
+  await connection.stop()
+  await starting
+  expect([clock.pending, errors]).toEqual([0, []])
+  discord.setGateway('open')
+  await connection.start()
+  await heard(discord, received)
+  expect([discord.connected, received.length]).toEqual([1, 1])
+})

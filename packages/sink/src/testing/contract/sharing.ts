@@ -154,6 +154,7 @@ async function checkWorks(stage: BridgeStage, connection: BridgeConnection, when
 async function checkRejects(stage: BridgeStage, connection: BridgeConnection, when: string): Promise<void> {
   const { chat } = stage
   const posts = stage.screen().length
+  const since = systemClock.now()
   for (const call of [
     connection.post({ chat, text: `Posted ${when}.` }),
     connection.edit({ id: '1' }, { chat, text: `Edited ${when}.` }),
@@ -162,6 +163,8 @@ async function checkRejects(stage: BridgeStage, connection: BridgeConnection, wh
     must(type === 'unreachable', `The error type of a call ${when} is ${type}.`)
   }
   await connection.typing(chat)
+  const tookMs = systemClock.now() - since
+  must(tookMs < 5000, `The calls ${when} took ${tookMs} ms to be refused.`)
   must(stage.screen().length === posts, 'A call that was refused posted a message.')
 }
 

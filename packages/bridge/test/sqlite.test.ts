@@ -10,12 +10,13 @@ import Libsql from 'libsql'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createBridge } from '../src/bridge.ts'
 import { parseConfig } from '../src/config/parse.ts'
+import { beatAfter, leaveAfter, type MemberRows } from '../src/store/beat-rules.ts'
 import { createMemoryStore } from '../src/store/memory.ts'
 import { openDatabase } from '../src/store/sqlite/database.ts'
 import { toStoreError } from '../src/store/sqlite/errors.ts'
 import { migrate } from '../src/store/sqlite/schema.ts'
 import { existingSqliteStore, hasState, sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import { type Store, StoreError, type Write } from '../src/store/store.ts'
+import { type BeatRequest, type Store, StoreError, type Write } from '../src/store/store.ts'
 
 let root = ''
 let folders = 0
@@ -29,6 +30,12 @@ const fileIn = (folder: string): string => join(folder, 'bridge.db')
 const put = (key: string, value = 'value'): Write => ({ type: 'put', key, value })
 const open = (folder: string): Promise<Store> => sqliteStore({ folder, clock: createHandClock(), busyTimeoutMs: 1 })
 const request = { name: 'bridge', holder: 'other', forMs: 1000 }
+
+/** A beat of a member that wants two leases and a budget. */
+const beatOf = (member: string): BeatRequest => ({
+  ...{ member, forMs: 4000, layout: '1', wants: { shards: ['a', 'b'] } },
+  budgets: { bot: { total: 25, windowMs: 1000, demand: 1 } },
+})
 
 /** A state with one value, closed. */
 async function writtenFolder(): Promise<string> {
@@ -113,6 +120,18 @@ test('to renew a lease does not wait for the disk, but to take it and to commit 
   await store.close()
 })
 
+test('a beat waits for the disk if it takes leases, not if it renews them', async () => {
+  const exec = vi.spyOn(Libsql.prototype, 'exec')
+  const waits = (): unknown => exec.mock.calls.findLast(([sql]) => sql.startsWith('PRAGMA synchronous'))?.[0]
+  const store = await open(newFolder())
+  const beat = await store.beat(beatOf('one'))
+  expect(waits()).toBe('PRAGMA synchronous = FULL')
+  expect(await store.beat(beatOf('one'))).toEqual(beat)
+  expect(waits()).toBe('PRAGMA synchronous = NORMAL')
+  exec.mockRestore()
+  await store.close()
+})
+
 describe('another process that is writing', () => {
   test('makes a commit reject as busy, and nothing is changed', async () => {
     const folder = await writtenFolder()
@@ -129,15 +148,17 @@ describe('another process that is writing', () => {
     await store.close()
   })
 
-  test('hinders no reading, opening, or asking for a lease that another holds', async () => {
+  test('hinders no reading, opening, or asking for a lease that another holds, or to be admitted beside it', async () => {
     const folder = await writtenFolder()
     const holder = await open(folder)
     await holder.lease({ ...request, holder: 'first' })
+    await holder.beat(beatOf('first'))
     await withFile(folder, async (other) => {
       other.exec('BEGIN IMMEDIATE')
       const store = await open(folder)
       expect(await store.read('key')).toBe('value')
       expect(await store.lease(request)).toBeUndefined()
+      expect(await store.beat(beatOf('other'))).toEqual({ type: 'refused', reason: 'full' })
       await expect(store.sweep()).rejects.toMatchObject({ type: 'busy' })
       other.exec('ROLLBACK')
       await store.close()
@@ -375,6 +396,71 @@ describe('a copy of a state at work', () => {
     const again = await open(copy)
     expect(await again.list('key')).toHaveLength(2)
     await again.close()
+  })
+})
+
+describe('members', () => {
+  test('work one at a time: the next one is admitted once the first one left or died, whatever it is like', async () => {
+    const [folder, clock] = [newFolder(), createHandClock()]
+    const [one, other] = [await sqliteStore({ folder, clock }), await sqliteStore({ folder, clock })]
+    const full = { type: 'refused', reason: 'full' }
+    expect(await one.beat(beatOf('one'))).toMatchObject({ leases: [{ fence: 1 }, { fence: 1 }] })
+    expect(await other.beat(beatOf('other'))).toEqual(full)
+    expect(await other.beat({ ...beatOf('other'), layout: '2', isAlone: true })).toEqual(full)
+    await clock.advance(3999)
+    expect(await other.beat(beatOf('other'))).toEqual(full)
+    await clock.advance(1)
+    expect(await other.beat(beatOf('other'))).toMatchObject({ leases: [{ fence: 2 }, { fence: 2 }], others: 0 })
+    expect(await one.beat(beatOf('one'))).toEqual(full)
+    await other.leave('other')
+    expect(await one.beat(beatOf('one'))).toMatchObject({
+      ...{ leases: [{ fence: 3 }, { fence: 3 }], budgets: { bot: { share: 25 } } },
+    })
+    await one.close()
+    await other.close()
+  })
+
+  test('are stored as the rules say, whatever they call', async () => {
+    const member = fc.constantFrom('a', '\0b', 'c')
+    const name = fc.constantFrom('bot', 'w\ud83d')
+    const beat = fc.record({
+      ...{ type: fc.constant('beat' as const), member, isAlone: fc.constantFrom(undefined, true) },
+      wants: fc.dictionary(fc.constantFrom('x', '\0y'), fc.constant(['1', '2', '\ud83d'])),
+      budgets: fc.dictionary(
+        name,
+        fc.record({
+          ...{ total: fc.nat(30), windowMs: fc.nat(3000), demand: fc.nat(5) },
+          freezeForMs: fc.constantFrom(undefined, 700),
+        }),
+      ),
+    })
+    const step = fc.oneof(
+      { weight: 6, arbitrary: beat },
+      { weight: 1, arbitrary: fc.record({ type: fc.constant('leave' as const), member }) },
+      { weight: 3, arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.constantFrom(1, 500, 4000) }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const [folder, clock] = [newFolder(), createHandClock()]
+        const store = await sqliteStore({ folder, clock })
+        let rows: MemberRows = { members: [], leases: [], shares: [], freezes: [] }
+        for (const next of steps) {
+          if (next.type === 'pass') await clock.advance(next.ms)
+          if (next.type === 'leave') {
+            await store.leave(next.member)
+            rows = leaveAfter(rows, next.member, clock.now())
+          }
+          if (next.type === 'beat') {
+            const wanted = { ...next, forMs: 4000, layout: '1' }
+            const expected = beatAfter(rows, wanted, clock.now(), 1)
+            expect(await store.beat(wanted)).toEqual(expected.beat)
+            rows = expected.rows
+          }
+        }
+        await store.close()
+      }),
+      { numRuns: 40 },
+    )
   })
 })
 

@@ -9,6 +9,9 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.queues(''),
   (store) => store.commit([]),
   (store) => store.lease({ name: 'bridge', holder: 'one', forMs: 1 }),
+  (store) => store.beat({ member: 'one', forMs: 1, layout: '1', wants: {}, budgets: {} }),
+  (store) => store.leave('one'),
+  async (store) => store.watch(() => {}),
   (store) => store.release({ name: 'bridge', holder: 'one', fence: 1, validForMs: 1 }),
   (store) => store.sweep(),
 ]

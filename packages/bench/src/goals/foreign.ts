@@ -16,7 +16,7 @@ const warmUpMs = 2500
 export const foreignGoals: readonly Goal[] = [
   {
     id: 'foreign.skipped',
-    what: "event of another program's session, 2,000 a second over HTTP, follow: 'own', against follow: 'all' without a watch",
+    what: "another program's event, follow: 'own' against 'all' without a watch, CPU time at 2,000 events/s over HTTP",
     unit: '× as long',
     bound: { atMost: 0.5 },
     measure: (effort) => raceListeners(followAll, followOwn, effort),

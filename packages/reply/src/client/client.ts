@@ -40,10 +40,11 @@ export interface Client extends Queries {
   watch(target: WatchTarget, options: WatchOptions): () => void
   /**
    * Calls the listener with each change of this type, in every reply that the server reports from now on. That includes
-   * prompts of other clients, and `reply.sessionID` tells you the session. For example `client.on('replySettled', ({
-   * reply, outcome }) => …)`. Listeners follow the rules of observers: they aren't awaited, and an error that one
-   * throws goes to `onError` without stopping the others. They run after the reply's observers. Use `watch` if you also
-   * need what a running reply did before. Returns a function that removes the listener.
+   * prompts of other clients, unless this one only follows its own sessions (see `ConnectOptions.follow`).
+   * `reply.sessionID` tells you the session. For example `client.on('replySettled', ({ reply, outcome }) => …)`.
+   * Listeners follow the rules of observers: they aren't awaited, and an error that one throws goes to `onError` without
+   * stopping the others. They run after the reply's observers. Use `watch` if you also need what a running reply did
+   * before. Returns a function that removes the listener.
    */
   on<T extends ChangeType>(type: T, listener: Observe<T>): () => void
   /**

@@ -53,7 +53,7 @@ export interface Source {
   readonly isLocal?: boolean | undefined
   /**
    * Opens one connection and yields its events in the order of the wire, beginning with `connected`. Yields an empty
-   * list when the connection opens, and whenever data arrives without an event, such as a heartbeat. Returns when the
+   * list when the connection opens, and now and then when data arrives without an event, such as a heartbeat. Returns when the
    * server ends the connection. Throws a `ReplyError` with the reason if it fails. Ends soon after the signal aborts.
    */
   connect(options: ConnectionOptions): AsyncIterable<readonly ReplyEvent[]>

@@ -194,7 +194,8 @@ export function createConnection(
     await watching.spellDirectories().catch(failWaitersIfRefused)
     readiness.extendWaits()
     if (!info.current().canRead) return []
-    await watching.readBaseline()
+    // Each session that is followed by itself is read before its first event.
+    if (following.isEvery()) await watching.readBaseline()
     readiness.extendWaits()
     const open = engine.openReplies().map((reply): ReadRequest => ({ ...sessionRefOf(reply), reply, gap: true }))
     const { requests: watched, isWhole } = await watching.listReads(gapSince)

@@ -101,7 +101,10 @@ export function createWatching(
   following: FollowedSessions,
 ): Watching {
   const { engine, source, info, reader, onError } = drive
-  const { readBaselineOf, forgetBaseline } = createBaseline(drive)
+  const baseline = createBaseline(drive)
+  const { readBaselineOf } = baseline
+  /** Whether the baseline was read since it was forgotten. */
+  let hasBaseline = false
   const watches = new Set<Watch>()
   let ownDirectory = home
   const openDirectories = createOpenDirectories(engine, () => ownDirectory, isLive)
@@ -114,7 +117,14 @@ export function createWatching(
    */
   async function readBaseline(): Promise<void> {
     const targets = [...watches].flatMap(({ directory }) => directory ?? [])
+    hasBaseline = true
     await Promise.all([...new Set([...openDirectories(), ...targets])].map(readBaselineOf))
+  }
+
+  /** Makes the next `readBaseline` read all directories again. */
+  function forgetBaseline(): void {
+    hasBaseline = false
+    baseline.forget()
   }
 
   /**
@@ -224,7 +234,8 @@ export function createWatching(
         if (!engine.openReply(request.sessionID)) engine.apply([await reader.read(request)])
       }
     } catch (error) {
-      if (watched.target.sessionID !== undefined) following.noteUnreadable(watched.target.sessionID)
+      if (watched.target.sessionID === undefined) watched.hold.coverEvery()
+      else following.noteUnreadable(watched.target.sessionID)
       onError(toReplyError(error))
     }
   }
@@ -234,7 +245,7 @@ export function createWatching(
    * new.
    */
   async function followEvery({ hold, directory }: Watch): Promise<void> {
-    if (!following.isEvery()) {
+    if (!following.isEvery() || !hasBaseline) {
       forgetBaseline()
       await readBaseline()
     }
@@ -353,7 +364,7 @@ interface Baseline {
    */
   readBaselineOf(directory: string | undefined): Promise<void>
   /** Makes the next call read each directory again. */
-  forgetBaseline(): void
+  forget(): void
 }
 
 /**
@@ -363,7 +374,7 @@ interface Baseline {
  */
 function createBaseline({ engine, source, clock, onError }: Drive): Baseline {
   const readDirectories = new Set<string | undefined>()
-  return { readBaselineOf, forgetBaseline: () => readDirectories.clear() }
+  return { readBaselineOf, forget: () => readDirectories.clear() }
 
   /** Reads a directory that was not read yet. */
   async function readBaselineOf(directory: string | undefined): Promise<void> {

@@ -2,19 +2,25 @@ import type { ReplyEvent } from '../../event.ts'
 import { childSessionOf } from '../../reduce/child.ts'
 import type { FrameDecoder } from '../../wire/reader.ts'
 import type { AddedSession, Following } from '../port.ts'
+import { copyText } from './json-text.ts'
 import { setNewest } from './newest.ts'
 
 /** A frame that was skipped, and may turn out to be a sub-agent's that is followed. */
 interface SkippedFrame {
+  /** The first session that it names. */
+  readonly sessionID: string
   readonly data: string
   readonly at: number
   /** Its events, if it had to be decoded to see that it is not followed. */
   readonly events?: readonly ReplyEvent[] | undefined
 }
 
-/** How many skipped frames are kept, and their whole length in UTF-16 units: about a second of a busy server. */
-const maxSkipped = 2048
-const maxSkippedUnits = 1024 * 1024
+/**
+ * At least how many of the last skipped frames are kept, unless they are longer than this in UTF-16 units. Twice as
+ * many at most. An event of a sub-agent comes milliseconds before the one that introduces it, if at all.
+ */
+const keptFrames = 256
+const keptUnits = 256 * 1024
 
 /** For how many sessions it is remembered that their skipped frames were dropped. */
 const maxDropped = 10_000
@@ -36,7 +42,9 @@ const none: readonly ReplyEvent[] = []
  * and decoded when their session turns out to be a sub-agent's that is followed.
  */
 export function createFollowedDecoder(decoder: FrameDecoder, following: Following): FrameDecoder {
+  /** The last skipped frames, and before them those of the generation before. */
   let skipped: SkippedFrame[] = []
+  let skippedBefore: SkippedFrame[] = []
   let skippedUnits = 0
   /** When the newest frame was received. */
   let lastAt = 0
@@ -50,38 +58,41 @@ export function createFollowedDecoder(decoder: FrameDecoder, following: Followin
   /** Returns the events of a frame, then those of earlier frames that turn out to be followed. */
   function decode(data: string, at: number): ReturnType<FrameDecoder['decode']> {
     if (following.isEvery()) {
-      if (skipped.length > 0) replaceSkipped([])
+      if (skipped.length > 0) [skippedBefore, skipped] = [[], []]
       return decoder.decode(data, at)
     }
     lastAt = at
-    if (skipsFrame(data)) {
-      keep({ data, at })
+    const foreignID = foreignSessionOf(data)
+    if (foreignID !== undefined) {
+      keep({ sessionID: foreignID, data, at })
       return undefined
     }
     const events = decodeFollowed(data, at)
     return added.length === 0 ? events : [...events, ...releaseSkipped([])]
   }
 
-  /** Whether the frame can't concern a session that is followed. */
-  function skipsFrame(data: string): boolean {
-    if (!namesOnlyOthers(data)) return false
-    // Rare, so the search for the escape itself is cheap.
-    if (!data.includes('\\u00') || !escapedLetter.test(data)) return true
+  /** The first session that the frame names. Undefined if it may concern one that is followed, or no session. */
+  function foreignSessionOf(data: string): string | undefined {
+    const foreignID = namedSession(data)
+    if (foreignID === undefined) return undefined
+    // Rare, so that the search for a letter's escape costs nothing for most frames.
+    if (!data.includes('\\u00') || !escapedLetter.test(data)) return foreignID
     const plain = withoutEscapes(data)
-    return plain !== undefined && namesOnlyOthers(plain)
+    return plain === undefined ? undefined : namedSession(plain)
   }
 
-  /** Whether the text has the id of a session as a whole string, and none of a session that is followed. */
-  function namesOnlyOthers(data: string): boolean {
-    let start = data.indexOf(idStart)
-    if (start === -1) return false
-    while (start !== -1) {
+  /** The first session whose id is a whole string in the text. Undefined if there is none, or one is followed. */
+  function namedSession(data: string): string | undefined {
+    let first: string | undefined
+    for (let start = data.indexOf(idStart); start !== -1; ) {
       const end = data.indexOf('"', start + idStart.length)
-      if (end === -1) return true
-      if (following.includes(data.slice(start + 1, end))) return false
+      if (end === -1) break
+      const sessionID = data.slice(start + 1, end)
+      if (following.includes(sessionID)) return undefined
+      first ??= sessionID
       start = data.indexOf(idStart, end)
     }
-    return true
+    return first
   }
 
   /** Decodes a frame, and returns the events of sessions that are followed. Keeps the others. */
@@ -90,7 +101,9 @@ export function createFollowedDecoder(decoder: FrameDecoder, following: Followin
     if (decoded === undefined) return none
     const events: readonly ReplyEvent[] = 'type' in decoded ? [decoded] : decoded
     const wanted = events.filter(isFollowed)
-    if (wanted.length < events.length) keep({ data, at, events: events.filter((event) => !wanted.includes(event)) })
+    if (wanted.length === events.length) return wanted
+    const others = events.filter((event) => !wanted.includes(event))
+    keep({ sessionID: sessionIDOf(others[0]), data, at, events: others })
     return wanted
   }
 
@@ -123,8 +136,9 @@ export function createFollowedDecoder(decoder: FrameDecoder, following: Followin
       const names = next.map(({ sessionID, since = 0 }) => ({ name: `"${sessionID}"`, since }))
       const isReleased = (frame: SkippedFrame): boolean =>
         names.some(({ name, since }) => frame.at >= since && frame.data.includes(name))
-      const released = skipped.filter(isReleased)
-      replaceSkipped(skipped.filter((frame) => !released.includes(frame)))
+      const released = [...skippedBefore, ...skipped].filter(isReleased)
+      skippedBefore = skippedBefore.filter((frame) => !released.includes(frame))
+      skipped = skipped.filter((frame) => !released.includes(frame))
       for (const frame of released)
         events.push(...(frame.events ? frame.events.filter(isFollowed) : decodeFollowed(frame.data, frame.at)))
       for (const { sessionID } of next) if (dropped.delete(sessionID)) events.push(missedEvent(sessionID))
@@ -137,31 +151,24 @@ export function createFollowedDecoder(decoder: FrameDecoder, following: Followin
     return { type: 'missed', at: lastAt, inSession }
   }
 
-  /** Keeps a skipped frame. Drops the oldest half if there are too many. */
+  /** Keeps a skipped frame. Drops the generation before if there are enough. */
   function keep(frame: SkippedFrame): void {
     skipped.push(frame)
     skippedUnits += frame.data.length
-    if (skipped.length <= maxSkipped && skippedUnits <= maxSkippedUnits) return
-    const half = Math.ceil(skipped.length / 2)
-    for (const { data } of skipped.slice(0, half)) noteDropped(data)
-    replaceSkipped(skipped.slice(half))
+    if (skipped.length < keptFrames && skippedUnits < keptUnits) return
+    // Nearly always sessions that are noted.
+    for (const { sessionID } of skippedBefore)
+      if (!dropped.has(sessionID)) setNewest(dropped, copyText(sessionID), true, maxDropped)
+    skippedBefore = skipped
+    skipped = []
+    skippedUnits = 0
   }
+}
 
-  /** Remembers the sessions that a dropped frame names. */
-  function noteDropped(data: string): void {
-    for (let start = data.indexOf(idStart); start !== -1; ) {
-      const end = data.indexOf('"', start + idStart.length)
-      if (end === -1) return
-      setNewest(dropped, data.slice(start + 1, end), true, maxDropped)
-      start = data.indexOf(idStart, end)
-    }
-  }
-
-  /** Sets the frames that are kept. */
-  function replaceSkipped(frames: SkippedFrame[]): void {
-    skipped = frames
-    skippedUnits = frames.reduce((sum, { data }) => sum + data.length, 0)
-  }
+/** The session of an event that has one. Otherwise empty. */
+function sessionIDOf(event: ReplyEvent | undefined): string {
+  if (event?.type === 'missed') return event.inSession
+  return event && 'sessionID' in event ? event.sessionID : ''
 }
 
 /** Returns the same JSON without escapes of letters. Undefined for a text that isn't JSON. */

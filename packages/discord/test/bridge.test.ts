@@ -54,7 +54,10 @@ async function shareAccount(): Promise<SharedAccount> {
       const rest = { ...watched(client, inFlight), get: client.get.bind(client) }
       return discordConnection({ rest, updates: 'http', publicKey: discord.publicKey }, host)
     },
-    chat: (index) => ({ id: String(BigInt(channelId) + BigInt(1000 + index)), kind: 'shared' }),
+    chats: Array.from({ length: 60 }, (_, index) => ({
+      id: String(BigInt(channelId) + BigInt(1000 + index)),
+      kind: 'shared',
+    })),
     budget: 'calls',
     arrivals: () => discord.calls.map(({ at }) => at),
     refused: () => discord.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,

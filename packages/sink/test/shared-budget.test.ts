@@ -101,7 +101,7 @@ describe('a share', () => {
     const called = waitForTurn(of('waiting'), clock, async () => calledAt.push(clock.now()))
     const [owner, pace] = [{}, of('growing')]
     pace.setGrowingText(owner, 'edit')
-    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(1000)
+    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(6000)
     await clock.advance(5000)
     budget.setShare(10, { afterMs: 0 })
     await clock.advance(1000 + inTransitMs)

@@ -60,7 +60,7 @@ async function shareAccount(): Promise<SharedAccount> {
         await inFlight.during(async () => await client.apiCall(method, options))
       return slackConnection({ api: { apiCall }, events: 'http', signingSecret }, host)
     },
-    chat: (index) => ({ id: `C${100 + index}`, kind: 'shared' }),
+    chats: Array.from({ length: 60 }, (_, index) => ({ id: `C${100 + index}`, kind: 'shared' })),
     budget: 'edit',
     arrivals: () => slack.calls.flatMap(({ method, at }) => (method === 'chat.update' ? [at] : [])),
     refused: () => slack.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,

@@ -55,7 +55,7 @@ async function shareAccount(): Promise<SharedAccount> {
       api.config.use(async (call, ...args) => await inFlight.during(async () => await call(...args)))
       return telegramConnection({ api, updates: 'polling' }, host)
     },
-    chat: (index) => ({ id: String(1000 + index), kind: 'private' }),
+    chats: Array.from({ length: 100 }, (_, index) => ({ id: String(1000 + index), kind: 'private' })),
     budget: 'calls',
     arrivals: () => written().map(({ at }) => at),
     refused: () => telegram.calls.filter(({ status, fault }) => status === 429 || fault === 'rate-limited').length,

@@ -103,7 +103,7 @@ async function shareAccount(): Promise<SharedAccount> {
         { ...config, ...secrets },
         { ...host, secret: (source) => ('env' in source && values[source.env]) || '' },
       ),
-    chat: (index) => ({ id: String(Number(person) + 1000 + index), kind: 'private' }),
+    chats: Array.from({ length: 300 }, (_, index) => ({ id: String(Number(person) + 1000 + index), kind: 'private' })),
     budget: 'calls',
     arrivals: () => whatsapp.calls.map(({ at }) => at),
     refused: () => whatsapp.calls.filter(({ code, fault }) => code === 130429 || fault === 'rate-limited').length,

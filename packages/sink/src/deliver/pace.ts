@@ -14,7 +14,7 @@ import {
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
-import { createShare, lookAgainMs, type SharedBudget } from './shared-budget.ts'
+import { createShare, type SharedBudget } from './shared-budget.ts'
 
 /** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
@@ -32,7 +32,7 @@ export interface ChatPace {
   /**
    * Returns when a call of this priority may be made, in ms since the epoch. A past time means now. With `calls`, returns
    * when the last of this many calls in a row may be made, as far as is known now. Default: one post. While this process has a
-   * part of a `SharedBudget`, a later time than in a second is the time to ask again, because the part may grow.
+   * part of a `SharedBudget`, a later time may be the time to ask again, because the part may grow.
    */
   readyAt(priority: Priority, kind?: CallKind, calls?: number): number
   /**
@@ -308,9 +308,14 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
   }
 
   /** Returns when to look whether the budget is free. That is sooner while this process may get a larger share of it. */
-  function lookAt({ counted: { calls }, at }: FreeBudget): number {
-    const isPart = calls.share !== undefined && calls.share.steps()[0].calls < calls.share.total
-    return isPart ? Math.min(at, clock.now() + lookAgainMs) : at
+  function lookAt({
+    counted: {
+      calls: { share },
+    },
+    at,
+  }: FreeBudget): number {
+    const isPart = share !== undefined && share.steps()[0].calls < share.total
+    return isPart ? Math.min(at, clock.now() + share.lookAgainMs) : at
   }
 
   /**

@@ -36,6 +36,8 @@ export interface SharedBudget {
 
 /** What the pacer reads from a shared budget, and tells it. */
 export interface Share extends Omit<SharedBudget, 'freeze'> {
+  /** How often a caller without a turn looks again whether the share has grown, in ms. */
+  readonly lookAgainMs: number
   /** Returns the shares by the time from which they count, in ms since the epoch. The first one counts already. */
   steps(): readonly [ShareStep, ...ShareStep[]]
   /** Counts a call that was made. */
@@ -60,8 +62,8 @@ interface ShareStep {
  */
 export const inTransitMs = 250
 
-/** How often a caller without a turn looks again whether its process has a larger share, in ms. */
-export const lookAgainMs = 1000
+/** How often callers look at least whether their process has a larger share, in ms. Longer windows need it less often. */
+const minLookAgainMs = 1000
 
 /** How long calls count for the demand at least, in ms: shares that follow each burst would never be larger for long. */
 const minDemandMs = 10_000
@@ -69,6 +71,7 @@ const minDemandMs = 10_000
 /** Creates the share of this process, which is the whole budget at first. */
 export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Clock): Share {
   const demandMs = Math.max(windowMs, minDemandMs)
+  const lookAgainMs = Math.max(windowMs / 10, minLookAgainMs)
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
   let madeAt: number[] = []
@@ -78,6 +81,7 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   return {
     total,
     windowMs,
+    lookAgainMs,
     demand,
     setShare,
     steps: currentSteps,

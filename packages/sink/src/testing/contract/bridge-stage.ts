@@ -57,8 +57,8 @@ export interface BridgeStage {
 export interface SharedAccount extends Timed {
   /** Creates a connection with a client of its own, as another process does. */
   connect(host: ChannelHost): BridgeConnection | Promise<BridgeConnection>
-  /** Returns one of many chats, by its index. */
-  chat(index: number): Chat
+  /** So many chats that their own limits allow more calls than that of the account, for five of its windows. */
+  readonly chats: readonly Chat[]
   /** The name of the limit that notes and their edits use up first, in `BridgeConnection.budgets`. */
   readonly budget: string
   /** When the calls that this limit counts arrived, in ms since the epoch. */

@@ -83,9 +83,6 @@ export const dividing = [
   },
 ] as const satisfies readonly Demand<BridgeStage>[]
 
-/** How many chats all connections together write in: enough to use up every platform's limits for four windows. */
-const chatCount = 240
-
 /** How long a call that was on its way when the pause began may take to arrive, in ms. */
 const inTransitMs = 250
 
@@ -138,8 +135,9 @@ async function underLoad(stage: BridgeStage, count: number, act: (load: Load) =>
     const countCall = (): void => {
       calls += 1
     }
-    for (let chat = index; chat < chatCount; chat += count)
-      work.push(writeIn(connection, shared.chat(chat), (chat - index) % (4 * count) === 0, countCall, stopped.signal))
+    const ownChats = shared.chats.filter((_, chat) => chat % count === index)
+    for (const [chat, place] of ownChats.entries())
+      work.push(writeIn(connection, place, chat % 4 === 0, countCall, stopped.signal))
     connections.push(busy)
   }
   const [first] = connections

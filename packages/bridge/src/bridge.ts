@@ -11,18 +11,11 @@ import {
   type Webhook,
 } from '@reply/sink/channel'
 import { type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
-import { createAnsweredBy } from './asks/answered-by.ts'
-import { createAskTimeouts } from './asks/ask-timeouts.ts'
-import { createSavedGrants } from './asks/saved-grants.ts'
 import { createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
-import { createChannels } from './chats/channels.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
-import { ledgersOf } from './chats/ledgers.ts'
 import { type LoadChannel, loadChannel } from './chats/load-channel.ts'
-import { createRoutes } from './chats/routes.ts'
 import { createSeenMessages } from './chats/seen-messages.ts'
-import { createCommands } from './commands/dispatch.ts'
 import { secretsOf } from './config/load.ts'
 import { createMirrors } from './config/mirrors.ts'
 import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
@@ -30,33 +23,32 @@ import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
 import type { LeaseEvent } from './events/event.ts'
-import { createFailedDeliveries } from './failed/failed-deliveries.ts'
-import { createTries } from './failed/tries.ts'
-import { withoutUnreadableRows } from './failed/unreadable-rows.ts'
-import { createIntake } from './intake/intake.ts'
+import { createFailureCounts } from './failed/failure-counts.ts'
+import { createTurns } from './failed/tries.ts'
+import type { Intake } from './intake/intake.ts'
 import { createReceiver } from './intake/receiver.ts'
+import { createMemberBudgets } from './members/budgets.ts'
+import { createListeners } from './members/listeners.ts'
+import { createMembership, type HeldLease } from './members/membership.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
-import type { ChatPlace } from './place.ts'
-import { createActiveRuns } from './runs/active-runs.ts'
-import { createBacklog } from './runs/backlog.ts'
-import { createRunner } from './runs/runner.ts'
-import type { BridgeServices } from './runs/services.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
+import { withoutCallLease } from './servers/lease-context.ts'
 import { createRequireSafe, requireUnexposed, warningsOf } from './servers/safety.ts'
-import { createBridgeLease } from './state/bridge-lease.ts'
-import { createRegistry } from './state/registry.ts'
-import { createState } from './state/state.ts'
-import type { Store } from './store/store.ts'
+import { moveRows } from './shards/move-rows.ts'
+import { createOwnedShards, type OwnedShards } from './shards/owned-shards.ts'
+import { createServerWatches, serverLeasePrefix } from './shards/server-watches.ts'
+import { createShard, type ShardHost } from './shards/shard.ts'
+import { allShards, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
+import { createLeasedCommit, createShardRows, createSharedState, createStoreReports } from './state/state.ts'
+import type { BeatRequest, Store } from './store/store.ts'
 import { waitAtMost } from './timers.ts'
 import { requireWholeState } from './transfer/transfer-state.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
 const stopMs = 10_000
-/** How long a stop waits at most until the tries of what is left over are undone, in ms. */
-const undoMs = 1000
-/** How long a stop waits at most until the lease is released, in ms. A lease that is not released expires by itself. */
-const releaseMs = 1000
+/** How long a stop waits at most until this process has left, in ms. Leases that are not released expire by themselves. */
+const leaveMs = 1000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -77,15 +69,85 @@ export function createBridge(options: BridgeOptions): Bridge {
   const { ownPaths = [] } = options
   const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
+  const emit = emitTo(options.observers ?? [], onError)
   const starting = new AbortController()
   const member = randomUUID()
-  const lease = createBridgeLease({
+  const connections = new Map<string, BridgeConnection>()
+  const hooks = new Map<string, Webhook>()
+  const servers = new Map<string, Client>()
+  const serverNames = Object.keys(config.servers)
+  const reports = createStoreReports(onError)
+  const state = createSharedState({ store, clock, stopping: starting.signal, reports })
+  const lateEdits = new Map(Object.keys(config.channels).map((name) => [name, createLateEdits(state, name)]))
+  const { storeMove, loadMoves, withFirstID } = createChatMigrations(state)
+  const mirrors = createMirrors(config.mirrors, withFirstID)
+  const people = createPeople(config.people)
+  const seen = createSeenMessages({ state, mirrors, clock })
+  const statuses = createChannelStatuses({ emit, onNotice, clock })
+  const counts = createFailureCounts((sum) => emit({ type: 'failures', at: clock.now(), ...sum }))
+  const host: ShardHost = {
+    config,
     store,
+    reports,
+    people,
+    rate: createRateLimit(config.router.messagesPerMinute, clock),
+    mirrors,
+    withFirstID,
+    connections,
+    sinkFields: sinkFieldsIn(config),
+    lateEdits: lateEditsOf,
+    servers,
+    requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
+    turns: createTurns(),
     clock,
-    holder: member,
-    onWaiting: () => {
+    emit,
+    onCounts: counts.set,
+    onError,
+  }
+  /** Those of the shards that take messages. */
+  const intakes = new Map<string, Intake>()
+  const shards = createOwnedShards({
+    create: (lease) => createShard(host, lease),
+    clock,
+    onRestored: ({ name, intake }) => {
+      intakes.set(name, intake)
+      setMenus()
+    },
+    onDropped: ({ name }) => {
+      intakes.delete(name)
+      if (!stopped) counts.remove(name)
+    },
+    onError,
+  })
+  const serverWatches = createServerWatches({
+    servers,
+    directoryOf: (name) => config.servers[name]?.directory,
+    observe: shards.observe,
+    isOwn: (name) => shards.find(name) !== undefined,
+    state,
+    onError,
+  })
+  const budgets = createMemberBudgets(connections, beatNow)
+  const listeners = createListeners({ connections, clock, onStarted: statuses.markStarted, onError })
+  /** What this process takes part in, more with each step of the start. */
+  let takesPart: 'in nothing' | 'in shards' | 'in all' = 'in nothing'
+  const layout = layoutOf(config)
+  let hasLayout = false
+  let stateLease: HeldLease | undefined
+  const membership = createMembership({
+    store,
+    member,
+    clock,
+    request,
+    onGranted: (lease) => {
+      if (lease.name === stateLeaseName) stateLease = lease
+      else leaseUserOf(lease).add(lease)
+    },
+    onLost: (lease) => leaseUserOf(lease).drop(lease),
+    onExcess: ({ shard = 0 }) => shards.giveBack(shard),
+    onWaiting: (reason) => {
       emitLease('waiting')
-      onNotice('Another process uses this state. Waiting for it to exit.')
+      onNotice(waitingNotices[reason])
     },
     onStalled: (error) => {
       emitLease('expired')
@@ -95,70 +157,33 @@ export function createBridge(options: BridgeOptions): Bridge {
       emitLease('held')
       onNotice('The state can be written again. Resuming.')
     },
-    onLost: endTakenOver,
-    onRenewed: () => {
-      for (const edits of lateEdits) void edits.callListeners().catch(onError)
+    onLeft: () => emitLease('ended'),
+    onJoined: () => emitLease('held'),
+    onBeat: (beat) => {
+      budgets.apply(beat)
+      for (const edits of lateEdits.values()) void edits.callListeners().catch(onError)
     },
   })
-  const { whenHeld } = lease
-  const emit = emitTo(options.observers ?? [], onError)
-  const state = withoutUnreadableRows({
-    state: createState({ store, lease, clock, stopping: starting.signal, onError }),
-    now: () => clock.now(),
-    onPutAside: (row) => failed.onRowPutAside(row),
-    onError,
-  })
-  const connections = new Map<string, BridgeConnection>()
-  const hooks = new Map<string, Webhook>()
-  const lateEdits: ChannelLateEdits[] = []
-  const servers = new Map<string, Client>()
-  const migrations = createChatMigrations(state)
-  const { withFirstID } = migrations
-  const mirrors = createMirrors(config.mirrors, withFirstID)
-  const serverNames = Object.keys(config.servers)
-  const routes = createRoutes({ state, clock, mirrors, servers: serverNames, routes: config.routes, withFirstID })
-  const sinkFields = sinkFieldsIn(config)
-  const channels = createChannels({ connections, sinkFields, state, whenHeld, routes, clock, onError })
-  const registry = createRegistry({ state, mirrors })
-  const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, emit, onError })
-  const tries = createTries({ state, failed, clock, onError })
-  const people = createPeople(config.people)
-  const runs = createActiveRuns(mirrors)
-  const statuses = createChannelStatuses({ emit, onNotice, clock })
-  const services: BridgeServices = {
-    config,
+  const { isHeld, whenHeld } = membership
+  const receiver = createReceiver({
+    member,
+    router: config.router,
     state,
-    lease,
-    registry,
-    routes,
-    mirrors,
-    channels,
+    stateOf: (shard) => createShardRows(state, shard),
+    shardOf: (place) => shardOf(place, mirrors),
+    intakes,
+    lease: membership,
+    connections,
     people,
-    servers,
-    runs,
-    requireSafe: createRequireSafe({ servers: config.servers, ownPaths, clock }),
+    mirrors,
+    seen,
     clock,
-    asks: createAskTimeouts({ state, channels, people, router: config.router, clock, onError }),
-    answeredBy: createAnsweredBy(),
-    failed,
-    tries,
     emit,
     onError,
-  }
-  const runner = createRunner(services)
-  const backlog = createBacklog(services, runner)
-  const grants = createSavedGrants({ state, servers, clock })
-  const commands = createCommands({ ...services, runner }, backlog, grants)
-  const seen = createSeenMessages({ state, mirrors, clock })
-  const rate = createRateLimit(config.router.messagesPerMinute, clock)
-  const intake = createIntake({ services, runner, commands, grants, backlog, rate, withFirstID })
-  const receiver = createReceiver({
-    ...{ member, state, lease, channels, people, mirrors, seen, commands, isOld: backlog.isOld, clock, emit, onError },
-    router: config.router,
-    // One process owns all chats.
-    ...{ stateOf: () => state, shardOf: () => 'all', intakes: new Map([['all', intake]]) },
   })
+  let hasMenus = false
   let stopSweep = (): void => {}
+  let stopHints = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
   let isListening = false
@@ -178,7 +203,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   /** Returns the state of the bridge, the status of its channels, and its problems as sentences. */
   function status(): BridgeStatus {
     const channels = statuses.all()
-    const stalled = lease.problem()
+    const stalled = membership.problem()
     const disconnected = Object.entries(channels).flatMap(([name, one]) =>
       one.status === 'disconnected' ? [disconnectedMessage(name, one)] : [],
     )
@@ -189,13 +214,34 @@ export function createBridge(options: BridgeOptions): Bridge {
     }
   }
 
-  /** Returns the state. `stalled` also applies to a bridge that waits, because it could not take over. */
+  /** Returns the state. `stalled` also applies to a bridge that waits, because it could not join. */
   function stateNow(isStalled: boolean, isDisconnected: boolean): BridgeStatus['state'] {
     if (stopped) return 'stopped'
     if (isStalled) return 'stalled'
-    if (lease.isWaiting()) return 'standby'
+    if (membership.isWaiting()) return 'standby'
     if (!isListening) return 'starting'
+    if (!isHeld()) return 'stalled'
     return isDisconnected ? 'disconnected' : 'ready'
+  }
+
+  /** Returns what works under a lease. */
+  function leaseUserOf({ name }: HeldLease): Pick<OwnedShards, 'add' | 'drop'> {
+    if (name.startsWith(shardLeasePrefix)) return shards
+    return name.startsWith(serverLeasePrefix) ? serverWatches : listeners
+  }
+
+  /**
+   * Returns what the next beat asks for: what all members must have in common, and the leases that this process wants. It must be
+   * alone while the rows have another layout.
+   */
+  async function request(): Promise<Omit<BeatRequest, 'member' | 'forMs'>> {
+    hasLayout ||= (await state.read(layoutKey)) === layout
+    if (!hasLayout) return { layout, isAlone: true, wants: { [stateLeaseName]: [stateLeaseName] }, budgets: {} }
+    const wants: Record<string, readonly string[]> = {}
+    if (takesPart !== 'in nothing') wants.shard = allShards.map((name) => `${shardLeasePrefix}${name}`)
+    if (takesPart === 'in all')
+      for (const name of [...listeners.names(), ...serverWatches.names()]) wants[name] = [name]
+    return { layout, wants, budgets: budgets.request() }
   }
 
   /** Replaces the people. Throws if the list does not fit the rest of the config, and changes nothing then. */
@@ -215,44 +261,82 @@ export function createBridge(options: BridgeOptions): Bridge {
   }
 
   /**
-   * Creates the channels, takes the lease, restores what earlier processes left, and then starts the channels. Rejects if a
-   * server is exposed, if the state is only a part of an import, if one of the steps fails, or if the bridge is stopped meanwhile.
+   * Creates the channels, joins the members, restores what earlier processes left in the shards of this one, and then starts the
+   * channels. Rejects if a server is exposed, if the state is only a part of an import, if one of the steps fails, or if the
+   * bridge is stopped meanwhile.
    */
   async function startOnce(): Promise<void> {
     const [created] = await Promise.all([
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    await lease.takeLease(starting.signal)
-    emitLease('held')
+    await membership.join(starting.signal)
     await requireWholeState(store)
+    await loadMoves()
+    await changeLayout()
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
-    for (const step of [migrations.loadMoves, tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
-      await step()
-      starting.signal.throwIfAborted()
-    }
-    await Promise.all(
-      [...connections].map(async ([name, connection]) => {
-        await connection.start()
-        statuses.markStarted(name)
-      }),
-    )
+    starting.signal.throwIfAborted()
+    stopHints = store.watch(onHint)
+    takesPart = 'in shards'
+    await beatWithRetries()
+    await shards.whenRestored()
+    starting.signal.throwIfAborted()
+    takesPart = 'in all'
+    await beatWithRetries()
+    await Promise.all([listeners.whenStarted(), listeners.startOthers()])
     starting.signal.throwIfAborted()
     isListening = true
     receiver.start()
-    for (const { setCommands } of connections.values()) void setCommands?.(commands.menu).catch(onError)
-    void failed.restoreReports(tries).catch(onError)
+    setMenus()
     scheduleSweep()
     for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
   }
 
-  /**
-   * Tells the runs of a session that the place shows one of their messages, so that their events have the time of the first.
-   */
-  function markRunsShown(place: ChatPlace, sessionID: string): void {
-    for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
+  /** Moves the rows to the shards of this config's layout, unless they have it. This process is the only member meanwhile. */
+  async function changeLayout(): Promise<void> {
+    if (hasLayout || !stateLease) return
+    const commit = createLeasedCommit({ store, lease: stateLease, clock, stopping: starting.signal })
+    await moveRows({ state, commit, mirrors })
+    await commit([{ type: 'put', key: layoutKey, value: layout }])
+    hasLayout = true
+    // Not awaited: the next beat says what this process wants.
+    void stateLease.release().catch(onError)
+    stateLease = undefined
+  }
+
+  /** Beats now. Waits while the store is busy, until the bridge stops. */
+  async function beatWithRetries(): Promise<void> {
+    await state.withRetries(membership.beat)
+  }
+
+  /** Does at once what another process told: it released leases, was told to pause, or handed a session over. */
+  function onHint(hint: string): void {
+    receiver.onHint(hint)
+    const [kind, name = ''] = hint.split('/')
+    if (kind === 'free' || kind === 'frozen') beatNow()
+    if (kind === 'wake') void shards.find(name)?.followWoken().catch(onError)
+  }
+
+  /** Beats now. Ignores errors, because the next regular beat is soon. */
+  function beatNow(): void {
+    void membership.beat().catch(() => {})
+  }
+
+  /** Sets the menus of the channels, once this process listens and has a shard. */
+  function setMenus(): void {
+    const [shard] = shards.all()
+    if (hasMenus || !isListening || !shard) return
+    hasMenus = true
+    for (const { setCommands } of connections.values()) void setCommands?.(shard.menu).catch(onError)
+  }
+
+  /** Returns the reports of late edits of a channel. */
+  function lateEditsOf(channel: string): ChannelLateEdits {
+    const edits = lateEdits.get(channel) ?? createLateEdits(state, channel)
+    lateEdits.set(channel, edits)
+    return edits
   }
 
   /**
@@ -263,31 +347,20 @@ export function createBridge(options: BridgeOptions): Bridge {
     name: string,
     entry: BridgeConfig['channels'][string],
   ): Promise<[string, BridgeConnection]> {
-    const late = createLateEdits(state, name)
-    lateEdits.push(late)
-    const host: ChannelHost = {
+    const channelHost: ChannelHost = {
       name,
       secret,
-      store: ledgersOf({
-        state,
-        whenHeld,
-        late,
-        routes,
-        channel: name,
-        serverOf: runner.serverOfSession,
-        onShown: markRunsShown,
-      }),
       chats: async () => await seen.chatsOf(name),
       onInbound: async (inbound, id) => await receiver.receive(name, inbound, id),
       onInboundStatus: (status) => statuses.setStatus(name, status),
-      onMoved: async (move) => await migrations.storeMove(name, move),
+      onMoved: async (move) => await storeMove(name, move),
       onError,
       clock,
     }
     const connect = options.connections?.[name]
-    if (connect) return [name, await connect(host)]
+    if (connect) return [name, await connect(channelHost)]
     const { schema, create } = await load(entry.type)
-    return [name, await create(parseChannel(schema, name, entry), host)]
+    return [name, await create(parseChannel(schema, name, entry), channelHost)]
   }
 
   /**
@@ -303,28 +376,24 @@ export function createBridge(options: BridgeOptions): Bridge {
     // A prompt waits for its server as long as a run may make no progress.
     const connectTimeoutMs = config.router.timeoutMs
     const secretNames = secretNamesIn(config)
-    return await connectServer(server, { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock })
+    const shared = { secret, secretNames, connectTimeoutMs, whenHeld, onError, clock: withoutCallLease(clock) }
+    return await connectServer(server, shared)
   }
 
   /** Removes expired values and entries of the backlog every `sweepMs` until `stopSweep`. Reports errors. */
   function scheduleSweep(): void {
     stopSweep = clock.after(sweepMs, () => {
-      void Promise.all([state.sweep().then(failed.emitCounts), backlog.removeExpired()]).catch(onError)
+      void state
+        .sweep()
+        .then(async () => void (await Promise.all(shards.all().map(async (shard) => await shard.sweep()))))
+        .catch(onError)
       scheduleSweep()
     })
   }
 
-  /** Emits what happened to the lease. */
+  /** Emits what happened to the membership. */
   function emitLease(status: LeaseEvent['status']): void {
     emit({ type: 'lease', at: clock.wall(), status })
-  }
-
-  /** Calls `onTakenOver` and stops, unless the bridge is stopping already. */
-  function endTakenOver(): void {
-    emitLease('ended')
-    if (stopped) return
-    options.onTakenOver?.(new BridgeError('taken-over', 'Another process took over the state of this bridge.'))
-    void stop().catch(onError)
   }
 
   /** Stops the bridge, the first time. Later calls resolve with the first one. */
@@ -335,47 +404,39 @@ export function createBridge(options: BridgeOptions): Bridge {
 
   /**
    * Stops in an order in which nothing posts through a closed connection. All steps share `stopMs`, and a step that is not done
-   * by then is left. Releases the lease and closes the store at the end, also if the store does not respond.
+   * by then is left. Leaves the members and closes the store at the end, also if the store does not respond.
    */
   async function stopOnce(): Promise<void> {
     starting.abort()
-    lease.quit()
+    membership.quit()
     isListening = false
     stopSweep()
     receiver.stop()
-    backlog.stop()
-    services.asks.stop()
-    failed.stop()
+    serverWatches.stop()
+    stopHints()
     const deadline = clock.now() + stopMs
-    for (const step of [
-      // Sinks post through the connections.
-      () => [runner.stop()],
-      () => [...connections.values()].map(async (connection) => await connection.stop()),
-      () => [intake.idle()],
-      () => [...servers.values()].map(async (server) => await server.close()),
-    ]) {
-      await waitAtMost(Promise.allSettled(step()), Math.max(0, deadline - clock.now()), clock)
-    }
-    // Also after the deadline, because that is when messages are left over.
-    await waitAtMost(undoTries().catch(onError), undoMs, clock)
-    const hadLease = lease.current() !== undefined
+    const left = (): number => Math.max(0, deadline - clock.now())
+    // Sinks post through the connections.
+    await (membership.others() > 0 ? shards.handOver(left()) : shards.stopAll(left()))
+    await waitAtMost(Promise.allSettled([listeners.stopAll()]), left(), clock)
+    await waitAtMost(
+      Promise.allSettled([...servers.values()].map(async (server) => await server.close())),
+      left(),
+      clock,
+    )
+    const wasMember = isHeld()
     let isClosing = false
-    const released = lease.release().catch((error: Error) => isClosing || onError(error))
-    await waitAtMost(released, releaseMs, clock)
+    const gone = membership.leave().catch((error: Error) => isClosing || onError(error))
+    await waitAtMost(gone, leaveMs, clock)
     isClosing = true
     await store.close()
-    if (hadLease) emitLease('ended')
-  }
-
-  /** Undoes the tries of what the next process handles again, because this one was not killed by it. */
-  async function undoTries(): Promise<void> {
-    await tries.giveBack([...runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()])
+    if (wasMember) emitLease('ended')
   }
 
   /**
    * Returns the webhook of a channel, always the same one, because it limits the bodies that are read at the same time. It
-   * responds with 503 before the start and without the lease. For a channel without a webhook, returns one that refuses every
-   * request: with 503 before the start, and with 404 after that or for an unknown channel.
+   * responds with 503 before the start, and while this process is not a member. For a channel without a webhook, returns one that
+   * refuses every request: with 503 before the start, and with 404 after that or for an unknown channel.
    */
   function webhookOf(channel: string): Webhook {
     const existing = hooks.get(channel)
@@ -384,7 +445,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (!connected) return isListening || config.channels[channel] === undefined ? unknownWebhook : earlyWebhook
     const webhook = createWebhook({
       // With 503, the platform redelivers the request.
-      refuse: (head) => (isListening && lease.isHeld() ? connected.refuse(head) : { status: 503 }),
+      refuse: (head) => (isListening && isHeld() ? connected.refuse(head) : { status: 503 }),
       take: connected.take,
       maxBytes: connected.maxBytes,
       clock,
@@ -392,6 +453,23 @@ export function createBridge(options: BridgeOptions): Bridge {
     hooks.set(channel, webhook)
     return webhook
   }
+}
+
+/** The name of the lease for changes of the whole state, and the key of the layout that its rows have. */
+const stateLeaseName = 'state'
+const layoutKey = 'layout'
+
+/** Returns what all members must have in common, because it decides which shard a chat belongs to. */
+function layoutOf({ mirrors }: Pick<BridgeConfig, 'mirrors'>): string {
+  return JSON.stringify({ shards: shardCount, mirrors })
+}
+
+/** What is said while a process waits to join. */
+const waitingNotices = {
+  full: 'Another process uses this state. Waiting for it to exit.',
+  locked: 'The state is locked or unreachable. Waiting for it.',
+  alone: 'Another process changes this state. Waiting for it to finish.',
+  layout: 'Another process uses this state with other `mirrors`. Waiting for it to exit.',
 }
 
 /** Returns a webhook that responds to each request with a status. */
@@ -421,8 +499,6 @@ export interface BridgeOptions {
   readonly onNotice?: ((notice: string) => void) | undefined
   /** Called with each event, for logs, metrics and traces: see `bridgeLog`. Their errors go to `onError`. Default: none. */
   readonly observers?: readonly BridgeObserver[] | undefined
-  /** Called when the bridge ends because another process took over its state, and for no other reason. */
-  readonly onTakenOver?: ((error: BridgeError) => void) | undefined
   /** Loads the package of a channel. Default: `@reply/<type>`. */
   readonly load?: LoadChannel | undefined
   /**

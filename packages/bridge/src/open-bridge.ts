@@ -41,11 +41,7 @@ export async function openBridge({
   const { config, secret, ownPaths } = loaded
   const { clock, onNotice } = options
   const store = await (await configuredState(loaded, { load, clock, onNotice })).open()
-  const onTakenOver: BridgeOptions['onTakenOver'] = (error) => {
-    watch.stop()
-    options.onTakenOver?.(error)
-  }
-  const bridge = createBridge({ ...options, onTakenOver, config, secret, store, ownPaths })
+  const bridge = createBridge({ ...options, config, secret, store, ownPaths })
   const watch = watchConfig({
     path,
     config,

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { placeKey } from '../src/place.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { question, slowIn } from './scripts.ts'
+import { keyOfChat } from './shard-rows.ts'
 import { type BridgeStage, crowdIn, startStage } from './stage.ts'
 
 const chats = Array.from({ length: 12 }, (_, index) => 501 + index)
@@ -135,7 +136,7 @@ test('a typed answer is written down as one before it goes to the server', async
       ...opencode,
       answer: async (ask, answer) => {
         const store = await sqliteStore({ folder: stage.folder })
-        const [entry] = await store.queue(`inbox/${placeKey(place)}`)
+        const [entry] = await store.queue(keyOfChat(place, `inbox/${placeKey(place)}`))
         stored.push(JSON.parse(entry?.value ?? '{}'))
         await store.close()
         await opencode.answer(ask, answer)
@@ -150,13 +151,9 @@ test('a typed answer is written down as one before it goes to the server', async
   await stage.stop()
   // As if the process had died right after the server took the answer.
   const store = await sqliteStore({ folder: stage.folder })
-  const lease = await store.lease({ name: 'bridge', holder: 'test', forMs: 10_000 })
   const [entry] = stored
-  await store.commit(
-    [{ type: 'enqueue', queue: `inbox/${placeKey(place)}`, id: 'again', value: JSON.stringify(entry) }],
-    lease,
-  )
-  if (lease) await store.release(lease)
+  const queue = keyOfChat(place, `inbox/${placeKey(place)}`)
+  await store.commit([{ type: 'enqueue', queue, id: 'again', value: JSON.stringify(entry) }])
   await store.close()
   await stage.start()
   stage.telegram.say(chat, '/list')
@@ -191,15 +188,14 @@ test('a stop that is handled again after a crash leaves the prompt after it alon
   await stage.model.held(`middle${chat}`)
   await stage.stop()
   const store = await sqliteStore({ folder: stage.folder })
-  const lease = await store.lease({ name: 'bridge', holder: 'test', forMs: 10_000 })
   const stop = {
     ...{ id: 'stop', channel: 'tg', chat: { id: String(chat), kind: 'private' } },
     ...{ actor: { id: String(chat), name: 'Ann' }, text: '/stop', files: [], isCommand: true },
     ...{ messageRef: { id: '1' }, receivedAt: Date.now() - 60_000 },
   }
-  const queue = `inbox/${placeKey({ channel: 'tg', chat: { id: String(chat) } })}`
-  await store.commit([{ type: 'enqueue', queue, id: 'stop', value: JSON.stringify(stop) }], lease)
-  if (lease) await store.release(lease)
+  const place = { channel: 'tg', chat: { id: String(chat) } }
+  const queue = keyOfChat(place, `inbox/${placeKey(place)}`)
+  await store.commit([{ type: 'enqueue', queue, id: 'stop', value: JSON.stringify(stop) }])
   await store.close()
   await stage.start()
   await answered(chat, 'may or may not have run')

@@ -59,7 +59,8 @@ test('a channel whose token is refused makes the bridge not ready, until it is h
   })
   expect([await ready(), await gauge()]).toEqual([503, 'reply_bridge_channel_receiving{channel="tg"} 0'])
   expect(notices.at(-1)).toContain('tg receives nothing, and retries: Telegram rejected')
-  await clock.advance(5000)
+  // With turns of the event loop in between, in which it beats.
+  await clock.advance(5000, async () => await new Promise((resolve) => setImmediate(resolve)))
   await until(() => bridge.status().state === 'ready')
   expect([await ready(), await gauge()]).toEqual([200, 'reply_bridge_channel_receiving{channel="tg"} 1'])
   expect(notices.at(-1)).toBe('tg receives messages again.')

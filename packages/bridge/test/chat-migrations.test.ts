@@ -39,9 +39,9 @@ test('a move that could not be written is known at once, and written when it is 
   let isFull = true
   const moves = createChatMigrations({
     list: state.list,
-    commit: async (changes) => {
+    commitWithoutLease: async (changes) => {
       if (isFull) throw new Error('The disk is full.')
-      return await state.commit(changes)
+      return await state.commitWithoutLease(changes)
     },
   })
   const move = { from: '-7', to: '-1007' }

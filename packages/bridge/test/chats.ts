@@ -34,8 +34,8 @@ export interface StartChats extends Pick<BridgeOptions, 'observers'> {
   readonly server?: object
   /** Default: Ann may do all, Bob may prompt. */
   readonly people?: object
-  /** Called when the bridge ended by itself. */
-  readonly onEnd?: BridgeOptions['onTakenOver']
+  /** Called when another process went on without the bridge, and when it stops. */
+  readonly onEnd?: () => void
 }
 
 export async function startChats(options: {
@@ -85,7 +85,8 @@ export async function startChats(options: {
         router: { messagesPerMinute: 1000, ...router },
         routes,
       }),
-      ...{ clock, connectTo, observers, onTakenOver: onEnd },
+      ...{ clock, connectTo },
+      observers: [...(observers ?? []), (event) => event.type === 'lease' && event.status === 'ended' && onEnd?.()],
       store: storeOf(createMemoryStore({ memory, clock: given.storeClock ?? clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {

@@ -1,8 +1,8 @@
 import { createHandClock } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createLateEdits } from '../src/chats/late-edits.ts'
-import { createBridgeLease } from '../src/state/bridge-lease.ts'
-import { createState } from '../src/state/state.ts'
+import { createMembership, type HeldLease } from '../src/members/membership.ts'
+import { createSharedState, createState, createStoreReports } from '../src/state/state.ts'
 import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
 
 const key = '1000/ses_1/msg_1'
@@ -13,24 +13,29 @@ function stage() {
   const memory = createStoreMemory()
   return { clock, open }
 
-  function open(holder: string) {
+  function open(member: string) {
     const store = createMemoryStore({ clock, memory })
-    const events: string[] = []
     const renewed: (() => void)[] = []
-    const lease = createBridgeLease({
-      ...{ store, clock, holder, onWaiting: () => {}, onStalled: () => {}, onBack: () => {} },
-      onLost: () => events.push('lost'),
-      onRenewed: () => {
+    let lease: HeldLease | undefined
+    const membership = createMembership({
+      ...{ store, clock, member, onWaiting: () => {}, onStalled: () => {}, onBack: () => {}, onLost: () => {} },
+      ...{ onExcess: () => {}, onLeft: () => {}, onJoined: () => {} },
+      request: () => ({ layout: '', wants: { shard: ['shard/00'] }, budgets: {} }),
+      onGranted: (granted) => {
+        lease = granted
+      },
+      onBeat: () => {
         for (const one of renewed) one()
       },
     })
-    const stopping = new AbortController().signal
-    const state = createState({ store, lease, clock, stopping, onError: () => {} })
-    const late = createLateEdits(state, 'tg')
+    const common = { store, clock, stopping: new AbortController().signal, reports: createStoreReports(() => {}) }
+    const owned = { current: () => lease?.current(), renew: async () => (await lease?.renew()) ?? false }
+    const state = createState({ ...common, shard: '00', lease: owned })
+    const late = createLateEdits(createSharedState(common), 'tg')
     renewed.push(() => void late.callListeners())
     const heard: string[] = []
     const listen = (): (() => void) => late.listen(key, async ({ id }) => void heard.push(id))
-    return { lease, state, late, listen, heard, events }
+    return { membership, state, late, listen, heard }
   }
 }
 
@@ -41,23 +46,23 @@ async function rest(): Promise<void> {
 test('what a process tells that lost the lease is heard by the one that has it, once', async () => {
   const { clock, open } = stage()
   const [first, second] = [open('first'), open('second')]
-  await first.lease.takeLease()
-  await first.lease.release()
-  await second.lease.takeLease()
+  await first.membership.join()
+  await first.membership.leave()
+  await second.membership.join()
   second.listen()
   await expect(first.state.commit([])).rejects.toMatchObject({ type: 'taken-over' })
   await first.late.report(key, { id: '7' })
   await clock.advance(3000, rest)
   expect(second.heard).toEqual(['7'])
   expect(await second.state.list('late/')).toEqual([])
-  await second.lease.release()
+  await second.membership.leave()
 })
 
 test('what was told before a reply is shown again waits for that, and a reply that is not listened to hears nothing', async () => {
   const { clock, open } = stage()
   const [first, second] = [open('first'), open('second')]
   await first.late.report(key, { id: '7' })
-  await second.lease.takeLease()
+  await second.membership.join()
   second.late.listen('1000/ses_1/msg_2', async ({ id }) => void second.heard.push(`other ${id}`))
   await clock.advance(3000, rest)
   const end = second.listen()
@@ -67,13 +72,13 @@ test('what was told before a reply is shown again waits for that, and a reply th
   second.listen()
   await clock.advance(3000, rest)
   expect(second.heard).toEqual(['7'])
-  await second.lease.release()
+  await second.membership.leave()
 })
 
 test('it is told again for as long as it is not written down', async () => {
   const { clock, open } = stage()
   const only = open('only')
-  await only.lease.takeLease()
+  await only.membership.join()
   await only.late.report(key, { id: '7' })
   let count = 0
   only.late.listen(key, async () => {
@@ -82,13 +87,13 @@ test('it is told again for as long as it is not written down', async () => {
   await expect(only.late.callListeners()).rejects.toThrow('could not be written')
   await clock.advance(3000, rest)
   expect(count).toBe(2)
-  await only.lease.release()
+  await only.membership.leave()
 })
 
 test('a listener that is still at work is not called again because another one failed', async () => {
   const { open } = stage()
   const only = open('only')
-  await only.lease.takeLease()
+  await only.membership.join()
   await only.late.report(key, { id: '7' })
   await only.late.report('1000/ses_1/msg_2', { id: '8' })
   let end = (): void => {}
@@ -106,5 +111,5 @@ test('a listener that is still at work is not called again because another one f
   end()
   await expect(calling).rejects.toThrow('could not be written')
   expect(count).toBe(1)
-  await only.lease.release()
+  await only.membership.leave()
 })

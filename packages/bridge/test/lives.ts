@@ -8,6 +8,7 @@ import type { BridgeConfig } from '../src/config/schema.ts'
 import { type Store, StoreError, type Write } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
 import { telegramOn } from './platforms.ts'
+import { keyWithoutShard } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
 /** What happens to the first commit of a kind, while its process goes on. */
@@ -92,7 +93,7 @@ export async function startWorld(options: {
 }): Promise<World> {
   const clock = createHandClock()
   const memory = createStoreMemory()
-  const store = createMemoryStore({ memory, clock })
+  const store = createMemoryStore({ memory, clock, mostMembers: 1 })
   const commits = new Map<string, Made>()
   const errors: Error[] = []
   const wrongs: string[] = []
@@ -109,6 +110,8 @@ export async function startWorld(options: {
   let lifeOptions = options.life ?? {}
   let lives = 0
   let steps = 0
+  /** Those that another one took over from. They wait to join again, until the next restart. */
+  const overtaken = new Set<Life>()
   let newest = startLife()
   let hasHappened = false
   let failsUntil = Number.NEGATIVE_INFINITY
@@ -124,7 +127,10 @@ export async function startWorld(options: {
     isOver: () => hasHappened && isUsable(),
     isUsable,
     ...{ said, passes, restart, close },
-    stop: async () => void (await stopNewest()),
+    stop: async () => {
+      await endOvertaken()
+      await stopNewest()
+    },
     takeOver: async () => await newest.suspend(),
     setPeople: (people) => {
       lifeOptions = { ...lifeOptions, people }
@@ -157,6 +163,14 @@ export async function startWorld(options: {
     }
   }
 
+  /** Stops the bridges that wait beside the newest one. They would otherwise go on in place of the next one. */
+  async function endOvertaken(): Promise<void> {
+    for (const life of overtaken) {
+      await passes('a bridge waits after another process took over', () => life.bridge.status().state === 'standby')
+      life.end()
+    }
+  }
+
   /** Resolves with whether it did not die meanwhile. */
   async function stopNewest(): Promise<boolean> {
     const stopping = newest
@@ -169,18 +183,19 @@ export async function startWorld(options: {
   }
 
   async function restart(change: Partial<LifeOptions> = {}): Promise<void> {
+    await endOvertaken()
     lifeOptions = { ...lifeOptions, ...change }
     if (await stopNewest()) newest = startLife()
     await passes('the next bridge starts', () => newest.isStarted())
   }
 
   async function close(): Promise<void> {
-    void newest.bridge.stop()
+    for (const { bridge } of [newest, ...overtaken]) void bridge.stop()
     await telegram.close()
   }
 
   /** Starts a bridge as a process of its own: when it dies, nothing that it does reaches anything. */
-  function startLife() {
+  function startLife(): Life {
     const root = `/life${++lives}`
     let isDead = false
     let isStarted = false
@@ -216,9 +231,12 @@ export async function startWorld(options: {
       secret: () => '42:secret',
       load: async () => platform.channel,
       onError: (error) => errors.push(error),
-      onTakenOver: () => {
-        if (suspended === undefined) wrongs.push('A bridge ended although no other took over.')
-      },
+      observers: [
+        (event) => {
+          if (event.type !== 'lease' || event.status !== 'ended' || bridge.status().state === 'stopped') return
+          if (suspended === undefined) wrongs.push('A bridge ended although no other took over.')
+        },
+      ],
     })
     bridge.start().then(
       () => {
@@ -230,15 +248,25 @@ export async function startWorld(options: {
         if (newest === life) clock.after(1000, () => newest === life && startNext())
       },
     )
-    const life = { bridge, isStarted: () => isStarted, suspend }
+    /** Judges what it did since another one took over. */
+    let judge = (): void => {}
+    const life: Life = { bridge, isStarted: () => isStarted, suspend, end }
     return life
 
     function startNext(): void {
       newest = startLife()
     }
 
-    /** Starts the next bridge, and holds this one's calls of the store until that has the lease. */
+    /** Stops it after it was overtaken. */
+    function end(): void {
+      if (!overtaken.delete(life)) return
+      judge()
+      void bridge.stop()
+    }
+
+    /** Starts the next bridge, and holds this one's calls of the store until that has the state. */
     async function suspend(): Promise<void> {
+      overtaken.add(life)
       const next = startLife()
       newest = next
       suspended = (async () => {
@@ -263,7 +291,7 @@ export async function startWorld(options: {
       return {
         ...{ read: guarded(store.read), list: guarded(store.list) },
         queue: guarded(async (name) => {
-          if (lifeOptions.hasDefect?.(name)) throw new TypeError('The bridge has a defect.')
+          if (lifeOptions.hasDefect?.(keyWithoutShard(name))) throw new TypeError('The bridge has a defect.')
           return await store.queue(name)
         }),
         ...{ queues: guarded(store.queues), sweep: guarded(store.sweep) },
@@ -304,17 +332,26 @@ export async function startWorld(options: {
             const before = calls()
             const result = await store.commit(...given)
             if (given[1] !== undefined && result.type !== 'fenced') wrongs.push('A commit was made without the lease.')
-            clock.after(15_000, () => {
+            judge = () => {
               if (calls() > before) wrongs.push('A bridge made a call after another process took over.')
-              if (bridge.status().state !== 'stopped')
-                wrongs.push('A bridge did not end after another process took over.')
-            })
+              if (bridge.status().state !== 'standby')
+                wrongs.push('A bridge did not wait after another process took over.')
+            }
+            clock.after(15_000, end)
             return result
           }
         }
       }
     }
   }
+}
+
+/** A bridge as a process of its own. */
+interface Life {
+  readonly bridge: Bridge
+  isStarted(): boolean
+  suspend(): Promise<void>
+  end(): void
 }
 
 /** Returns the kind of a commit that the bridge makes now: the file, and the kinds of its rows. Undefined for one without writes. */
@@ -327,13 +364,13 @@ function kindOf(writes: readonly Write[]): (Made & { readonly name: string }) | 
   const frames = [...stack.matchAll(/packages\/bridge\/src\/([\w/.-]+\.ts):(\d+)/g)]
   const [, file = '', line = ''] = frames.find(([, path = '']) => path !== 'state/state.ts') ?? frames.at(-1) ?? []
   const rows = new Set(writes.map(rowOf))
-  const main = [...rows].filter((row) => !/^(put|remove) (message|author|session|newest|kept)$/.test(row))
+  const main = [...rows].filter((row) => !/^(put|remove) (message|author|session|newest|home|kept)$/.test(row))
   return { name: `${file}:${line} ${(main.length > 0 ? main : [...rows]).join(', ')}`, site: `${file}:${line}`, rows }
 }
 
 /** Returns the kind of a write: its type, the beginning of its key, and the phase of what it stores. */
 function rowOf(write: Write): string {
-  const key = 'queue' in write ? write.queue : write.key
+  const key = keyWithoutShard('queue' in write ? write.queue : write.key)
   const [prefix = key] = /^(failed\/[a-z]+|[^/]*)/.exec(key) ?? []
   const value = 'value' in write && write.value !== undefined ? write.value : ''
   return [write.type, prefix, detailOf(prefix, write.type, value)].filter((one) => one !== '').join(' ')

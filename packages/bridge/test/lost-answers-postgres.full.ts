@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres())(`a bridge on PostgreSQL (${needsPostgres})`, () 
     const connectTo = () => agent.connectTo(async () => {})
     chats = await startChats({ platforms: [telegramOn(telegram)], connectTo })
     const people = { ann: { ids: chatIDs.map((id) => `telegram:${id}`), may: ['prompt', 'approve', 'admin'] } }
-    await chats.start({ people, storeOf: () => store, onEnd: ({ type }) => ends.push(type) })
+    await chats.start({ people, storeOf: () => store, onEnd: () => ends.push('ended') })
   })
   afterAll(async () => {
     await chats?.close()

@@ -9,8 +9,12 @@ const kinds = await recordKinds()
 
 describe('the scenes make', () => {
   const sources = fileURLToPath(new URL('../src/', import.meta.url))
-  /** Folders and files whose commits no bridge makes: stores and their contract, and commands that run beside a bridge. */
-  const isBesides = /^(store|testing|transfer|setup)\/|^state\/state\.ts$|^failed\/list-failed\.ts$/
+  /**
+   * Folders and files whose commits no bridge here makes: stores and their contract, commands that run beside a bridge, and what
+   * is handed to another member, which a scene only receives.
+   */
+  const isBesides =
+    /^(store|testing|transfer|setup)\/|^state\/state\.ts$|^failed\/list-failed\.ts$|^shards\/server-watches\.ts$/
 
   /** Commits of a press that another member received, and of a member that may not answer. `receivers.test.ts` has them. */
   const isBetweenMembers = /^intake\/press-(forwarder|taker)\.ts |^intake\/receiver\.ts .*type: 'remove'/

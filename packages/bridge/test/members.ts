@@ -4,15 +4,15 @@ import { createHandClock, type HandClock } from '@reply/testing'
 import { createSeenMessages } from '../src/chats/seen-messages.ts'
 import { createMirrors } from '../src/config/mirrors.ts'
 import type { InboundEvent } from '../src/events/event.ts'
-import { createTries } from '../src/failed/tries.ts'
+import { createTries, createTurns } from '../src/failed/tries.ts'
 import { createIntake, type Intake } from '../src/intake/intake.ts'
 import { createReceiver, type Receiver } from '../src/intake/receiver.ts'
+import { createMembership, type HeldLease } from '../src/members/membership.ts'
 import { createPeople } from '../src/people/people.ts'
 import { createRateLimit } from '../src/people/rate-limit.ts'
 import type { BridgeServices } from '../src/runs/services.ts'
-import { createBridgeLease } from '../src/state/bridge-lease.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
-import { createState } from '../src/state/state.ts'
+import { createShardRows, createSharedState, createState, createStoreReports } from '../src/state/state.ts'
 import { isTried } from '../src/state/tried.ts'
 import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
@@ -122,21 +122,33 @@ export function createMembers(): Members {
     const store = storeOf({
       ...real,
       ...{ read: alive(real.read), list: alive(real.list), queue: alive(real.queue), queues: alive(real.queues) },
-      ...{ commit: alive(real.commit), lease: alive(real.lease) },
+      ...{ commit: alive(real.commit), beat: alive(real.beat), leave: alive(real.leave) },
     })
     const own = {
       ...{ now: clock.now, monotonic: clock.monotonic, wall: clock.now },
       after: (delayMs: number, run: () => void) => clock.after(delayMs, () => isDead || run()),
     }
     const stopping = new AbortController()
-    const lease = createBridgeLease({
-      ...{ store, holder: name, clock: own, onStalled: onError },
-      ...{ onWaiting: () => {}, onBack: () => {}, onLost: () => {} },
+    let granted: HeldLease | undefined
+    const membership = createMembership({
+      ...{ store, member: name, clock: own, onStalled: onError },
+      request: () => ({ layout: '', wants: { shard: ['shard/07'] }, budgets: {} }),
+      onGranted: (one) => {
+        granted = one
+      },
+      ...{ onWaiting: () => {}, onBack: () => {}, onLost: () => {}, onExcess: () => {} },
+      ...{ onJoined: () => {}, onLeft: () => {} },
     })
-    if (isOwner) await lease.takeLease()
+    if (isOwner) await membership.join()
+    // The lease of a member that died is free once it has expired.
+    for (let waited = 0; isOwner && !granted && waited < 100; waited++) {
+      await clock.advance(100)
+      await membership.beat()
+    }
+    const lease = granted ?? { current: () => undefined, renew: async () => false }
     const { isHeld = () => true } = options
-    const held = isOwner
-      ? lease
+    const held = granted
+      ? granted
       : {
           isHeld,
           whenHeld: async () => {
@@ -144,7 +156,9 @@ export function createMembers(): Members {
             throw new Error('It may not receive.')
           },
         }
-    const state = createState({ store, lease, clock: own, stopping: stopping.signal, onError })
+    const shared = { store, clock: own, stopping: stopping.signal, reports: createStoreReports(onError) }
+    const state = createState({ ...shared, shard: '07', lease })
+    const rows = createSharedState(shared)
     const people = createPeople(everyone as unknown as Parameters<typeof createPeople>[0])
     const router = { maxTextLength: 100, messagesPerMinute: options.messagesPerMinute ?? 100, busy: 'queue' }
     const failed = {
@@ -186,7 +200,7 @@ export function createMembers(): Members {
       const { verdict, why } = event as InboundEvent
       verdicts.push(`${name} ${verdict}${why === undefined ? '' : ` ${why}`}`)
     }
-    const tries = createTries({ state, failed: failed as never, clock: own, onError })
+    const tries = createTries({ state, failed: failed as never, turns: createTurns(), clock: own, onError })
     const services = {
       ...{
         config: { servers: {}, router },
@@ -203,16 +217,18 @@ export function createMembers(): Members {
       ...{ runs: { active: () => [], followed: () => [] }, servers: new Map(), answeredBy: {}, registry: {} },
     } as unknown as BridgeServices
     const rate = createRateLimit(router.messagesPerMinute, own)
-    const backlog = { isOld: () => false, isGathering: () => false }
+    const backlog = { isGathering: () => false }
     const intake = createIntake({
       ...{ services, rate, withFirstID: (place) => place, grants: {} as never },
       ...{ runner: runner as never, commands: commands as never, backlog: backlog as never },
     })
     const mirrors = createMirrors([])
     const receiver = createReceiver({
-      ...{ member: name, router: router as never, state, stateOf: () => state, shardOf: () => '07', lease: held },
-      ...{ intakes: new Map(isOwner ? [['07', intake]] : []), channels: channels as never, people, mirrors },
-      ...{ seen: createSeenMessages({ state, mirrors, clock: own }), commands, isOld: () => false },
+      ...{ member: name, router: router as never, state: rows, shardOf: () => '07', lease: held },
+      stateOf: (shard) => createShardRows(rows, shard),
+      ...{ intakes: new Map(isOwner ? [['07', intake]] : []), people, mirrors },
+      connections: new Map([['tg', { deliversOnce } as never]]),
+      ...{ seen: createSeenMessages({ state, mirrors, clock: own }) },
       ...{ clock: own, emit, onError },
     })
     const unwatch = store.watch((hint) => isDead || receiver.onHint(hint))
@@ -232,7 +248,7 @@ export function createMembers(): Members {
         end()
         await tries.giveBack(intake.undoTries())
         stopping.abort()
-        await lease.release()
+        await membership.leave()
       },
     }
   }

@@ -49,14 +49,14 @@ test('the commands stand in the menu of a platform that has one', async () => {
   expect(names).toEqual(expect.arrayContaining(['fork', 'undo', 'compact', 'model', 'agent', 'verbose']))
 })
 
-test('a bridge whose state another process took over ends, and runs nothing that it hears then', async () => {
+test('a bridge whose state another process took over runs nothing that it hears then', async () => {
   const ends: string[] = []
   let isTaken = false
   open = await startHandDriven(echo, {
-    onEnd: ({ type }) => ends.push(type),
+    onEnd: () => ends.push('ended'),
     storeOf: (store) => ({
       ...store,
-      lease: async (request) => (isTaken ? undefined : await store.lease(request)),
+      beat: async (request) => (isTaken ? { type: 'refused', reason: 'full' } : await store.beat(request)),
       commit: async (writes, lease, options) =>
         isTaken ? { type: 'fenced' } : await store.commit(writes, lease, options),
     }),
@@ -67,7 +67,7 @@ test('a bridge whose state another process took over ends, and runs nothing that
   isTaken = true
   telegram.say(1, 'after')
   await passes(() => ends.length > 0)
-  expect(ends).toEqual(['taken-over'])
+  expect(ends).toEqual(['ended'])
   expect(heard).toEqual(['before'])
   expect(said(1)).not.toContain('You said: after.')
 })

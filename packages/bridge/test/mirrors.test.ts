@@ -58,13 +58,13 @@ test('what an earlier config stored is moved to where this one looks for it', as
   const execution: Execution = {
     ...{ id: 'abc123', prompt, server: 'home', phase: 'planned', status: 'running', startedAt: 1 },
   }
-  const before = createRegistry({ state, mirrors: createMirrors([]) })
+  const before = createRegistry({ state, mirrors: createMirrors([]), shard: '00' })
   const old = `prompts/${placeKey(slack)}`
   const log = [{ from: 'stdout', text: 'Done.' }] as const
   const stored = [before.writeExecution(execution), before.writeLog(execution, log)]
   await state.commit([...stored, { type: 'enqueue', queue: old, id: '9', value: JSON.stringify(prompt) }])
   const mirrors = createMirrors([['tg:1', 'sl:C1']])
-  const registry = createRegistry({ state, mirrors })
+  const registry = createRegistry({ state, mirrors, shard: '00' })
   const enqueue = (one: QueuedPrompt) =>
     ({ type: 'enqueue', queue: `prompts/${mirrors.keyOf(one)}`, id: 'sl/9', value: JSON.stringify(one) }) as const
   expect(await moveToCurrentKeys(state, registry, enqueue)).toEqual([prompt])

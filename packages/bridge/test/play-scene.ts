@@ -1,5 +1,6 @@
 import { texts } from '../src/texts.ts'
 import { type Fault, type Made, startWorld, type World } from './lives.ts'
+import { keyWithoutShard } from './shard-rows.ts'
 import type { Job } from './surviving-agent.ts'
 import { ann, colour, type Stage, says, scenes } from './write-scenes.ts'
 
@@ -224,7 +225,9 @@ export async function playScene(
   async function resendMissing(): Promise<void> {
     for (const chat of [1, 2, -5]) {
       const isMissing = (): boolean =>
-        [...world.memory.values.keys()].some((key) => key.startsWith(`failed/delivery/telegram/${chat}/`))
+        [...world.memory.values.keys()].some((key) =>
+          keyWithoutShard(key).startsWith(`failed/delivery/telegram/${chat}/`),
+        )
       if (!isSaid(chat, /may be missing here/) || !isMissing()) continue
       repeats++
       await insist(
@@ -246,7 +249,7 @@ export async function playScene(
           : /^(failed|alone|late|unknown)/.test(key),
       )
       const keys = [...open.map(([key]) => key), ...queues.keys()]
-      return keys.filter((key) => !stays.some((prefix) => key.startsWith(prefix)))
+      return keys.filter((key) => !stays.some((prefix) => keyWithoutShard(key).startsWith(prefix)))
     }
     await world
       .passes(`nothing is left ${when}: ${left()}`, () => left().length === 0, 30_000)

@@ -28,7 +28,7 @@ function setUp() {
       return found
     },
   }
-  const registry = createRegistry({ state, mirrors: createMirrors([]) })
+  const registry = createRegistry({ state, mirrors: createMirrors([]), shard: '00' })
   const execution: Execution = {
     ...{ id: 'abc123', prompt, server: 'home', phase: 'done', status: 'complete' },
     ...{ startedAt: clock.now(), finishedAt: clock.now() },

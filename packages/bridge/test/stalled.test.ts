@@ -19,8 +19,8 @@ async function start() {
     }
   open = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
     clock,
-    storeOf: (store) => ({ ...store, lease: failing(store.lease), commit: failing(store.commit) }),
-    onEnd: ({ type }) => ends.push(type),
+    storeOf: (store) => ({ ...store, beat: failing(store.beat), commit: failing(store.commit) }),
+    onEnd: () => ends.push('ended'),
   })
   const health = async (): Promise<readonly [number, string]> => {
     const response = await fetch(`${open.chats.url}/readyz`)

@@ -34,7 +34,7 @@ function createState() {
         channels: { own: { type: 'telegram', token: { env: 'TOKEN' } } },
         people: {},
       }),
-      store: changes(createMemoryStore({ memory, clock })),
+      store: changes(createMemoryStore({ memory, clock, mostMembers: 1 })),
       connections: {
         own: () => ({
           ...{ listens: 'anywhere', posts: 'anywhere', check: none },
@@ -95,14 +95,14 @@ test('a bridge on standby that could not take over is stalled, until it could', 
   const database = { isDown: true }
   const second = await open((store) => ({
     ...store,
-    lease: async (request) => {
+    beat: async (request) => {
       if (database.isDown) throw new StoreError('busy', "PostgreSQL can't be reached.")
-      return await store.lease(request)
+      return await store.beat(request)
     },
   }))
   const starting = second.bridge.start().catch(() => 'stopped')
   await expect.poll(() => second.bridge.status().state).toBe('stalled')
-  const problem = "The state can't be used, so this process can't take over: PostgreSQL can't be reached."
+  const problem = "The state can't be used, so this process can't join: PostgreSQL can't be reached."
   expect(await second.get('/readyz')).toEqual([503, `stalled\n${problem}\n`])
   expect(await second.get('/healthz')).toEqual([200, 'stalled\n'])
   database.isDown = false
@@ -113,14 +113,14 @@ test('a bridge on standby that could not take over is stalled, until it could', 
   expect(second.leases).toEqual(['waiting'])
 })
 
-test('a bridge that could not renew its lease says so, and then that another one has it', async () => {
+test('a bridge that could not renew its leases says so, then that another one has the state, and goes on after that one', async () => {
   const { clock, open } = createState()
   const database = { isDown: false }
   const first = await open((store) => ({
     ...store,
-    lease: async (request) => {
+    beat: async (request) => {
       if (database.isDown) throw new StoreError('busy', "PostgreSQL can't be reached.")
-      return await store.lease(request)
+      return await store.beat(request)
     },
   }))
   await first.bridge.start()
@@ -135,6 +135,12 @@ test('a bridge that could not renew its lease says so, and then that another one
   await starting
   database.isDown = false
   await clock.advance(1000, rest)
-  await expect.poll(() => first.leases).toEqual(['held', 'expired', 'ended'])
+  await expect.poll(() => first.leases).toEqual(['held', 'expired', 'ended', 'waiting'])
   expect([await first.hasLease(), await second.hasLease()]).toEqual(['0', '1'])
+  expect([await first.get('/readyz'), (await first.get('/webhooks/own'))[0]]).toEqual([[503, 'standby\n'], 503])
+  await second.bridge.stop()
+  await clock.advance(250, rest)
+  await expect.poll(() => first.leases.at(-1)).toBe('held')
+  expect([await first.get('/readyz'), (await first.get('/webhooks/own'))[0]]).toEqual([[200, 'ready\n'], 200])
+  expect([await first.hasLease(), await second.hasLease()]).toEqual(['1', '0'])
 })

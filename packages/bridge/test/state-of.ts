@@ -1,8 +1,8 @@
-import type { State } from '../src/state/state.ts'
+import type { SharedState, State } from '../src/state/state.ts'
 import type { Store } from '../src/store/store.ts'
 
-/** A store that is written without a lease. */
-export function stateOf(store: Store): State {
+/** A store that is written without a lease, and whose rows have no shard. */
+export function stateOf(store: Store): State & SharedState {
   return {
     ...store,
     commit: async (writes) => (await store.commit(writes)).type === 'done',

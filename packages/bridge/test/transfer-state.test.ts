@@ -173,10 +173,12 @@ test('a large state is imported in commits of a bounded size', async () => {
 describe('a state that a process uses', () => {
   const inUse = 'Another process uses this state. Stop the bridge first. If it was killed, try again after 4 s.'
 
+  const wants = { shard: ['shard/00'] }
+  const aBridge = { member: 'a bridge', forMs: 4000, layout: 'one', wants, budgets: {} }
+
   test('is neither exported nor imported into, and can be once its lease has expired', async () => {
     await exported()
-    for (const name of ['one', 'other'] as const)
-      await storeOf(name).lease({ name: 'bridge', holder: 'a bridge', forMs: 4000 })
+    for (const name of ['one', 'other'] as const) await storeOf(name).beat(aBridge)
     const again = { ...at(one), file: `${file}.2` }
     await expect(exportState(again)).rejects.toMatchObject({ name: 'BridgeError', type: 'state', message: inUse })
     await expect(importState(at(other))).rejects.toMatchObject({ name: 'BridgeError', type: 'state', message: inUse })
@@ -206,26 +208,25 @@ describe('a state that a process uses', () => {
 
   test('is not given to a bridge during an export, and is at once afterwards', async () => {
     await storeOf('one').commit(writes)
-    const request = { name: 'bridge', holder: 'a bridge', forMs: 4000 }
     const meanwhile: unknown[] = []
     const load = changing('one', (store) => ({
       list: async (prefix) => {
         // Longer than a lease.
         for (let seconds = 0; seconds < 10; seconds++) await clock.advance(1000)
-        meanwhile.push(await store.lease(request))
+        meanwhile.push(await store.beat(aBridge))
         return await store.list(prefix)
       },
     }))
     await exportState({ ...at(one), loadStore: load })
-    expect(meanwhile).toEqual([undefined])
-    expect(await storeOf('one').lease(request)).toBeDefined()
+    expect(meanwhile).toEqual([{ type: 'refused', reason: 'alone' }])
+    expect(await storeOf('one').beat(aBridge)).toMatchObject({ type: 'admitted' })
   })
 
   test.each(['export', 'import'] as const)('and that another one took over ends the %s with an error', async (what) => {
     await exported()
     const name = what === 'export' ? 'one' : 'other'
     const takeOver = (found: StoreMemory | undefined): void => {
-      if (found) giveLease(found, { name: 'bridge', holder: 'other', fence: 9, expiresAt: Number.POSITIVE_INFINITY })
+      if (found) giveLease(found, { name: 'state', holder: 'other', fence: 9, expiresAt: Number.POSITIVE_INFINITY })
     }
     const load = changing(name, (store) => ({
       queues: async (prefix) => {

@@ -1,6 +1,6 @@
 import { createHandClock } from '@reply/testing'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createTries } from '../src/failed/tries.ts'
+import { createTries, createTurns } from '../src/failed/tries.ts'
 import { toExecution, toFailure, toQueuedPrompt } from '../src/state/decode.ts'
 import type { Execution } from '../src/state/execution.ts'
 import type { QueuedPrompt } from '../src/state/queued-prompt.ts'
@@ -10,6 +10,7 @@ import { createMemoryStore } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import { type HandDriven, startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
+import { keyOfChat, telegramChat } from './shard-rows.ts'
 import { stateOf } from './state-of.ts'
 
 const prompt: QueuedPrompt = {
@@ -59,7 +60,8 @@ function setUp(store: Store = createMemoryStore({ clock: createHandClock() })) {
     ...{ write: () => [], replyPending: async () => {}, emitCounts: async () => {} },
   }
   const errors: string[] = []
-  const tries = createTries({ state: stateOf(store), failed, clock, onError: ({ message }) => errors.push(message) })
+  const onError = ({ message }: Error) => errors.push(message)
+  const tries = createTries({ state: stateOf(store), failed, turns: createTurns(), clock, onError })
   return { clock, store, tries, errors }
 }
 
@@ -147,12 +149,16 @@ afterEach(async () => {
   open = undefined
 })
 
-/** Adds rows to a state before its bridge starts. */
+/** Returns a key or queue of chat 1 as the store has it. */
+const inChat = (key: string): string => keyOfChat(telegramChat(1), key)
+
+/** Adds rows of chat 1 to a state before its bridge starts. */
 function withRows(rows: Readonly<Record<string, string>>, changed: (store: Store) => Store = (one) => one) {
   return (given: Store): Store => {
     const store = changed(given)
-    const added = store.commit(Object.entries(rows).map(([key, value]) => ({ type: 'put', key, value })))
-    return { ...store, lease: async (request) => await added.then(() => store.lease(request)) }
+    const puts = Object.entries(rows).map(([key, value]) => ({ type: 'put', key: inChat(key), value }) as const)
+    const added = store.commit(puts)
+    return { ...store, beat: async (request) => await added.then(() => store.beat(request)) }
   }
 }
 
@@ -188,7 +194,7 @@ test.each([
   const failures = await store.list('failed/')
   expect(failures.map(({ value }) => toFailure(value))).toMatchObject([{ type: 'poison', tries: 3 }])
   expect(JSON.parse(JSON.parse(failures[0]?.value ?? '').value)).toMatchObject(left)
-  expect(await store.read('alone')).toBeUndefined()
+  expect(await store.read(inChat('alone'))).toBeUndefined()
 })
 
 test('a bridge that stops gracefully five times puts nothing aside, and does not store tries of what it handles at once', async () => {
@@ -231,7 +237,7 @@ test('a bridge that stops gracefully five times puts nothing aside, and does not
     await passes(() => isStopped)
     await stopped
     // What it leaves to the next process was not tried in vain.
-    for (const left of ['inbox/telegram/2/', 'execution/telegram/1/'])
+    for (const left of [keyOfChat(telegramChat(2), 'inbox/telegram/2/'), inChat('execution/telegram/1/')])
       expect(committed.findLast((writes) => writes.includes(left))).toContain('\\"tries\\":0')
     if (nth === 5) isStuck = false
     committed.length = 0
@@ -279,7 +285,7 @@ async function startWithMissing(
     return store
   })
   await driven.chats.start({ clock: driven.clock, storeOf })
-  return { ...driven, stored: async () => toFailure((await store?.read(missingKey)) ?? ''), changes }
+  return { ...driven, stored: async () => toFailure((await store?.read(inChat(missingKey))) ?? ''), changes }
 }
 
 test('what a chat is told about a missing answer is counted before, and not any more once the process outlived it', async () => {

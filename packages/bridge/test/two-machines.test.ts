@@ -20,6 +20,7 @@ import { type Chats, startChats } from './chats.ts'
 import { answer } from './local-agent.ts'
 import { createMemoryState } from './memory-state.ts'
 import { telegramOn } from './platforms.ts'
+import { keyOfChat, telegramChat } from './shard-rows.ts'
 import { stateOf } from './state-of.ts'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
@@ -80,9 +81,12 @@ async function startAhead(aheadMs: number, router: object = {}, rows: Readonly<R
     storeOf: (real) => {
       store = real
       const added = real.commit(
-        Object.entries(rows).map(([queue, value]) => ({ type: 'enqueue', queue, id: '9', value }) as const),
+        Object.entries(rows).map(([key, value]) => {
+          const queue = keyOfChat(telegramChat(1), key)
+          return { type: 'enqueue', queue, id: '9', value } as const
+        }),
       )
-      return { ...real, lease: async (request) => await added.then(() => real.lease(request)), close: async () => {} }
+      return { ...real, beat: async (request) => await added.then(() => real.beat(request)), close: async () => {} }
     },
   })
 }
@@ -262,7 +266,7 @@ describe.each([
     const memory = createStoreMemory()
     const waiting = createMemoryStore({ memory, clock: aheadBy(-5 * day) })
     await waiting.commit([
-      createRegistry({ state: stateOf(waiting), mirrors: createMirrors([]) }).writeExecution(execution),
+      createRegistry({ state: stateOf(waiting), mirrors: createMirrors([]), shard: '00' }).writeExecution(execution),
     ])
     const { load } = createMemoryState({
       openExisting: async () => createMemoryStore({ memory, clock: aheadBy(-5 * day) }),

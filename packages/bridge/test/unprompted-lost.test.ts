@@ -11,7 +11,7 @@ function asWake(store: Store): Store {
   let left: string | undefined
   const list: Store['list'] = async (prefix) => {
     const stored = await store.list(prefix)
-    if (prefix !== 'execution/') return stored
+    if (!prefix.startsWith('execution/')) return stored
     const ledgers = await store.list('ledger/')
     const startedBy = ledgers.flatMap(({ key }) => (/ses_1\/([^/]+)$/.exec(key) ?? [])[1] ?? [])[0]
     return stored.map((row): StoredValue => {

@@ -1,4 +1,4 @@
-import { observerOf, type Reply, type ReplyObserver, replay } from '@reply/core'
+import { observerOf, type Reply, replay } from '@reply/core'
 import { createHandClock, type HandClock, readRecording } from '@reply/testing'
 import { expect, test } from 'vitest'
 import { createMirrors } from '../src/config/mirrors.ts'
@@ -20,17 +20,9 @@ async function wakeOf(): Promise<Reply> {
 /** Watches a session that did something by itself, beside these runs and on this state. */
 async function watchedBeside(
   reply: Reply,
-  { runs, commit, clock = createHandClock(), onError = () => {} }: Beside,
+  { runs, commit, isElsewhere = false, clock = createHandClock(), onError = () => {} }: Beside,
 ): Promise<{ readonly wakes: UnpromptedRuns; readonly settle: () => void; readonly isShown: () => boolean }> {
-  let watched: (reply: Reply) => readonly ReplyObserver[] = () => []
-  const client = {
-    watch: (_: object, { observe }: { readonly observe: typeof watched }) => {
-      watched = observe
-      return () => {}
-    },
-    ready: Promise.resolve(),
-    reply: async () => undefined,
-  }
+  const client = { ready: Promise.resolve(), reply: async () => undefined }
   const mirrors = createMirrors([])
   const services = {
     ...{ servers: new Map([['home', client]]), channels: { has: () => true }, config: { servers: {} } },
@@ -38,6 +30,7 @@ async function watchedBeside(
       newID: async () => 'abc234',
       writeExecution: () => ({ type: 'put', key: 'execution/1', value: '' }),
       writeNewest: () => [],
+      isSessionElsewhere: async () => isElsewhere,
     },
     routes: { routeOf: async () => undefined, writeAuthor: () => ({ type: 'put', key: 'author/1', value: '' }) },
     ...{ state: { commit }, runs, clock, mirrors, onError },
@@ -46,7 +39,8 @@ async function watchedBeside(
   const last = { prompt, server: 'home', sessionID: reply.sessionID, phase: 'done', status: 'complete' }
   await wakes.restoreRuns([last as unknown as Execution])
   const settle = (): void => {
-    for (const observer of watched(reply)) passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
+    for (const observer of wakes.observe('home', reply))
+      passOn(observer, { type: 'replySettled', outcome: 'completed', reply })
   }
   return { wakes, settle, isShown: () => wakes.isShown(reply, prompt) }
 }
@@ -54,6 +48,8 @@ async function watchedBeside(
 interface Beside {
   readonly runs: Pick<ActiveRuns, 'isOfPromptedRun' | 'isFindingRun'>
   readonly commit: () => Promise<boolean>
+  /** Whether a chat of another shard used the session since. Default: no. */
+  readonly isElsewhere?: boolean
   readonly clock?: HandClock
   readonly onError?: (error: Error) => void
 }
@@ -111,4 +107,23 @@ test.each([
   wakes.decideAgain()
   expect(isShown()).toBe(!isOfRun)
   wakes.stop()
+})
+
+test('what a session does by itself is not shown in a chat whose shard no longer has the session', async () => {
+  const reply = await wakeOf()
+  const commits: boolean[] = []
+  for (const isElsewhere of [true, false]) {
+    const { wakes, settle } = await watchedBeside(reply, {
+      runs: { isOfPromptedRun: () => false, isFindingRun: () => false },
+      commit: async () => {
+        commits.push(isElsewhere)
+        return await new Promise(() => {})
+      },
+      isElsewhere,
+    })
+    settle()
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    wakes.stop()
+  }
+  expect(commits).toEqual([false])
 })

@@ -48,7 +48,7 @@ async function begun(reply: Reply, isStopping: () => boolean) {
     routes: { routeOf: async () => undefined, writeAuthor: none },
     failed: { findMissing: () => [], write: () => [], reportAll: none },
     runs: { addUntilEnded: (run: ActiveRun) => runs.push(run) },
-    channels: { sinkFields: () => ({}), connectionOf: () => ({ sinkFor: () => ({ settled: () => shown.promise }) }) },
+    channels: { sinkFields: () => ({}), sinkFor: () => ({ settled: () => shown.promise }) },
     ...{
       state: { commit: async () => true, withRetries: (call: () => unknown) => call() },
       asks: { observerFor: () => ({}) },

@@ -6,11 +6,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { failedPrefix, failuresIn } from '../src/failed/failure-rows.ts'
 import { queueDecoders, rowDecoders, withoutUnreadableRows } from '../src/failed/unreadable-rows.ts'
 import { phases, statuses } from '../src/state/execution.ts'
-import { createState, type State } from '../src/state/state.ts'
+import { keyInShard } from '../src/state/shard-of.ts'
+import { createState, createStoreReports, type State } from '../src/state/state.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import type { Store, StoreLease, Write } from '../src/store/store.ts'
+import type { Store, Write } from '../src/store/store.ts'
 import { startHandDriven } from './hand-driven.ts'
 import { answer } from './local-agent.ts'
+import { keyOfChat, telegramChat } from './shard-rows.ts'
 
 /** Where a row of each kind is, in the chat of the test. */
 const keys: Readonly<Record<string, string>> = {
@@ -50,13 +52,16 @@ describe('in a real state', () => {
     folder = mkdtempSync(join(tmpdir(), 'reply-bridge-'))
     const clock = createHandClock()
     store = await sqliteStore({ folder, clock })
-    const lease: StoreLease | undefined = await store.lease({ name: 'bridge', holder: 'test', forMs: 60_000 })
-    const bridgeLease = { current: () => lease, renew: async () => false }
+    const wants = { shard: ['shard/00'] }
+    const beat = await store.beat({ member: 'test', forMs: 60_000, layout: '', wants, budgets: {} })
+    const granted = beat.type === 'admitted' ? beat.leases[0] : undefined
+    const lease = { current: () => granted, renew: async () => false }
     const stopping = new AbortController().signal
     const onError = (error: Error): void => {
       errors = [...errors, error]
     }
-    const written = createState({ store, lease: bridgeLease, clock, stopping, onError })
+    const reports = createStoreReports(onError)
+    const written = createState({ store, shard: '00', lease, clock, stopping, reports })
     errors = []
     asides = 0
     state = withoutUnreadableRows({ state: written, now: clock.now, onError, onPutAside: () => asides++ })
@@ -66,14 +71,18 @@ describe('in a real state', () => {
     rmSync(folder, { recursive: true })
   })
   const failures = async () => failuresIn(await store.list(failedPrefix))
+  const stored = (key: string): string => keyInShard('00', key)
 
   test.each(Object.values(keys).flatMap((key) => values.map((value) => ({ key, value }))))(
     '$value in $key is put aside with its key, and absent from then on',
     async ({ key, value }) => {
-      await store.commit([{ type: 'put', key, value }])
+      await store.commit([{ type: 'put', key: stored(key), value }])
       expect(await state.read(key)).toBeUndefined()
       expect(await state.list(key)).toEqual([])
-      expect([await store.read(key), await failures()]).toMatchObject([undefined, [{ type: 'row', key, value }]])
+      expect([await store.read(stored(key)), await failures()]).toMatchObject([
+        undefined,
+        [{ type: 'row', key, value }],
+      ])
       expect([errors.length, asides]).toEqual([1, 1])
       expect(errors[0]?.message).toContain(`The row ${key} of the state can't be read`)
       expect(errors[0]?.message).not.toContain('abcdef","phase')
@@ -83,10 +92,10 @@ describe('in a real state', () => {
   test.each(Object.values(queues).flatMap((key) => values.map((value) => ({ key, value }))))(
     '$value in the queue $key is put aside with its id, and the others stay in their order',
     async ({ key, value }) => {
-      const entry = (id: string): Write => ({ type: 'enqueue', queue: key, id, value: promptText(id) })
-      await store.commit([entry('1'), { type: 'enqueue', queue: key, id: '2', value }, entry('3')])
+      const entry = (id: string): Write => ({ type: 'enqueue', queue: stored(key), id, value: promptText(id) })
+      await store.commit([entry('1'), { type: 'enqueue', queue: stored(key), id: '2', value }, entry('3')])
       expect((await state.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
-      expect((await store.queue(key)).map(({ id }) => id)).toEqual(['1', '3'])
+      expect((await store.queue(stored(key))).map(({ id }) => id)).toEqual(['1', '3'])
       expect(await failures()).toMatchObject([{ type: 'row', key, id: '2', value }])
     },
   )
@@ -97,7 +106,7 @@ describe('in a real state', () => {
       const key = keys['execution/'] ?? ''
       const [id, server, startedAt] = ['abcdef', 'home', 1]
       const value = JSON.stringify({ id, phase, status, server, startedAt, prompt: JSON.parse(promptText('1')) })
-      await store.commit([{ type: 'put', key, value }])
+      await store.commit([{ type: 'put', key: stored(key), value }])
       expect(await state.read(key)).toBe(value)
     },
   )
@@ -110,8 +119,9 @@ describe('in a real state', () => {
   })
 
   test('a failure that can’t be read itself is listed as a row', async () => {
-    await store.commit([{ type: 'put', key: 'failed/delivery/telegram/1//abc', value: 'oops' }])
-    expect(await failures()).toMatchObject([{ type: 'row', key: 'failed/delivery/telegram/1//abc', value: 'oops' }])
+    const key = stored('failed/delivery/telegram/1//abc')
+    await store.commit([{ type: 'put', key, value: 'oops' }])
+    expect(await failures()).toMatchObject([{ type: 'row', key, value: 'oops' }])
   })
 })
 
@@ -125,22 +135,23 @@ function promptText(id: string): string {
 
 test.each(values)('a bridge starts with %j in every kind of row, answers, and lists them all', async (value) => {
   let store: Store | undefined
+  const inChat = (key: string): string => keyOfChat(telegramChat(1), key)
   const { telegram, chats, said, passes } = await startHandDriven((run, text) => answer(run, `You said: ${text}.`), {
     storeOf: (made) => {
       store = made
       let isWritten = false
       const writes: readonly Write[] = [
-        ...Object.values(keys).map((key) => ({ type: 'put', key, value }) as const),
-        ...Object.values(queues).map((queue) => ({ type: 'enqueue', queue, id: '9', value }) as const),
+        ...Object.values(keys).map((key) => ({ type: 'put', key: inChat(key), value }) as const),
+        ...Object.values(queues).map((queue) => ({ type: 'enqueue', queue: inChat(queue), id: '9', value }) as const),
       ]
-      const lease: Store['lease'] = async (request) => {
-        const taken = await made.lease(request)
+      const beat: Store['beat'] = async (request) => {
+        const taken = await made.beat(request)
         // Before the bridge reads anything.
         if (!isWritten) await made.commit(writes)
         isWritten = true
         return taken
       }
-      return { ...made, lease }
+      return { ...made, beat }
     },
   })
   telegram.say(1, 'one')

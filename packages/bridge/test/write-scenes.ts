@@ -3,6 +3,7 @@ import type { SavedRule } from '@reply/core/source'
 import type { StoreMemory } from '../src/testing.ts'
 import { texts } from '../src/texts.ts'
 import type { LifeOptions, World } from './lives.ts'
+import { keyOfChat, keyWithoutShard, telegramChat } from './shard-rows.ts'
 import type { Job } from './surviving-agent.ts'
 
 /** What people do with a bridge, so that it makes certain kinds of commits. */
@@ -72,13 +73,14 @@ const execution = {
   },
   posted: { sessionID: 'ses_9', messageID: 'msg_9', text: 'left', at: 1 },
 }
+const inChat = (chat: number, key: string): string => keyOfChat(telegramChat(chat), key)
 const row = (value: object) => ({ value: JSON.stringify(value), expiresAt: undefined })
 
 const clientWith =
   (change: Partial<Client>) =>
   (client: Client): Client => ({ ...client, ...change })
 const inState = ({ memory }: Stage, prefix: string): number =>
-  [...memory.values.keys(), ...memory.queues.keys()].filter((key) => key.startsWith(prefix)).length
+  [...memory.values.keys(), ...memory.queues.keys()].filter((key) => keyWithoutShard(key).startsWith(prefix)).length
 
 /** Each makes a commit that none before it makes. `lost-answers.full.ts` fails if the sources have one that no scene makes. */
 export const scenes: Readonly<Record<string, Scene>> = {
@@ -88,7 +90,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
     play: async (stage) => {
       const { begin, insist, tell, memory, heard, said, passes } = stage
       const isQueued = (text: string): boolean =>
-        [...(memory.queues.get('prompts/telegram/1/') ?? [])].some(([, value]) => JSON.parse(value).text === text)
+        [...(memory.queues.get(inChat(1, 'prompts/telegram/1/')) ?? [])].some(
+          ([, value]) => JSON.parse(value).text === text,
+        )
       const first = await begin(1, 'hold one')
       for (const text of ['two', 'three'])
         await insist(
@@ -185,7 +189,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
         2,
         'it is queued',
         () => telegram.say(2, 'two'),
-        () => memory.queues.has('prompts/telegram/2/'),
+        () => memory.queues.has(inChat(2, 'prompts/telegram/2/')),
       )
       stage.setPeople({ ...people, bob: { ids: ['telegram:2'], may: ['admin'] } })
       first.end()
@@ -206,9 +210,13 @@ export const scenes: Readonly<Record<string, Scene>> = {
   'what another config left': {
     seed: ({ values, queues }) => {
       const gone = promptIn('gone', 'queued')
-      queues.set('prompts/gone/1/', new Map([['9', JSON.stringify(gone)]]))
-      values.set('execution/gone/1//gone11', row({ ...execution, id: 'gone11', prompt: promptIn('gone', 'run') }))
-      values.set('execution/telegram/1//left11', row({ ...execution, id: 'left11', server: 'left' }))
+      const goneChat = { channel: 'gone', chat: { id: '1' } }
+      queues.set(keyOfChat(goneChat, 'prompts/gone/1/'), new Map([['9', JSON.stringify(gone)]]))
+      values.set(
+        keyOfChat(goneChat, 'execution/gone/1//gone11'),
+        row({ ...execution, id: 'gone11', prompt: promptIn('gone', 'run') }),
+      )
+      values.set(inChat(1, 'execution/telegram/1//left11'), row({ ...execution, id: 'left11', server: 'left' }))
     },
     play: async ({ passes, isSaid }) =>
       await passes('the chat is told', () => isSaid(1, /no longer in the bridge’s config|may be missing here/)),
@@ -433,12 +441,14 @@ export const scenes: Readonly<Record<string, Scene>> = {
       telegram.inject({ type: 'stall', method: 'getFile' })
       const isPlanned = () =>
         [...memory.values].some(
-          ([key, { value }]) => key.startsWith('execution/telegram/2') && value.includes('"phase":"planned"'),
+          ([key, { value }]) =>
+            keyWithoutShard(key).startsWith('execution/telegram/2') && value.includes('"phase":"planned"'),
         )
       await insist(2, 'it is planned', () => telegram.say(2, 'look', { file: { bytes: new Uint8Array(3) } }), isPlanned)
       const isStopped = () =>
         [...memory.values].some(
-          ([key, { value }]) => key.startsWith('execution/telegram/2') && value.includes('"isCanceled":true'),
+          ([key, { value }]) =>
+            keyWithoutShard(key).startsWith('execution/telegram/2') && value.includes('"isCanceled":true'),
         )
       await insist(
         2,
@@ -468,12 +478,15 @@ export const scenes: Readonly<Record<string, Scene>> = {
       )
       if (isTold(1) || isTold(2)) {
         for (const chat of [1, 2]) {
-          const isLeft = () => memory.queues.has(`backlog/telegram/${chat}/`)
+          const isLeft = () => memory.queues.has(inChat(chat, `backlog/telegram/${chat}/`))
           const isListed = () =>
-            [...(memory.queues.get(`backlog/telegram/${chat}/`)?.values() ?? [])].every(
+            [...(memory.queues.get(inChat(chat, `backlog/telegram/${chat}/`))?.values() ?? [])].every(
               (value) => JSON.parse(value).left === 'listed',
             )
-          await passes('it is decided', () => isUsable() && !memory.queues.has(`inbox/telegram/${chat}/`) && isListed())
+          await passes(
+            'it is decided',
+            () => isUsable() && !memory.queues.has(inChat(chat, `inbox/telegram/${chat}/`)) && isListed(),
+          )
           if (isLeft()) await press(chat, 'Leave them', () => !isLeft())
         }
         return
@@ -488,9 +501,9 @@ export const scenes: Readonly<Record<string, Scene>> = {
   'messages from when the bridge was down that nobody chose': {
     seed: ({ queues }, now) => {
       const old = { ...promptIn('telegram', 'old'), isOld: true, left: 'listed', receivedAt: now - 40 * 86_400_000 }
-      queues.set('backlog/telegram/1/', new Map([['9', JSON.stringify(old)]]))
+      queues.set(inChat(1, 'backlog/telegram/1/'), new Map([['9', JSON.stringify(old)]]))
       queues.set(
-        'backlog/telegram/2/',
+        inChat(2, 'backlog/telegram/2/'),
         new Map([
           [
             '9',
@@ -506,7 +519,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     play: async ({ clock, passes, memory, said }) => {
       await passes('it is decided', () => said(2).includes(says('undecided')))
       await clock.advance(600_000)
-      await passes('it is removed', () => !memory.queues.has('backlog/telegram/1/'), 1_300_000)
+      await passes('it is removed', () => !memory.queues.has(inChat(1, 'backlog/telegram/1/')), 1_300_000)
     },
   },
 
@@ -517,12 +530,12 @@ export const scenes: Readonly<Record<string, Scene>> = {
           id,
           JSON.stringify({ ...promptIn('telegram', `left ${id}`), chat: { id: chat }, id, messageRef: { id }, tries }),
         ] as const
-      queues.set('inbox/telegram/1/', new Map([entry('700'), entry('701', 2), entry('702', 10)]))
-      queues.set('prompts/telegram/2/', new Map([entry('703', 10, '2')]))
-      queues.set('backlog/telegram/-5/', new Map([entry('704', 10, '-5')]))
-      values.set('execution/telegram/1//poison', row({ ...execution, id: 'poison', tries: 10 }))
+      queues.set(inChat(1, 'inbox/telegram/1/'), new Map([entry('700'), entry('701', 2), entry('702', 10)]))
+      queues.set(inChat(2, 'prompts/telegram/2/'), new Map([entry('703', 10, '2')]))
+      queues.set(inChat(-5, 'backlog/telegram/-5/'), new Map([entry('704', 10, '-5')]))
+      values.set(inChat(1, 'execution/telegram/1//poison'), row({ ...execution, id: 'poison', tries: 10 }))
       values.set(
-        'execution/telegram/1//alone1',
+        inChat(1, 'execution/telegram/1//alone1'),
         row({ ...execution, id: 'alone1', posted: undefined, phase: 'planned', tries: 2 }),
       )
     },
@@ -559,17 +572,31 @@ export const scenes: Readonly<Record<string, Scene>> = {
 
   'rows that can not be read': {
     seed: ({ values, queues }) => {
-      queues.set('inbox/telegram/1/', new Map([['700', 'nothing']]))
-      values.set('execution/telegram/1//broken', row({}))
+      queues.set(inChat(1, 'inbox/telegram/1/'), new Map([['700', 'nothing']]))
+      values.set(inChat(1, 'execution/telegram/1//broken'), row({}))
     },
     play: async ({ passes, isSaid, memory, mayBeSilent }) => {
       await passes(
         'they are put aside',
-        () => [...memory.values.keys()].filter((key) => key.startsWith('failed/row')).length === 2,
+        () => [...memory.values.keys()].filter((key) => keyWithoutShard(key).startsWith('failed/row')).length === 2,
       )
       await passes('the chat is told', () => mayBeSilent || isSaid(1, /could not be read/))
     },
     stays: ['failed/row'],
+  },
+
+  'a session that another process handed over': {
+    play: async ({ prompt, wake, memory, restart, passes, isSaid }) => {
+      await prompt(1, 'one')
+      const handedOver = inChat(1, 'wake/home/ses_1')
+      memory.values.set(handedOver, { value: '', expiresAt: undefined })
+      await restart()
+      await passes('it is watched', () => !memory.values.has(handedOver))
+      const woken = wake()
+      woken.write({ type: 'text', delta: 'Still there.' })
+      woken.end()
+      await passes('it is shown', () => isSaid(1, /Still there/))
+    },
   },
 
   'a session that goes on by itself': {
@@ -622,7 +649,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   'a list that its chat does not take after a restart': {
     seed: ({ queues }) => {
       const old = { ...promptIn('telegram', 'old'), isOld: true, left: 'decided' }
-      queues.set('backlog/telegram/1/', new Map([['9', JSON.stringify(old)]]))
+      queues.set(inChat(1, 'backlog/telegram/1/'), new Map([['9', JSON.stringify(old)]]))
     },
     play: async ({ telegram, press, isSaid }) => {
       telegram.inject({ type: 'status', code: 502, chatId: 1, method: post, times: 1 })
@@ -686,14 +713,17 @@ export const scenes: Readonly<Record<string, Scene>> = {
         reason: 'It broke.',
         at: 1,
       }
-      values.set('failed/delivery/telegram/1//first1', row({ ...missing, id: 'first1', chat: { id: '1' } }))
-      values.set('failed/delivery/telegram/2//second', row({ ...missing, id: 'second', chat: { id: '2' }, tries: 10 }))
+      values.set(inChat(1, 'failed/delivery/telegram/1//first1'), row({ ...missing, id: 'first1', chat: { id: '1' } }))
+      values.set(
+        inChat(2, 'failed/delivery/telegram/2//second'),
+        row({ ...missing, id: 'second', chat: { id: '2' }, tries: 10 }),
+      )
     },
     play: async ({ passes, tell, isSaid, memory }) => {
       await passes('the chat is told', () => isSaid(1, /may be missing here/))
       await tell(1, '/resend', /Long ago/)
       await passes('the other is given up', () =>
-        Boolean(memory.values.get('failed/delivery/telegram/2//second')?.value.includes('"isUntold":true')),
+        Boolean(memory.values.get(inChat(2, 'failed/delivery/telegram/2//second'))?.value.includes('"isUntold":true')),
       )
       await tell(2, '/resend', /Long ago/)
     },

@@ -51,7 +51,10 @@ const all = [
 
 test('lists what failed beside a process that works with the state, and changes nothing', async () => {
   const store = await written()
-  const lease = await store.lease({ name: 'bridge', holder: 'a bridge', forMs: 60_000 })
+  const wants = { shard: ['shard/00'] }
+  const beat = await store.beat({ member: 'a bridge', forMs: 60_000, layout: 'one', wants, budgets: {} })
+  const [lease] = beat.type === 'admitted' ? beat.leases : []
+  expect(lease).toBeDefined()
   expect(await failed()).toEqual({ code: 1, said: all })
   expect(await store.commit([], lease)).toEqual({ type: 'done' })
   // It reads no other row, and puts none aside.

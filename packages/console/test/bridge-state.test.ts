@@ -56,7 +56,8 @@ test('a state is exported to a file, and imported into another, with what it has
 
 test('a state that a process uses, and a file that exists, end in a sentence with the cure', async () => {
   const store = await sqliteStore({ folder: join(folder, 'old') })
-  await store.lease({ name: 'bridge', holder: 'a bridge', forMs: 60_000 })
+  const wants = { shard: ['shard/00'] }
+  await store.beat({ member: 'a bridge', forMs: 60_000, layout: 'one', wants, budgets: {} })
   const used = await state('export', file, ...config('old'))
   expect(used.code).toBe(1)
   expect(used.said).toContain('Another process uses this state. Stop the bridge first.')

@@ -264,11 +264,14 @@ describe.skipIf(!hasPostgres())(`the state of a config (${needsPostgres})`, () =
     expect(await exportState({ ...options(), file })).toBeDefined()
   })
 
-  test('has failures, which are listed and forgotten beside a process that holds its lease', async () => {
+  test('has failures, which are listed and forgotten beside a process that works with it', async () => {
     expect(await listFailed(options())).toEqual([])
     expect((await admin.query("SELECT 1 FROM pg_namespace WHERE nspname = 'reply'")).rows).toEqual([])
     const store = await postgresStore({ url })
-    const lease = await store.lease({ name: 'bridge', holder: 'one', forMs: 60_000 })
+    const wants = { shard: ['shard/00'] }
+    const beat = await store.beat({ member: 'one', forMs: 60_000, layout: 'one', wants, budgets: {} })
+    const [lease] = beat.type === 'admitted' ? beat.leases : []
+    expect(lease).toBeDefined()
     const failure = {
       type: 'row',
       key: 'route/tg/8/',

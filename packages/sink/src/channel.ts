@@ -2,7 +2,13 @@ export { isAskToken } from './asks/token.ts'
 export { createPacer, type Pacer, pacerOf } from './deliver/pace.ts'
 export type { SharedBudget } from './deliver/shared-budget.ts'
 export { ChannelError } from './error.ts'
-export type { BridgeChannel, BridgeConnection, ChannelHost, KnownChat } from './inbound/bridge-channel.ts'
+export type {
+  BridgeChannel,
+  BridgeConnection,
+  BridgeSinkOptions,
+  ChannelHost,
+  KnownChat,
+} from './inbound/bridge-channel.ts'
 export { secretSource, sinkFields, sinkOptionsOf } from './inbound/bridge-config.ts'
 export { type ChannelOptions, inboundOptionsOf, placeOf } from './inbound/channel-options.ts'
 export { downloadFile } from './inbound/download.ts'

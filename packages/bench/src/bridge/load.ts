@@ -126,7 +126,11 @@ async function fillState(
   knownChats: number,
   finished: FinishedRuns = { runs: 0, logKB: 0 },
 ): Promise<void> {
-  const lease = await store.lease({ name: 'bridge', holder: 'bench', forMs: 60_000 })
+  const wants = { state: ['state'] }
+  const beat = await store.beat({
+    ...{ member: 'bench', forMs: 60_000, layout: '', isAlone: true, wants, budgets: {} },
+  })
+  const [lease] = beat.type === 'admitted' ? beat.leases : []
   if (!lease) throw new Error('The state is in use.')
   for (let chat = 1_000_000; chat < 1_000_000 + knownChats; chat += 100) {
     const writes = Array.from({ length: 100 }, (_, index) => chat + index).flatMap((id) => {
@@ -142,9 +146,12 @@ async function fillState(
     await store.commit(writes, lease)
   }
   for (let run = 0; run < finished.runs; run++) await store.commit(writesOfRun(run, finished.logKB), lease)
-  await store.release(lease)
+  await store.leave('bench')
   await store.close()
 }
+
+/** The shard of the chat `tg:1`. */
+const shard = '24'
 
 /** The writes with which a bridge stores a finished run, the one with this number, and its log of `logKB`. */
 function writesOfRun(runNumber: number, logKB: number): readonly Write[] {
@@ -173,8 +180,8 @@ function writesOfRun(runNumber: number, logKB: number): readonly Write[] {
   }
   const lines = Array.from({ length: logKB }, () => ({ from: 'stdout', text: 'x'.repeat(1000) }))
   return [
-    { type: 'put', key: `execution/tg/1//${id}`, value: JSON.stringify(execution) },
-    { type: 'put', key: `log/tg/1//${id}`, value: JSON.stringify(lines) },
+    { type: 'put', key: `execution/${shard}/tg/1//${id}`, value: JSON.stringify(execution) },
+    { type: 'put', key: `log/${shard}/tg/1//${id}`, value: JSON.stringify(lines) },
   ]
 }
 

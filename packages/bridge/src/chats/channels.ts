@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@reply/core'
-import type { Chat, MessageRef } from '@reply/sink'
-import { type BridgeConnection, type Button, PortError } from '@reply/sink/channel'
+import type { Chat, LedgerStore, MessageRef, Sink } from '@reply/sink'
+import { type BridgeConnection, type BridgeSinkOptions, type Button, PortError } from '@reply/sink/channel'
 import { type Lease, type Note, type SinkFields, withLease } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
@@ -15,6 +15,8 @@ import type { Routes } from './routes.ts'
 export interface Channels {
   /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   connectionOf(name: string): BridgeConnection
+  /** Creates a sink in a place, like `BridgeConnection.sinkFor`, whose ledger is stored. */
+  sinkFor(place: ChatPlace, replyTo: MessageRef | undefined, options: BridgeSinkOptions): Sink
   /** Returns the settings of a channel's sinks in the config. */
   sinkFields(name: string): SinkFields
   /** Whether the config has that channel. */
@@ -48,14 +50,27 @@ export function createChannels(options: {
   readonly state: State
   readonly whenHeld: Lease
   readonly routes: Routes
+  /** Returns the store for the ledgers of a channel. */
+  readonly ledgersOf: (channel: string) => LedgerStore
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Channels {
-  const { connections, sinkFields, state, whenHeld, routes, clock, onError } = options
+  const { connections, sinkFields, state, whenHeld, routes, ledgersOf, clock, onError } = options
   const ownButtons = createOwnButtons(state)
   /** By chat: the last post with buttons, until its buttons are stored. */
   const posting = new Map<string, Promise<unknown>>()
-  return { connectionOf, sinkFields, has: (name) => connections.has(name), tryPost, post, edit, hasButton, showTyping }
+  return {
+    connectionOf,
+    sinkFor: ({ channel, chat }, replyTo, sinkOptions) =>
+      connectionOf(channel).sinkFor({ chat, replyTo }, { ...sinkOptions, store: ledgersOf(channel) }),
+    sinkFields,
+    has: (name) => connections.has(name),
+    tryPost,
+    post,
+    edit,
+    hasButton,
+    showTyping,
+  }
 
   /** Returns the connection of a channel. Throws for a name that the config doesn't have. */
   function connectionOf(name: string): BridgeConnection {

@@ -1,5 +1,5 @@
 import type { ChatPlace } from '../place.ts'
-import type { State } from '../state/state.ts'
+import type { SharedState } from '../state/state.ts'
 
 /** Chats whose id the platform changed. For example, a Telegram group that becomes a supergroup gets another id. */
 export interface ChatMigrations {
@@ -17,7 +17,7 @@ export interface ChatMigrations {
 const prefix = 'moved/'
 
 /** Keeps the changes in memory and in the state. Call `loadMoves` before the first lookup. */
-export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): ChatMigrations {
+export function createChatMigrations(state: Pick<SharedState, 'list' | 'commitWithoutLease'>): ChatMigrations {
   /** The first ids of chats, by the keys of their newer ids. */
   const firstIDs = new Map<string, string>()
   /** The keys of the changes that are stored. */
@@ -44,7 +44,7 @@ export function createChatMigrations(state: Pick<State, 'list' | 'commit'>): Cha
     if (from === to || storedKeys.has(key)) return
     const firstID = firstIDs.get(key) ?? firstIDs.get(keyOf(channel, from)) ?? from
     firstIDs.set(key, firstID)
-    await state.commit([{ type: 'put', key: `${prefix}${key}`, value: firstID }])
+    await state.commitWithoutLease([{ type: 'put', key: `${prefix}${key}`, value: firstID }])
     storedKeys.add(key)
   }
 

@@ -1,5 +1,5 @@
 import type { LedgerStore } from '@reply/sink'
-import type { State } from '../state/state.ts'
+import type { SharedState } from '../state/state.ts'
 import type { StoredValue } from '../store/store.ts'
 
 /** How long a late call is remembered, in ms: as long as the ledger of its reply. */
@@ -21,7 +21,7 @@ export interface ChannelLateEdits extends LateCalls {
 
 /** Creates the reports of a channel. */
 export function createLateEdits(
-  state: Pick<State, 'list' | 'commit' | 'commitWithoutLease'>,
+  state: Pick<SharedState, 'list' | 'commitWithoutLease'>,
   channel: string,
 ): ChannelLateEdits {
   const prefix = `late/${channel}/`
@@ -71,6 +71,6 @@ export function createLateEdits(
     const listener = listeners.get(key.slice(prefix.length))
     if (!listener) return
     await listener({ id: value })
-    await state.commit([{ type: 'compare-and-set', key, expected: value, value: undefined }])
+    await state.commitWithoutLease([{ type: 'compare-and-set', key, expected: value, value: undefined }])
   }
 }

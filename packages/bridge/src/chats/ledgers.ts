@@ -1,8 +1,8 @@
 import { type LedgerStore, SinkError } from '@reply/sink'
 import { createRecent, ledgerKeyOf, messageRefsOf, withLeftStatus } from '@reply/sink/internal'
 import { isTakenOver } from '../error.ts'
+import type { HeldLease } from '../members/membership.ts'
 import type { ChatPlace } from '../place.ts'
-import type { BridgeLease } from '../state/bridge-lease.ts'
 import type { State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import type { Routes } from './routes.ts'
@@ -15,7 +15,7 @@ const mostOwn = 10_000
 const mostKnown = 1000
 
 /**
- * Stores the ledgers of a channel in the bridge's state. Also remembers the session of each message that a ledger names, so
+ * Stores the ledgers of a channel in the state of a shard. Also remembers the session of each message that a ledger names, so
  * that a reply to the message continues that session.
  */
 export function ledgersOf({
@@ -28,7 +28,7 @@ export function ledgersOf({
   onShown,
 }: {
   readonly state: State
-  readonly whenHeld: BridgeLease['whenHeld']
+  readonly whenHeld: HeldLease['whenHeld']
   readonly late: NonNullable<LedgerStore['late']>
   readonly routes: Routes
   /** The channel's name in the config. */

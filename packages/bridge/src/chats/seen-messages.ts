@@ -4,7 +4,7 @@ import type { Chat, MessageRef } from '@reply/sink'
 import type { KnownChat } from '@reply/sink/channel'
 import type { Mirrors } from '../config/mirrors.ts'
 import { type ChatPlace, chatKey } from '../place.ts'
-import { readWithExpiry, type State } from '../state/state.ts'
+import { readWithExpiry, type SharedState, type State } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 
 /** The ids of received messages, so that each is handled once. */
@@ -39,7 +39,7 @@ export function createSeenMessages({
   mirrors,
   clock,
 }: {
-  readonly state: Pick<State, 'list'>
+  readonly state: Pick<SharedState, 'list'>
   readonly mirrors: Pick<Mirrors, 'of'>
   readonly clock: Clock
 }): SeenMessages {

@@ -8,11 +8,12 @@ import type { BridgeServices } from '../runs/services.ts'
 import type { Route, SessionRef } from '../state/decode.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
 import { chatMessageOf, plain, texts } from '../texts.ts'
+import type { CommandName } from './names.ts'
 
 /** One of the bridge's own commands. */
 export interface Command {
-  /** Without the slash, in lower case. */
-  readonly name: string
+  /** Without the slash. */
+  readonly name: CommandName
   /** One line, for the platform's menu and `/help`. */
   readonly description: string
   /** The arguments, as `/help` shows them. Default: none. */

@@ -12,6 +12,7 @@ import { texts } from '../texts.ts'
 import { allowedCommand } from './allowed.ts'
 import { createPressHandler, type HandlePress } from './buttons.ts'
 import { type Command, type CommandServices, postReply, replyOrErrorText, targetOf } from './command.ts'
+import { commandNameIn, commandPattern, isOwnCommand } from './names.ts'
 import { registerCommands } from './register.ts'
 import { stopRuns } from './stop-cancel-interrupt.ts'
 
@@ -36,19 +37,16 @@ export interface Commands {
 
 const stops: ReadonlySet<string> = new Set(['stop', 'cancel', 'interrupt'])
 
-/** Matches a command and its arguments. `/statusx` is not `/status`. */
-const pattern = /^\s*\/([a-z]+)(?:@\S+)?(?:\s+([\s\S]*))?$/i
-
 /** Runs the commands of `register.ts`, and handles the buttons of the bridge's messages. */
 export function createCommands(services: CommandServices, backlog: Backlog, grants: SavedGrants): Commands {
   const { state, channels, onError } = services
   const allowed = allowedCommand(services, grants)
   const all = registerCommands(services, allowed)
-  const byName = new Map(all.map((command) => [command.name, command]))
+  const byName: ReadonlyMap<string, Command> = new Map(all.map((command) => [command.name, command]))
   const menu = all.map(({ name, description }) => ({ name, description }))
   const isStopCommand = (text: string): boolean => stops.has(commandNameIn(text))
   return {
-    isOwnCommand: (text) => byName.has(commandNameIn(text)),
+    isOwnCommand,
     isStopCommand,
     menu,
     runCommand,
@@ -63,7 +61,7 @@ export function createCommands(services: CommandServices, backlog: Backlog, gran
    */
   async function runCommand(entry: QueuedPrompt, person: Person, removal: readonly Write[]): Promise<void> {
     const command = byName.get(commandNameIn(entry.text))
-    const rest = pattern.exec(entry.text)?.[2]?.trim() ?? ''
+    const rest = commandPattern.exec(entry.text)?.[2]?.trim() ?? ''
     if (!command) return
     const lacking = missingRight(person, command)
     const call = { entry, place: entry, person, rest, target: async () => await targetOf(services, entry) }
@@ -91,9 +89,4 @@ function missingRight({ may }: Person, command: Command): Right | undefined {
   if (command.isForAll) return undefined
   if (command.isApproving) return may.has('approve') ? undefined : 'approve'
   return may.has('prompt') || (may.has('admin') && !command.isPrompting) ? undefined : 'prompt'
-}
-
-/** Returns the name of a command in lower case. Empty for any other text. */
-function commandNameIn(text: string): string {
-  return pattern.exec(text)?.[1]?.toLowerCase() ?? ''
 }

@@ -1,3 +1,4 @@
+import type { Client, Reply } from '@reply/core'
 import { toError } from '../error.ts'
 import type { Person } from '../people/people.ts'
 import type { ChatPlace } from '../place.ts'
@@ -17,8 +18,8 @@ export function undoCommand(services: CommandServices): Command {
     run: async ({ place, person, entry, target }) => {
       const { route, client } = await target()
       if (route.sessionID === undefined) return { text: texts.noSession }
-      refuseWhileBusy(services, place, route.sessionID)
-      const lastPromptID = (await client.reply(route.sessionID))?.promptIDs[0]
+      const newest = await newestReplyUnlessBusy(services, client, place, route.sessionID)
+      const lastPromptID = newest?.promptIDs[0]
       if (lastPromptID === undefined) return { text: texts.nothingToUndo }
       await refuseUnlessAuthor(services, lastPromptID, entry, person)
       await client.revert(route.sessionID, lastPromptID)
@@ -42,9 +43,9 @@ export function compactCommand(services: CommandServices): Command {
       const { route, client } = await target()
       const { sessionID, server } = route
       if (sessionID === undefined) return { text: texts.noSession }
-      refuseWhileBusy(services, place, sessionID)
+      const newest = await newestReplyUnlessBusy(services, client, place, sessionID)
       const isPrivate = place.chat.kind === 'private' && mirrors.others(place).length === 0
-      const lastPromptID = isPrivate ? undefined : (await client.reply(sessionID))?.promptIDs[0]
+      const lastPromptID = isPrivate ? undefined : newest?.promptIDs[0]
       if (lastPromptID !== undefined) await refuseUnlessAuthor(services, lastPromptID, entry, person)
       // Not awaited: it may take minutes, and must not delay other commands.
       void client.compact(sessionID, route.model).catch(async (error) => {
@@ -56,9 +57,20 @@ export function compactCommand(services: CommandServices): Command {
   }
 }
 
-/** Throws a `CommandRefusal` if a run is active in the place or in the session. */
-function refuseWhileBusy({ runs }: Pick<CommandServices, 'runs'>, place: ChatPlace, sessionID: string): void {
+/**
+ * Returns the newest reply of a session. Undefined if it has none. Throws a `CommandRefusal` if a run is active in the place or in
+ * the session, also one that another chat or client started.
+ */
+async function newestReplyUnlessBusy(
+  { runs }: Pick<CommandServices, 'runs'>,
+  client: Pick<Client, 'reply'>,
+  place: ChatPlace,
+  sessionID: string,
+): Promise<Reply | undefined> {
   if (runs.active(place).length > 0 || runs.isSessionBusy(sessionID)) throw new CommandRefusal(texts.busyNow)
+  const newest = await client.reply(sessionID)
+  if (newest && newest.phase !== 'settled') throw new CommandRefusal(texts.busyNow)
+  return newest
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { Chat } from '@reply/sink'
-import { type ChatPlace, entryFor, placeKey, placeNamed } from '../place.ts'
+import { type ChatPlace, chatKey, entryFor, placeKey, placeNamed } from '../place.ts'
 
 /** Places that share a session and show each other's runs. */
 export interface Mirrors {
   /** Returns a key for a place. Places that mirror each other have the same key: that of the first in their group. */
   keyOf(place: ChatPlace): string
+  /** Like `keyOf`, but the same for all threads of a chat. */
+  chatKeyOf(place: ChatPlace): string
   /** Whether several chats share the key of a place, or its chat once had another id. Message ids may then be equal. */
   isShared(place: ChatPlace): boolean
   /** Returns the other places that show the runs of this one. Empty if it is in no group. */
@@ -30,8 +32,10 @@ export function createMirrors(
     }),
   )
   const entryOf = (place: ChatPlace) => entryFor(table, place, withFirstID)
+  const headOf = (place: ChatPlace): ChatPlace => withFirstID(entryOf(place)?.places[0] ?? place)
   return {
-    keyOf: (place) => placeKey(withFirstID(entryOf(place)?.places[0] ?? place)),
+    keyOf: (place) => placeKey(headOf(place)),
+    chatKeyOf: (place) => chatKey(headOf(place)),
     isShared: (place) => (entryOf(place)?.places.length ?? 0) > 1 || placeKey(withFirstID(place)) !== placeKey(place),
     others: (place) => {
       const { places = [], own } = entryOf(place) ?? {}

@@ -4,7 +4,7 @@ import { backOffMs } from '@reply/sink/internal'
 import type { Channels, ChatMessage } from '../chats/channels.ts'
 import { isRefusal, refusedMs } from '../chats/channels.ts'
 import { BridgeError, isTakenOver, messageOf, toError } from '../error.ts'
-import type { BridgeObserver } from '../events/emit.ts'
+import type { FailuresEvent } from '../events/event.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import type { FailedDelivery, Failure, UnreadableRow } from '../state/decode.ts'
 import type { Execution } from '../state/execution.ts'
@@ -49,11 +49,14 @@ export interface FailedDeliveries {
    * that ended the process each time.
    */
   restoreReports(tries: Pick<Tries, 'next' | 'make'>): Promise<void>
-  /** Counts the failures, and emits an event if the counts changed. */
+  /** Counts the failures, and calls `onCounts` if the counts changed. */
   emitCounts(): Promise<void>
   /** Stops all reports. The next process continues them. */
   stop(): void
 }
+
+/** How many failures need a person, by their type. */
+export type FailureCounts = Omit<FailuresEvent, 'type' | 'at'>
 
 /** The result of a sink in a place. */
 export interface Delivered {
@@ -69,10 +72,11 @@ export function createFailedDeliveries(options: {
   /** As in `ChatMigrations`. */
   readonly withFirstID: (place: ChatPlace) => ChatPlace
   readonly clock: Clock
-  readonly emit: BridgeObserver
+  /** Called with the numbers of failures when they changed. */
+  readonly onCounts: (counts: FailureCounts) => void
   readonly onError: (error: Error) => void
 }): FailedDeliveries {
-  const { state, registry, channels, withFirstID, clock, emit, onError } = options
+  const { state, registry, channels, withFirstID, clock, onCounts, onError } = options
   /** By the first key of a place: ends the pause before the next attempt to report. */
   const reporting = new Map<string, () => void>()
   /** The first keys of places with failures that a report in progress may not know. */
@@ -329,8 +333,8 @@ export function createFailedDeliveries(options: {
   }
 
   /**
-   * Emits the numbers of failures by type, for logs and metrics, unless they are those of the last event. Texts that are being
-   * posted don't count.
+   * Passes on the numbers of failures by type, for logs and metrics, unless they did not change. Texts that are being posted
+   * don't count.
    */
   async function emitCounts(): Promise<void> {
     const failures = failuresIn(await state.list(failedPrefix)).filter((one) => !posting.has(failureKey(one)))
@@ -340,7 +344,7 @@ export function createFailedDeliveries(options: {
     const counts = [deliveries, prompts, rows, poison].join()
     if (counts === lastCounts) return
     lastCounts = counts
-    emit({ type: 'failures', at: clock.now(), deliveries, prompts, rows, poison })
+    onCounts({ deliveries, prompts, rows, poison })
   }
 
   /** Ends all reports, by waking those that pause. */

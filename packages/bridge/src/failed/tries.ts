@@ -61,22 +61,33 @@ const mostTries = 10
 /** How long a row is handled alone at most, in ms. */
 const aloneMs = 5000
 
+/** The turns of rows that are handled alone. One for all shards of a process, because any of their rows may end it. */
+export interface Turns {
+  /** Resolves when no row is handled alone. */
+  last: Promise<void>
+}
+
+/** Creates the turns of a process. */
+export function createTurns(): Turns {
+  return { last: Promise.resolve() }
+}
+
 /** Counts tries in the rows themselves, which their owners store. */
 export function createTries({
   state,
   failed,
+  turns,
   clock,
   onError,
 }: {
   readonly state: State
   readonly failed: Pick<FailedDeliveries, 'pendingFor' | 'write' | 'replyPending' | 'emitCounts'>
+  readonly turns: Turns
   readonly clock: Clock
   readonly onError: (error: Error) => void
 }): Tries {
   /** The row that was handled alone when the last process ended. */
   let suspect: string | undefined
-  /** Resolves when no row is handled alone. */
-  let lastTurn = Promise.resolve()
   let isAnyAlone = false
   let isStopped = false
   return { load, next, isAlone, make, putAside, giveBack }
@@ -111,9 +122,9 @@ export function createTries({
       if (await commit(writes)) await handle()
       return
     }
-    const before = lastTurn
+    const before = turns.last
     const turn = withResolvers<void>()
-    lastTurn = turn.promise
+    turns.last = turn.promise
     try {
       await before
       if (isStopped || !(await commit([...writes, { type: 'put', key: aloneKey, value: key }]))) return

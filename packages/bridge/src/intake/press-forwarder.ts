@@ -14,7 +14,7 @@ import {
   pressKey,
   type StoredPress,
 } from '../state/forwarded-press.ts'
-import type { State } from '../state/state.ts'
+import type { SharedState } from '../state/state.ts'
 import { waitAtMost } from '../timers.ts'
 import type { InboundPress } from './intake.ts'
 
@@ -54,8 +54,8 @@ export function createPressForwarder({
 }: {
   /** The name of this member, unique for each process. */
   readonly member: string
-  readonly state: Pick<State, 'read' | 'commitWithoutLease'>
-  readonly stateOf: (shard: string) => Pick<State, 'commitWithoutLease'>
+  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
+  readonly stateOf: (shard: string) => Pick<SharedState, 'commitWithoutLease'>
   readonly shardOf: (place: ChatPlace) => string
   readonly clock: Omit<SteadyClock, 'wall'>
   readonly onError: (error: Error) => void

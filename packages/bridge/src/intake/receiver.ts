@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { SteadyClock } from '@reply/core/source'
-import type { AnswerInbound, Inbound, MessageRef } from '@reply/sink'
-import { NotTakenError } from '@reply/sink/channel'
+import type { AnswerInbound, Inbound } from '@reply/sink'
+import { type BridgeConnection, NotTakenError } from '@reply/sink/channel'
 import { unsealToken } from '@reply/sink/internal'
-import type { Channels } from '../chats/channels.ts'
 import { isOurThread, sessionOfMessage } from '../chats/our-messages.ts'
 import type { SeenMessages } from '../chats/seen-messages.ts'
-import type { Commands } from '../commands/dispatch.ts'
+import { isOwnCommand } from '../commands/names.ts'
 import type { Mirrors } from '../config/mirrors.ts'
 import type { RouterConfig } from '../config/schema.ts'
 import { isTakenOver, toError } from '../error.ts'
 import { type BridgeObserver, eventPlace } from '../events/emit.ts'
 import type { InboundEvent } from '../events/event.ts'
+import type { HeldLease } from '../members/membership.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
-import type { BridgeLease } from '../state/bridge-lease.ts'
+import { isOldMessage } from '../runs/backlog.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
-import type { State } from '../state/state.ts'
+import type { SharedState } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
@@ -65,30 +65,27 @@ const lookMs = 5000
 export function createReceiver(options: {
   /** The name of this member, unique for each process. */
   readonly member: string
-  readonly router: Pick<RouterConfig, 'maxTextLength'>
+  readonly router: Pick<RouterConfig, 'maxTextLength' | 'backlogAfterMs'>
   /** For rows that are found by their whole key, which any member may read. */
-  readonly state: Pick<State, 'read' | 'commitWithoutLease'>
-  /** Returns the state with the rows of a shard. */
-  readonly stateOf: (shard: string) => Pick<State, 'commitWithoutLease'>
+  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
+  /** Returns the rows of a shard. */
+  readonly stateOf: (shard: string) => Pick<SharedState, 'commitWithoutLease'>
   /** Returns the shard of a place. */
   readonly shardOf: (place: ChatPlace) => string
-  /** The intakes of the shards that this process owns, by shard. */
+  /** The intakes of the shards that this process owns and has restored, by shard. */
   readonly intakes: ReadonlyMap<string, Intake>
   /** Whether this process may receive, and make calls. */
-  readonly lease: Pick<BridgeLease, 'whenHeld' | 'isHeld'>
-  readonly channels: Pick<Channels, 'connectionOf'>
+  readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
+  readonly connections: ReadonlyMap<string, BridgeConnection>
   readonly people: Pick<People, 'personOf'>
   readonly mirrors: Pick<Mirrors, 'isNamed'>
   readonly seen: Pick<SeenMessages, 'writeSeen'>
-  readonly commands: Pick<Commands, 'isOwnCommand'>
-  /** As in `Backlog`. */
-  readonly isOld: (message: MessageRef) => boolean
   readonly clock: SteadyClock
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): Receiver {
-  const { member, router, state, stateOf, shardOf, intakes, channels, people, seen, commands } = options
-  const { isOld, clock, onError } = options
+  const { member, router, state, stateOf, shardOf, intakes, connections, people, seen } = options
+  const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
   const ownerOf = (place: ChatPlace): Intake | undefined => intakes.get(shardOf(place))
@@ -117,7 +114,7 @@ export function createReceiver(options: {
 
   /** Receives an action, unless too many are being received. An action that is never delivered again is always received. */
   async function receive(channel: string, received: Inbound, id: string = randomUUID()): Promise<void> {
-    const { deliversOnce } = channels.connectionOf(channel)
+    const deliversOnce = connections.get(channel)?.deliversOnce
     if (receipts >= mostReceipts && !deliversOnce) throw new NotTakenError()
     const receipt = countReceipt()
     await receiveHeld(channel, received, id, receipt).finally(receipt.end)
@@ -148,7 +145,7 @@ export function createReceiver(options: {
     id: string,
     receipt: ReturnType<typeof countReceipt>,
   ): Promise<void> {
-    const { deliversOnce } = channels.connectionOf(channel)
+    const deliversOnce = connections.get(channel)?.deliversOnce
     const until = clock.now() + holdMs
     // The platform may redeliver it, to this process or to another one.
     if (!isHeld()) await (deliversOnce ? whenHeld() : waitAtMost(whenHeld(), holdMs, clock)).catch(() => {})
@@ -207,9 +204,9 @@ export function createReceiver(options: {
   async function receiveText(channel: string, text: InboundText): Promise<void> {
     const place = { channel, chat: text.chat }
     const person = people.personOf(channel, text.actor)
-    const isOwnCommand = text.isCommand && commands.isOwnCommand(text.text)
-    const isOurs = !isSurelyAddressed(text) && !isOwnCommand && (await isOurMessage(place, text))
-    const verdict = judge(text, { person, isOurs, isOwnCommand, router })
+    const isCommand = text.isCommand && isOwnCommand(text.text)
+    const isOurs = !isSurelyAddressed(text) && !isCommand && (await isOurMessage(place, text))
+    const verdict = judge(text, { person, isOurs, isOwnCommand: isCommand, router })
     const report = (result: InboundEvent['verdict'], why?: string): void =>
       emitInbound(options, place, text, result, why)
     if (verdict.type === 'ignored') return report('ignored')
@@ -217,7 +214,8 @@ export function createReceiver(options: {
       report('refused', verdict.why)
       return await answerRefusal(place, text, verdict.why)
     }
-    const entry = { ...promptOf(place, text, clock.now()), ...(isOld(text.messageRef) && ({ isOld: true } as const)) }
+    const isOld = isOldMessage(text.messageRef, router.backlogAfterMs, clock.wall())
+    const entry = { ...promptOf(place, text, clock.now()), ...(isOld && ({ isOld: true } as const)) }
     const result = await storeForOwner(entry, text)
     if (result !== 'too-many') return report(result)
     report('refused', result)

@@ -14,8 +14,6 @@ import type { BridgeServices } from './services.ts'
 
 /** Messages that were sent while the bridge was down. */
 export interface Backlog {
-  /** Whether a message that is received now counts as backlog. Always false without the platform's time. */
-  isOld(message: MessageRef): boolean
   /** Whether older messages of a place are still being gathered. Newer ones must not overtake them. */
   isGathering(place: ChatPlace): boolean
   /**
@@ -54,6 +52,11 @@ const keptMs = 2_592_000_000
 /** The prefix of values that expire then. Entries of queues don't expire themselves. */
 const keptPrefix = 'kept/'
 
+/** Whether a message was sent more than `backlogAfterMs` before `now`, by the platform's time. False without that time. */
+export function isOldMessage({ postedAt }: MessageRef, backlogAfterMs: number, now: number): boolean {
+  return postedAt !== undefined && now - postedAt > backlogAfterMs
+}
+
 /** Keeps the backlog in the state. Prompts that are chosen go to the runner's queue. */
 export function createBacklog(services: BridgeServices, runner: Runner): Backlog {
   const { state, registry, channels, tries, clock, onError } = services
@@ -69,7 +72,6 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
   let isStopped = false
   const queueOf = (place: ChatPlace): string => `backlog/${placeKey(place)}`
   return {
-    isOld,
     isGathering: (place) => decisionTimers.has(placeKey(place)),
     addAndGather,
     runEntry,
@@ -78,11 +80,6 @@ export function createBacklog(services: BridgeServices, runner: Runner): Backlog
     removeExpired,
     stop,
     undoTries,
-  }
-
-  /** Whether a message was sent more than `backlogAfterMs` ago, by the platform's time. False without that time. */
-  function isOld({ postedAt }: MessageRef): boolean {
-    return postedAt !== undefined && clock.wall() - postedAt > router.backlogAfterMs
   }
 
   /** Stores the entry and commits `removal` with it, then starts or restarts the timer of its place. */

@@ -1,3 +1,4 @@
+import type { Reply, ReplyObserver } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { createRecent, withResolvers } from '@reply/sink/internal'
 import { BridgeError, toError } from '../error.ts'
@@ -55,6 +56,8 @@ export interface Runner {
   changeQueue<Result>(place: ChatPlace, task: () => Promise<Result>): Promise<Result>
   /** Returns the server of a session that had a run here. Undefined if none is known. */
   serverOfSession(sessionID: string): string | undefined
+  /** As in `UnpromptedRuns`. */
+  observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
   restoreRuns(): Promise<void>
   /** Resolves when `restoreRuns` is done for that place: at once if it had nothing to resume there. */
@@ -110,6 +113,7 @@ export function createRunner(services: BridgeServices): Runner {
     queueNameOf,
     changeQueue,
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
+    observe: unprompted.observe,
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,

@@ -9,18 +9,18 @@ import type { BridgeConfig } from '../config/schema.ts'
 import type { BridgeObserver } from '../events/emit.ts'
 import type { FailedDeliveries } from '../failed/failed-deliveries.ts'
 import type { Tries } from '../failed/tries.ts'
+import type { HeldLease } from '../members/membership.ts'
 import type { People } from '../people/people.ts'
 import type { RequireSafe } from '../servers/safety.ts'
-import type { BridgeLease } from '../state/bridge-lease.ts'
 import type { Registry } from '../state/registry.ts'
 import type { State } from '../state/state.ts'
 import type { ActiveRuns } from './active-runs.ts'
 
-/** The services of a bridge, shared by everything that handles messages and runs. */
+/** The services of a shard, shared by everything that handles its messages and runs. */
 export interface BridgeServices {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly state: State
-  readonly lease: Pick<BridgeLease, 'whenHeld' | 'isHeld'>
+  readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
   readonly registry: Registry
   readonly routes: Routes
   readonly mirrors: Mirrors

@@ -47,17 +47,14 @@ function sinkFor(
   const { enabled, toolThrottleMs, heartbeatMs } = config.router.progress
   const verbosity = enabled ? 'verbose' : 'quiet'
   const { policy, texts: ownTexts } = channels.sinkFields(channel)
-  return channels.connectionOf(channel).sinkFor(
-    { chat, ...(chat === prompt.chat && { replyTo: prompt.messageRef }) },
-    {
-      policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
-      texts: ownTexts,
-      label: id,
-      keepsText: isClosingReply,
-      mentions: (type) => people.expectedAnswerers(type, channel, prompt),
-      mayAnswer,
-    },
-  )
+  return channels.sinkFor({ channel, chat }, chat === prompt.chat ? prompt.messageRef : undefined, {
+    policy: { toolThrottleMs, heartbeatMs, ...policy, ...((isVerbose || !enabled) && { verbosity }) },
+    texts: ownTexts,
+    label: id,
+    keepsText: isClosingReply,
+    mentions: (type) => people.expectedAnswerers(type, channel, prompt),
+    mayAnswer,
+  })
 
   /**
    * Whether an actor may answer an ask: with `approve` any, and with `prompt` the questions of prompts that they wrote or

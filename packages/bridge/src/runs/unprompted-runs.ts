@@ -24,15 +24,17 @@ export interface UnpromptedRuns {
   isShown(reply: Reply, place: ChatPlace): boolean
   /** Decides again which open replies are unprompted. Call it when a run got its reply, or ended without one. */
   decideAgain(): void
-  /** Starts to watch the servers. Then does what `restoreSessions` does. */
+  /** Starts to show the replies that `observe` is called with. Then does what `restoreSessions` does. */
   restoreRuns(executions: readonly Execution[]): Promise<void>
+  /** Returns the observers of a reply that began on a server: none unless the session's newest run was here. */
+  observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Resumes unprompted runs of an earlier process, and shows those that ended meanwhile, in the sessions of these executions. */
   restoreSessions(executions: readonly Execution[]): Promise<void>
   /** Never shows the reply of an unprompted run that was put aside. Call it before `restoreRuns`. */
   ignoreRun(execution: Execution): void
   /** Returns the runs of an earlier process that are not shown again yet, or can't be, and are not over. */
   unshown(): readonly Execution[]
-  /** Stops watching. The next process continues. */
+  /** Shows no more replies. The next process continues. */
   stop(): void
 }
 
@@ -46,7 +48,7 @@ const recheckMs = 1000
 
 /** Creates the watch for unprompted runs. It does nothing before `restoreRuns`. */
 export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedRuns): UnpromptedRuns {
-  const { config, servers, channels, mirrors, clock, runs, onError } = services
+  const { registry, servers, channels, mirrors, clock, runs, onError } = services
   const newest = createRecent<Execution>(mostRemembered)
   /** By session: the unprompted run that an earlier process was showing. */
   const unfinished = new Map<string, Execution>()
@@ -57,13 +59,14 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
   /** Callbacks that decide again about replies that a prompt may still join. */
   const undecided = new Set<() => void>()
   const timers = createTimers(clock)
-  const stopWatches: (() => void)[] = []
+  let isWatching = false
   let isStopped = false
   return {
     rememberRun,
     isShown,
     decideAgain,
     restoreRuns,
+    observe,
     restoreSessions,
     ignoreRun,
     unshown: () => [...unfinished.values(), ...lost],
@@ -93,12 +96,11 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     if (sessionID !== undefined && !isSteer) newest.set(sessionID, execution)
   }
 
-  /** Observes the replies of sessions whose newest run was on that server, until `stop`. */
-  function watchServer(server: string, client: Client): void {
-    const directory = config.servers[server]?.directory
-    const observe = ({ sessionID }: Reply): readonly ReplyObserver[] =>
-      newest.get(sessionID)?.server === server ? [observerFor(client)] : []
-    stopWatches.push(client.watch({ directory }, { observe }))
+  /** Observes the replies of sessions whose newest run was on that server, from `restoreRuns` until `stop`. */
+  function observe(server: string, { sessionID }: Reply): readonly ReplyObserver[] {
+    const client = servers.get(server)
+    if (!isWatching || isStopped || !client) return []
+    return newest.get(sessionID)?.server === server ? [observerFor(client)] : []
   }
 
   /**
@@ -157,6 +159,8 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     // Retries while the store fails: a prompt that joined the reply already relies on this run to show it.
     for (let failures = 0; !isStopped; failures++) {
       try {
+        // A chat of another shard may have used the session since.
+        if (!isSame && (await registry.isSessionElsewhere(last.server, reply.sessionID))) return {}
         return await beginUnpromptedRun(services, unprompted, { runObservers, timers, isStopping: () => isStopped })
       } catch (error) {
         if (isStopped) return {}
@@ -178,10 +182,10 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
     return new BridgeError('state', `${what} ${mostFailures + 1} times. ${messageOf(cause)}`, { cause })
   }
 
-  /** Watches each server for the replies of sessions that are remembered by then, and restores the sessions. */
+  /** Observes the replies of sessions that are remembered by then, and restores the sessions. */
   async function restoreRuns(executions: readonly Execution[]): Promise<void> {
     const restored = restoreSessions(executions)
-    for (const [server, client] of servers) watchServer(server, client)
+    isWatching = true
     await restored
   }
 
@@ -252,11 +256,10 @@ export function createUnpromptedRuns(services: BridgeServices, endedRuns: EndedR
       .catch(onError)
   }
 
-  /** Stops the timers and the watches. */
+  /** Stops the timers, and observes no more replies. */
   function stop(): void {
     isStopped = true
     timers.stop()
-    for (const stopWatch of stopWatches) stopWatch()
   }
 }
 

@@ -4,6 +4,7 @@ import { type Lease, withLease } from '@reply/sink/internal'
 import type { LoadedConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError, messageOf } from '../error.ts'
+import { callLease } from './lease-context.ts'
 
 /** A server or an agent of the config. */
 export type ServerConfig = BridgeConfig['servers'][string]
@@ -24,7 +25,10 @@ export interface ConnectServerOptions {
   /** Environment variables with the bridge's own secrets. An agent does not inherit them, because it runs commands. */
   readonly secretNames: readonly string[]
   readonly connectTimeoutMs: number
-  /** Awaited before each request that changes something. Default: such requests are sent immediately. */
+  /**
+   * Awaited before each request that changes something and is made for no shard, see `withLeasedCalls`. Default: such requests
+   * are sent immediately.
+   */
   readonly whenHeld?: Lease | undefined
   readonly clock: Clock
   readonly onError?: OnError | undefined
@@ -42,8 +46,10 @@ export async function connectServer(server: ServerConfig, options: ConnectServer
     const source = (await loadAgentSource())(agent, { cwd: directory, env, onError: rest.onError })
     return connectSource(source, { ...rest, directory, firstFrameMs: rest.connectTimeoutMs })
   }
-  const own = whenHeld && { fetch: leasedFetch(whenHeld) }
-  return connect({ ...rest, ...own, url, directory, username, password: password && secret(password) })
+  const own = whenHeld && { fetch: leasedFetch(async () => await (callLease()?.whenHeld ?? whenHeld)()) }
+  // One of the members watches the server, see `ServerWatches`.
+  const follow = 'own'
+  return connect({ ...rest, ...own, follow, url, directory, username, password: password && secret(password) })
 }
 
 /**

@@ -19,16 +19,18 @@ export interface Registry {
   writeExecution(execution: Execution): PutWrite
   /** Returns the write that stores the log of an execution at its end. Default: the log of the reply that it follows. */
   writeLog(execution: Execution, lines?: readonly LogLine[]): PutWrite
-  /** Returns the writes that remember a run as the newest of its session. Empty without a session, and if it steers another. */
+  /** Returns the writes that remember a run as the newest of its session, and its shard as the session's. Empty without a session, and if it steers another. */
   writeNewest(execution: Execution): readonly PutWrite[]
   /**
    * Resolves with the writes to commit with that of an execution that is over: its log then lasts at least as long. If it is the
    * newest run of its session, it is remembered for a day from then on.
    */
   writesAtEnd(execution: Execution): Promise<readonly PutWrite[]>
-  /** Returns the newest run of each session, the one that was remembered first comes first. */
+  /** Returns the newest run of each session of this shard, the one that was remembered first comes first. */
   newestOfSessions(): Promise<readonly NewestRun[]>
-  /** Returns the executions of all places, oldest first. */
+  /** Whether the store has a newer run of a session in another shard, whose chat then shows the session's unprompted runs. */
+  isSessionElsewhere(server: string, sessionID: string): Promise<boolean>
+  /** Returns the executions of the shard, oldest first. */
   all(): Promise<readonly Execution[]>
   /**
    * Returns the executions of a place that run, ended within an hour, or have an undelivered answer, newest first. Leaves out
@@ -72,8 +74,13 @@ const idLetters = 'abcdefghjkmnpqrstuvwxyz23456789'
 const idLength = 6
 
 /** Keeps executions and logs in the state. Its writes are not made until they are committed. */
-export function createRegistry(options: { readonly state: State; readonly mirrors: Mirrors }): Registry {
-  const { state, mirrors } = options
+export function createRegistry(options: {
+  readonly state: State
+  readonly mirrors: Mirrors
+  /** The name of the shard. */
+  readonly shard: string
+}): Registry {
+  const { state, mirrors, shard } = options
   const replies = new Map<string, () => Reply | undefined>()
   return {
     newID,
@@ -82,6 +89,7 @@ export function createRegistry(options: { readonly state: State; readonly mirror
     writeNewest,
     writesAtEnd,
     newestOfSessions,
+    isSessionElsewhere,
     all: async () => await executionsWithin(),
     listRecent,
     findRecent,
@@ -128,7 +136,10 @@ export function createRegistry(options: { readonly state: State; readonly mirror
     const { server, sessionID, isSteer, prompt } = execution
     if (sessionID === undefined || isSteer) return []
     const value = JSON.stringify({ ...execution, prompt: { ...prompt, text: '', files: [] } } satisfies Execution)
-    return [{ type: 'put', key: newestKey(server, sessionID), value, expiresInMs: newestMs }]
+    return [
+      { type: 'put', key: newestKey(server, sessionID), value, expiresInMs: newestMs },
+      { type: 'put', key: homeKey(server, sessionID), value: shard, expiresInMs: newestMs },
+    ]
   }
 
   /**
@@ -154,13 +165,18 @@ export function createRegistry(options: { readonly state: State; readonly mirror
     return isLasting || lines.length === 0 ? [] : [write]
   }
 
-  /** Reads the newest run of each session. */
+  /** Reads the newest run of each session that was used in this shard. */
   async function newestOfSessions(): Promise<readonly NewestRun[]> {
     const stored = await state.list(newestPrefix)
     const runs = stored.map(({ value, expiresInMs = newestMs }) => {
       return { execution: toExecution(value), ageMs: Math.max(0, newestMs - expiresInMs) }
     })
     return runs.toSorted((a, b) => b.ageMs - a.ageMs)
+  }
+
+  /** Reads which shard has the newest run of a session. False without one. */
+  async function isSessionElsewhere(server: string, sessionID: string): Promise<boolean> {
+    return ((await state.read(homeKey(server, sessionID))) ?? shard) !== shard
   }
 
   /** Returns stored executions, the first start first. `within` is the key of a place and a slash, or empty for all places. */
@@ -214,6 +230,11 @@ export function createRegistry(options: { readonly state: State; readonly mirror
 /** Returns the key of the newest run of a session. */
 function newestKey(server: string, sessionID: string): string {
   return `${newestPrefix}${encodeURIComponent(server)}/${sessionID}`
+}
+
+/** Returns the key of the shard with the newest run of a session. Any process may look for it. */
+export function homeKey(server: string, sessionID: string): string {
+  return `home/${encodeURIComponent(server)}/${sessionID}`
 }
 
 /**

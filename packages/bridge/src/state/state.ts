@@ -1,14 +1,18 @@
 import type { Clock } from '@reply/core'
 import { pause } from '@reply/core/internal'
 import { backOffMs } from '@reply/sink/internal'
+import { type HeldLease, takenOverError } from '../members/membership.ts'
 import { type CommitOptions, type Store, type StoredValue, StoreError, type Write } from '../store/store.ts'
-import { type BridgeLease, takenOverError } from './bridge-lease.ts'
+import { keyInShard, keyOutOfShard } from './shard-of.ts'
 
-/** The store, with writes under the bridge's lease. Reads are retried while the store is busy, until the bridge stops. */
-export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'> {
+/**
+ * The rows of one shard, with writes under its lease. Keys and queues have no shard in their names here. Reads are retried while
+ * the store is busy, until the shard stops.
+ */
+export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues'> {
   /**
    * Applies all writes or none. Resolves with false if one of them conflicts. Rejects with `taken-over` once another process
-   * took over. If it rejects, nothing was written.
+   * took over the shard. If it rejects, nothing was written.
    */
   commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean>
   /**
@@ -16,8 +20,14 @@ export interface State extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' 
    * the bridge is stopping.
    */
   withRetries<Result>(call: () => Promise<Result>): Promise<Result>
+}
+
+/** The rows of all shards, which any process may read. Keys and queues are as the store has them. */
+export interface SharedState
+  extends Pick<Store, 'read' | 'list' | 'queue' | 'queues' | 'sweep'>,
+    Pick<State, 'withRetries'> {
   /**
-   * Applies all writes or none without the lease, for rows that a process may write that does not own their chat. Resolves with
+   * Applies all writes or none without a lease, for rows that a process may write that does not own their chat. Resolves with
    * false if one of them conflicts. Retries while the store is busy, `mostTries` times in all. Rejects like the store.
    */
   commitWithoutLease(writes: readonly Write[], options?: CommitOptions): Promise<boolean>
@@ -29,35 +39,78 @@ const retryMs = 500
 /** The longest pause between the attempts of `withRetries`, in ms. */
 const mostPauseMs = 5000
 
-/** Wraps a store. `sweep` goes to it directly. */
-export function createState(options: {
-  readonly store: Store
-  readonly lease: Pick<BridgeLease, 'current' | 'renew'>
-  readonly clock: Clock
-  /** Aborts when the bridge is stopping. */
-  readonly stopping: AbortSignal
-  /** Called with the error of a failing store, once until it works again. */
-  readonly onError: (error: Error) => void
-}): State {
-  const { store, lease, clock, stopping, onError } = options
+/** Reports a failing store once until it works again, however many shards use it. */
+export interface StoreReports {
+  /** Call it after each failure. */
+  onFailure(error: Error): void
+  /** Call it after each success. */
+  onSuccess(): void
+}
+
+/** Creates the reports of a process. */
+export function createStoreReports(onError: (error: Error) => void): StoreReports {
   let isReported = false
   return {
-    read: async (key) => await retryWhile(isBusy, async () => await store.read(key)),
-    list: async (prefix) => await retryWhile(isBusy, async () => await store.list(prefix)),
-    queue: async (name) => await retryWhile(isBusy, async () => await store.queue(name)),
-    queues: async (prefix) => await retryWhile(isBusy, async () => await store.queues(prefix)),
-    sweep: store.sweep,
-    commit,
-    withRetries: async (call) => await retryWhile(isTemporary, call),
-    commitWithoutLease,
+    onFailure: (error) => {
+      if (!isReported) onError(error)
+      isReported = true
+    },
+    onSuccess: () => {
+      isReported = false
+    },
   }
+}
 
-  /**
-   * Commits writes under the lease. Resolves with false if a write conflicts, and nothing is written then. If another process
-   * keeps the state locked, or the lease expired, tries again, `mostTries` times in all, and then rejects with `busy`. Rejects
-   * with `taken-over` without a lease or if another process took over.
-   */
-  async function commit(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
+/** Returns the state of a shard, see `keyInShard`. */
+export function createState(options: {
+  readonly store: Store
+  readonly shard: string
+  readonly lease: Pick<HeldLease, 'current' | 'renew'>
+  readonly clock: Clock
+  /** Aborts when the shard is stopping. */
+  readonly stopping: AbortSignal
+  readonly reports: StoreReports
+}): State {
+  const { store, shard } = options
+  const retryWhile = createRetries(options)
+  const commit = createLeasedCommit(options)
+  return {
+    read: async (key) => await retryWhile(isBusy, async () => await store.read(keyInShard(shard, key))),
+    list: async (prefix) => {
+      const stored = await retryWhile(isBusy, async () => await store.list(keyInShard(shard, prefix)))
+      return stored.map((one) => ({ ...one, key: keyOutOfShard(shard, one.key) }))
+    },
+    queue: async (name) => await retryWhile(isBusy, async () => await store.queue(keyInShard(shard, name))),
+    queues: async (prefix) => {
+      const names = await retryWhile(isBusy, async () => await store.queues(keyInShard(shard, prefix)))
+      return names.map((name) => keyOutOfShard(shard, name))
+    },
+    commit: async (writes, commitOptions) =>
+      await commit(
+        writes.map((write) => writeInShard(shard, write)),
+        commitOptions,
+      ),
+    withRetries: async (call) => await retryWhile(isTemporary, call),
+  }
+}
+
+/**
+ * Returns a function that commits writes under a lease. It resolves with false if a write conflicts, and nothing is written
+ * then. If another process keeps the state locked, or the lease expired, it tries again, `mostTries` times in all, and then
+ * rejects with `busy`. It rejects with `taken-over` once another process took the lease.
+ */
+export function createLeasedCommit({
+  store,
+  lease,
+  clock,
+  stopping,
+}: {
+  readonly store: Pick<Store, 'commit'>
+  readonly lease: Pick<HeldLease, 'current' | 'renew'>
+  readonly clock: Clock
+  readonly stopping: AbortSignal
+}): State['commit'] {
+  return async (writes, options) => {
     for (let tries = 1; ; tries++) {
       const current = lease.current()
       if (!current) throw takenOverError()
@@ -73,37 +126,82 @@ export function createState(options: {
       }
     }
   }
+}
 
-  /** Commits writes without the lease. Resolves with false on a conflict. Also retries while the bridge stops. */
-  async function commitWithoutLease(writes: readonly Write[], options?: CommitOptions): Promise<boolean> {
+/** Returns the rows of all shards. */
+export function createSharedState(options: Omit<Parameters<typeof createState>[0], 'shard' | 'lease'>): SharedState {
+  const { store, clock } = options
+  const retryWhile = createRetries(options)
+  return {
+    read: async (key) => await retryWhile(isBusy, async () => await store.read(key)),
+    list: async (prefix) => await retryWhile(isBusy, async () => await store.list(prefix)),
+    queue: async (name) => await retryWhile(isBusy, async () => await store.queue(name)),
+    queues: async (prefix) => await retryWhile(isBusy, async () => await store.queues(prefix)),
+    sweep: store.sweep,
+    withRetries: async (call) => await retryWhile(isTemporary, call),
+    commitWithoutLease,
+  }
+
+  /** Commits writes without a lease. Retries while the store is busy, `mostTries` times in all. */
+  async function commitWithoutLease(writes: readonly Write[], commitOptions?: CommitOptions): Promise<boolean> {
     for (let tries = 1; ; tries++) {
       try {
-        return (await store.commit(writes, undefined, options)).type === 'done'
+        return (await store.commit(writes, undefined, commitOptions)).type === 'done'
       } catch (error) {
         if (!(error instanceof StoreError) || error.type !== 'busy' || tries === mostTries) throw error
-        // Does not stop with the bridge, which may be stopping because it was taken over.
+        // Does not stop with the bridge, which may be about to leave a note for its successor.
         await pause(clock, retryMs)
       }
     }
   }
+}
 
-  /**
-   * Resolves as the call does. Retries these errors with growing pauses, without a limit until the bridge stops. Reports the
-   * first one, and then none until a call succeeds. Rejects with other errors at once.
-   */
-  async function retryWhile<Result>(
-    isRetried: (error: unknown) => error is StoreError,
-    call: () => Promise<Result>,
-  ): Promise<Result> {
+/** Returns the rows of a shard for any process. */
+export function createShardRows(
+  state: Pick<SharedState, 'commitWithoutLease'>,
+  shard: string,
+): Pick<SharedState, 'commitWithoutLease'> {
+  return {
+    commitWithoutLease: async (writes, options) =>
+      await state.commitWithoutLease(
+        writes.map((write) => writeInShard(shard, write)),
+        options,
+      ),
+  }
+}
+
+/** Returns a write with the shard in its key or queue. */
+function writeInShard(shard: string, write: Write): Write {
+  return 'queue' in write
+    ? { ...write, queue: keyInShard(shard, write.queue) }
+    : { ...write, key: keyInShard(shard, write.key) }
+}
+
+/** Retries a call while it rejects with an error for which the first argument is true. */
+type RetryWhile = <Result>(
+  isRetried: (error: unknown) => error is StoreError,
+  call: () => Promise<Result>,
+) => Promise<Result>
+
+/** Returns the retries of one state. */
+function createRetries({
+  clock,
+  stopping,
+  reports,
+}: {
+  readonly clock: Clock
+  readonly stopping: AbortSignal
+  readonly reports: StoreReports
+}): RetryWhile {
+  return async (isRetried, call) => {
     for (let failures = 0; ; failures++) {
       try {
         const result = await call()
-        isReported = false
+        reports.onSuccess()
         return result
       } catch (error) {
         if (!isRetried(error) || stopping.aborted) throw error
-        if (!isReported) onError(error)
-        isReported = true
+        reports.onFailure(error)
         await pause(clock, Math.min(backOffMs(failures), mostPauseMs), stopping)
       }
     }

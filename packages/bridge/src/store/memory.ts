@@ -23,6 +23,8 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined
   /** The data of the store. Default: a new memory, discarded with the store. */
   readonly memory?: StoreMemory | undefined
+  /** How many members it admits at a time. 1 is what SQLite does. Default: any number, like PostgreSQL. */
+  readonly mostMembers?: number | undefined
 }
 
 /** Creates an empty memory. */
@@ -33,7 +35,7 @@ export function createStoreMemory(): StoreMemory {
 
 /** Creates a store for tests. It fulfills the contract of every store, but its data is lost when the process exits. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
-  const { clock = systemClock, memory = createStoreMemory() } = options
+  const { clock = systemClock, memory = createStoreMemory(), mostMembers } = options
   const stops = new Set<() => void>()
   let isClosed = false
   return {
@@ -55,7 +57,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     },
     beat: async (request) => {
       requireOpen()
-      const { beat, rows, hints } = beatAfter(memory.members, request, clock.now())
+      const { beat, rows, hints } = beatAfter(memory.members, request, clock.now(), mostMembers)
       memory.members = rows
       for (const hint of hints) memory.hints.send(hint)
       return beat

@@ -6,8 +6,8 @@ import { reachedFrom } from '../config/agent-reach.ts'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import type { BridgeConfig } from '../config/schema.ts'
 import { BridgeError } from '../error.ts'
-import { type BridgeLease, createBridgeLease, takenOverError } from '../state/bridge-lease.ts'
-import { createState } from '../state/state.ts'
+import { createMembership, type HeldLease, takenOverError } from '../members/membership.ts'
+import { createLeasedCommit } from '../state/state.ts'
 import { type ConfiguredState, configuredState, type LoadStore } from '../store/load-store.ts'
 import type { Store, Write } from '../store/store.ts'
 import type { StateRow } from './decode.ts'
@@ -34,8 +34,8 @@ export interface ImportStateOptions extends ExportStateOptions {
 }
 
 /**
- * Writes the state of a stopped bridge to a new file, which `importState` reads into any kind of state. Holds the bridge's lease
- * meanwhile, so that no bridge changes the state. Resolves with what was written. Rejects with `BridgeError` of type `state` if a
+ * Writes the state of a stopped bridge to a new file, which `importState` reads into any kind of state. Is the only member of the
+ * state meanwhile, so that no bridge changes it. Resolves with what was written. Rejects with `BridgeError` of type `state` if a
  * process uses the state, if there is none, or if the file exists, can't be written or could be read by an agent, with type
  * `config`, and with `StoreError`. Then there is no new file. All values are in memory at once, because `Store.list` returns them
  * so.
@@ -55,8 +55,8 @@ export async function exportState(options: ExportStateOptions): Promise<StateCou
 }
 
 /**
- * Reads a file of `exportState` into an empty state. Checks the whole file before it writes. Holds the bridge's lease meanwhile.
- * Resolves with what was written. Rejects with `BridgeError` of type `state` if a process uses the state, if it is not empty, or if
+ * Reads a file of `exportState` into an empty state. Checks the whole file before it writes. Is the only member of the
+ * state meanwhile. Resolves with what was written. Rejects with `BridgeError` of type `state` if a process uses the state, if it is not empty, or if
  * the file can't be used, with type `config`, and with `StoreError`. If it fails while it writes, no bridge starts on the state
  * until an import succeeds, and that import begins anew.
  *
@@ -71,7 +71,7 @@ export async function importState(options: ImportStateOptions): Promise<StateCou
   const { open } = await stateOf(loadConfig(path, env), options)
   const store = await open()
   return await withLease(store, options, async (lease, clock) => {
-    const { commit } = createState({ store, lease, clock, stopping: new AbortController().signal, onError: () => {} })
+    const commit = createLeasedCommit({ store, lease, clock, stopping: new AbortController().signal })
     const commitAll = async (writes: AsyncIterable<Write> | Iterable<Write>): Promise<void> => {
       for await (const batch of batchesOf(writes)) {
         if (!(await commit(batch)))
@@ -121,31 +121,41 @@ function requireUnreachable(file: string, { servers }: BridgeConfig): void {
 }
 
 /**
- * Calls `use` while this process has the bridge's lease, and renews it. Then releases the lease and closes the store. Rejects with
- * a `BridgeError` if another process has the lease. One that only waits for it, waits on.
+ * Calls `use` while this process is the only member of the state, with a lease for its writes. Then leaves and closes the store.
+ * Rejects with a `BridgeError` if another process uses the state. A bridge that starts meanwhile waits.
  */
 async function withLease<Result>(
   store: Store,
   options: Pick<ExportStateOptions, 'clock'>,
-  use: (lease: BridgeLease, clock: Clock) => Promise<Result>,
+  use: (lease: HeldLease, clock: Clock) => Promise<Result>,
 ): Promise<Result> {
   const clock = options.clock ? steadyClock(options.clock) : systemClock
   const waiting = new AbortController()
-  const lease = createBridgeLease({
+  let lease: HeldLease | undefined
+  const membership = createMembership({
     store,
     clock,
-    holder: randomUUID(),
+    member: randomUUID(),
+    request: () => ({ layout: '', isAlone: true, wants: { state: ['state'] }, budgets: {} }),
+    onGranted: (granted) => {
+      lease = granted
+    },
+    onLost: () => {},
+    onExcess: () => {},
     onWaiting: () => waiting.abort(inUseError()),
     onStalled: () => {},
     onBack: () => {},
-    onLost: () => {},
+    onJoined: () => {},
+    onLeft: () => {},
   })
   try {
-    await lease.takeLease(waiting.signal)
+    await membership.join(waiting.signal)
+    // A process that was stopped a moment ago may still have it.
+    if (!lease) throw inUseError()
     return await use(lease, clock)
   } finally {
     // If this fails, the lease expires within 4 s.
-    await lease.release().catch(() => {})
+    await membership.leave().catch(() => {})
     await store.close()
   }
 }
@@ -162,7 +172,7 @@ function inUseError(): BridgeError {
  * Reads all rows of a state: values by key, then the queues by name, with their entries in order. Throws at the end if another
  * process had the lease meanwhile, and may have changed the state.
  */
-async function* rowsOf(store: Store, lease: BridgeLease): AsyncGenerator<StateRow> {
+async function* rowsOf(store: Store, lease: HeldLease): AsyncGenerator<StateRow> {
   for (const { key, value, expiresInMs } of await store.list('')) yield { key, value, expiresInMs }
   for (const queue of (await store.queues('')).toSorted())
     for (const { id, value } of await store.queue(queue)) yield { queue, id, value }

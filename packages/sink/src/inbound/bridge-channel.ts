@@ -60,8 +60,8 @@ export interface ChannelHost {
    * you store for the id `from` to the id `to`.
    */
   readonly onMoved?: ((move: { readonly from: string; readonly to: string }) => Promise<void>) | undefined
-  /** Stores what the chats show. */
-  readonly store: LedgerStore
+  /** Stores what the chats show, unless a sink has a store of its own. Default: in memory. */
+  readonly store?: LedgerStore | undefined
   /** The source of all times and timers. */
   readonly clock: Clock
 }
@@ -75,7 +75,7 @@ export interface KnownChat {
 }
 
 /** Options that the program sets for the sink of one reply. */
-export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'store' | 'clock' | 'onError'>
+export type BridgeSinkOptions = Omit<ChannelSinkOptions, 'clock' | 'onError'>
 
 /** Both directions of one account on one platform. */
 export interface BridgeConnection {
@@ -106,7 +106,7 @@ export interface BridgeConnection {
    * 5 s each, and confirmed where the platform needs that. Sinks continue, and you can call `start` again.
    */
   stop(): Promise<void>
-  /** Creates a sink with the config's policy and texts, and the host's store, clock and `onError`. */
+  /** Creates a sink with the config's policy and texts, and the host's clock, `onError` and, by default, store. */
   sinkFor(at: SinkPlace, options?: BridgeSinkOptions): Sink
   /**
    * Posts Markdown that is not part of a reply, within the chat's budget. A long text becomes several messages. Resolves

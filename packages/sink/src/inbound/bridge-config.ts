@@ -50,7 +50,7 @@ export function sinkOptionsOf(
     ...options,
     policy: { ...policy, ...options.policy },
     texts: { ...texts, ...options.texts },
-    store,
+    store: options.store ?? store,
     clock,
     onError,
   }

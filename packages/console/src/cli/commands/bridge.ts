@@ -32,19 +32,14 @@ export interface ListenAddress {
 }
 
 /**
- * Connects chats with servers until Control-C or SIGTERM, and then resolves with 0. Resolves with 1 if another process takes
- * over its state. SIGHUP ends it in a terminal, and elsewhere reloads the people of the config. Rejects if the bridge can't
- * start, and with `usage` for a webhook channel without `listen`.
+ * Connects chats with servers until Control-C or SIGTERM, and then resolves with 0. SIGHUP ends it in a terminal, and elsewhere
+ * reloads the people of the config. Rejects if the bridge can't start, and with `usage` for a webhook channel without `listen`.
  */
 export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Promise<number> {
   const { listen, listenHealth, log } = options
   const { openBridge, bridgeLog, bridgeMetrics, serveBridge } = await loadBridge()
   const path = await configPathOf(options, io)
   const say = (message: string): void => void io.stderr.write(`reply: ${clean(message)}\n`)
-  let end = (_: number): void => {}
-  const stopped = new Promise<number>((resolve) => {
-    end = resolve
-  })
   let reload = (): void => {}
   const exit = listenForExit(io, {
     interrupted: () => EXIT.done,
@@ -70,10 +65,6 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
       clock: io.clock,
       ...outputs,
       observers: [...(outputs.observers ?? []), ...(metrics ? [metrics.observe] : [])],
-      onTakenOver: ({ message }) => {
-        say(message)
-        end(EXIT.failed)
-      },
     })
     reload = () => void opened.reload()
     const served: ServedBridge[] = []
@@ -82,13 +73,12 @@ export async function bridge(options: BridgeCommandOptions, io: ProcessIO): Prom
         served.push(await serveBridge({ bridge: opened, metrics, ...address }))
         outputs.onNotice?.(`Serving ${served.at(-1)?.url}${paths[address.serves]}.`)
       }
-      const ended = Promise.race([exit.code, stopped])
       const code = await Promise.race([
         opened
           .start()
           .then(() => listen ?? refuseWebhooks(opened.webhooks()))
-          .then(() => ended),
-        ended,
+          .then(() => exit.code),
+        exit.code,
       ])
       return code === EXIT.terminated || code === EXIT.hungUp ? EXIT.done : code
     } finally {

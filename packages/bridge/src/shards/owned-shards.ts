@@ -1,0 +1,177 @@
+import type { Clock, Reply, ReplyObserver } from '@reply/core'
+import { isTakenOver, toError } from '../error.ts'
+import type { HeldLease } from '../members/membership.ts'
+import { waitAtMost } from '../timers.ts'
+import type { Shard } from './shard.ts'
+
+/** The shards that this process owns. */
+export interface OwnedShards {
+  /** Creates the shard of a lease, and restores it once the process's earlier shard of that name has stopped. */
+  add(lease: HeldLease): void
+  /** Stops the shard of a lease that another process has. */
+  drop(lease: HeldLease): void
+  /** Stops a number of shards, those with the fewest runs first, and releases their leases. Returns at once. */
+  giveBack(count: number): void
+  /** Returns a shard that is restored and not stopping. */
+  find(name: string): Shard | undefined
+  /** Returns all of them. */
+  all(): readonly Shard[]
+  /** How many shards this process has a lease on. */
+  count(): number
+  /** Returns the observers of a reply, of the shards that want to show it. */
+  observe(server: string, reply: Reply): readonly ReplyObserver[]
+  /** Resolves when all shards of now are restored. Rejects with the error of the first one that could not be. */
+  whenRestored(): Promise<void>
+  /** Stops all shards at the same time and undoes their tries. Keeps the leases. Takes at most `mostMs` and a second. */
+  stopAll(mostMs: number): Promise<void>
+  /** Stops and releases one shard after the other, so that other processes go on with each at once. Takes about `mostMs` at most. */
+  handOver(mostMs: number): Promise<void>
+}
+
+/** How long a shard may take to stop before its lease is released, in ms. */
+const stopMs = 1500
+/** How long a shard waits at most for prompts that are being posted before its lease is released, in ms. */
+const postedMs = 1000
+/** How long stopping waits at most until a lease is released, in ms. It then expires by itself. */
+const releaseMs = 1000
+/** How long stopping waits at most until the tries of what is left over are undone, in ms. */
+const undoMs = 1000
+/** How many shards are handed over at the same time. */
+const atOnce = 4
+/** How long after a failure a shard is restored again, in ms. */
+const restoreAgainMs = 1000
+
+/** A shard of this process. */
+interface Owned {
+  readonly lease: HeldLease
+  readonly shard: Shard
+  /** Resolves when it is restored, and rejects if it could not be. */
+  restored: Promise<void>
+  isRestored: boolean
+  isStopping: boolean
+}
+
+/** Creates the list of a process, which is empty. */
+export function createOwnedShards({
+  create,
+  clock,
+  onRestored,
+  onDropped,
+  onError,
+}: {
+  readonly create: (lease: HeldLease) => Shard
+  readonly clock: Clock
+  /** Called when a shard takes messages. */
+  readonly onRestored: (shard: Shard) => void
+  /** Called when a shard no longer counts. */
+  readonly onDropped: (shard: Shard) => void
+  readonly onError: (error: Error) => void
+}): OwnedShards {
+  /** By the name of the lease. */
+  const owned = new Map<string, Owned>()
+  /** By the name of the lease: resolves when the earlier shard of that name has stopped. */
+  const stopped = new Map<string, Promise<void>>()
+  return {
+    add,
+    drop,
+    giveBack,
+    find: (name) => ready().find((shard) => shard.name === name),
+    all: ready,
+    count: () => owned.size,
+    observe: (server, reply) => ready().flatMap((shard) => shard.observe(server, reply)),
+    whenRestored: async () => void (await Promise.all([...owned.values()].map(({ restored }) => restored))),
+    stopAll,
+    handOver,
+  }
+
+  /** Returns the shards that are restored and not stopping. */
+  function ready(): readonly Shard[] {
+    return [...owned.values()].flatMap(({ shard, isRestored, isStopping }) =>
+      isRestored && !isStopping ? [shard] : [],
+    )
+  }
+
+  /** Creates a shard, and restores it in the background. */
+  function add(lease: HeldLease): void {
+    const one: Owned = {
+      lease,
+      shard: create(lease),
+      restored: Promise.resolve(),
+      isRestored: false,
+      isStopping: false,
+    }
+    owned.set(lease.name, one)
+    one.restored = restore(one)
+    one.restored.catch((error) => onRestoreFailed(one, error))
+  }
+
+  /** Restores a shard after the earlier one of its name. */
+  async function restore(one: Owned): Promise<void> {
+    await stopped.get(one.lease.name)
+    if (one.isStopping) return
+    await one.shard.restore()
+    one.isRestored = true
+    if (!one.isStopping) onRestored(one.shard)
+  }
+
+  /** Reports why a shard could not be restored, and gives it back, so that another process or this one tries again. */
+  function onRestoreFailed(one: Owned, error: unknown): void {
+    if (one.isStopping || isTakenOver(error)) return
+    onError(toError(error))
+    clock.after(restoreAgainMs, () => void stopAndRelease(one))
+  }
+
+  /** Stops a shard that was lost. */
+  function drop({ name }: HeldLease): void {
+    const one = owned.get(name)
+    if (one) void stop(one)
+  }
+
+  /** Stops a shard, which takes no more messages from now on. */
+  function stop(one: Owned, mostMs = stopMs): Promise<void> {
+    const { lease, shard } = one
+    one.isStopping = true
+    if (owned.get(lease.name) === one) owned.delete(lease.name)
+    onDropped(shard)
+    const stopping = shard.stop(mostMs).catch((error) => onError(toError(error)))
+    stopped.set(lease.name, stopping)
+    void stopping.then(() => stopped.get(lease.name) === stopping && stopped.delete(lease.name))
+    return stopping
+  }
+
+  /** Stops shards, those with the fewest runs first. */
+  function giveBack(count: number): void {
+    const idle = [...owned.values()].toSorted((a, b) => a.shard.runs() - b.shard.runs())
+    for (const one of idle.slice(0, count)) void stopAndRelease(one)
+  }
+
+  /** Stops a shard and undoes its tries. Also undoes them if it takes too long: that is when messages are left over. */
+  async function stopAndUndo(one: Owned, mostMs: number): Promise<void> {
+    await stop(one, mostMs)
+    if (one.lease.current()) await waitAtMost(one.shard.undoTries().catch(onError), undoMs, clock)
+  }
+
+  /** Stops a shard and releases its lease. If that fails, reports why, and the lease expires by itself. */
+  async function stopAndRelease(one: Owned): Promise<void> {
+    if (one.isStopping) return
+    await stopAndUndo(one, stopMs)
+    await waitAtMost(one.shard.whenPosted(), postedMs, clock)
+    await waitAtMost(one.lease.release().catch(onError), releaseMs, clock)
+  }
+
+  /** Stops all shards at the same time. Keeps their leases. */
+  async function stopAll(mostMs: number): Promise<void> {
+    await Promise.all([...owned.values()].map(async (one) => await stopAndUndo(one, mostMs)))
+  }
+
+  /** Hands over a few shards at a time, the idle ones first, and stops the rest together when the time is over. */
+  async function handOver(mostMs: number): Promise<void> {
+    const until = clock.now() + mostMs
+    const left = [...owned.values()].toSorted((a, b) => a.shard.runs() - b.shard.runs())
+    const workers = Array.from({ length: atOnce }, async () => {
+      for (let one = left.shift(); one && clock.now() < until; one = left.shift()) await stopAndRelease(one)
+    })
+    await waitAtMost(Promise.all(workers), mostMs, clock)
+    await stopAll(stopMs)
+  }
+}

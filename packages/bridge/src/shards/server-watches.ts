@@ -1,0 +1,99 @@
+import { type Client, observerOf, type Reply, type ReplyObserver } from '@reply/core'
+import { toError } from '../error.ts'
+import type { HeldLease } from '../members/membership.ts'
+import { isUnprompted } from '../runs/unprompted-runs.ts'
+import { homeKey } from '../state/registry.ts'
+import { keyInShard } from '../state/shard-of.ts'
+import type { SharedState } from '../state/state.ts'
+
+/**
+ * Watches servers for runs without a prompt of this process. Of all members, the one with the lease `server/<name>` watches that
+ * server. What belongs to a chat of another member is handed to it.
+ */
+export interface ServerWatches {
+  /** Returns the names of the leases. */
+  names(): readonly string[]
+  /** Begins to watch the server of a lease. */
+  add(lease: HeldLease): void
+  /** Stops to watch the server of a lease. */
+  drop(lease: HeldLease): void
+  /** Stops all watches. */
+  stop(): void
+}
+
+/** The prefix of the names of the leases on servers. */
+export const serverLeasePrefix = 'server/'
+/** The prefix of the keys of sessions that are handed to a shard: it has the server and the session. */
+export const wakePrefix = 'wake/'
+/** How long a handed session waits for the member of its shard, in ms: longer than any takeover lasts. */
+const wakeMs = 600_000
+
+/** Creates the watches of a process. It watches nothing before `add`. */
+export function createServerWatches({
+  servers,
+  directoryOf,
+  observe,
+  isOwn,
+  state,
+  onError,
+}: {
+  readonly servers: ReadonlyMap<string, Client>
+  /** Returns the directory of a server in the config. */
+  readonly directoryOf: (server: string) => string | undefined
+  /** Returns the observers of the shards of this process that want to show a reply. */
+  readonly observe: (server: string, reply: Reply) => readonly ReplyObserver[]
+  /** Whether this process has the shard. */
+  readonly isOwn: (shard: string) => boolean
+  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
+  readonly onError: (error: Error) => void
+}): ServerWatches {
+  /** By the names of the leases: stops the watch. */
+  const stops = new Map<string, () => void>()
+  return { names: () => [...servers.keys()].map((name) => `${serverLeasePrefix}${name}`), add, drop, stop }
+
+  /** Watches the whole server, or the directory that the config names. */
+  function add(lease: HeldLease): void {
+    const server = lease.name.slice(serverLeasePrefix.length)
+    const client = servers.get(server)
+    if (!client) return
+    const target = { directory: directoryOf(server) }
+    const stopWatch = client.watch(target, {
+      observe: (reply) => {
+        const own = observe(server, reply)
+        return own.length > 0 ? own : [handOver(server)]
+      },
+    })
+    stops.set(lease.name, stopWatch)
+  }
+
+  /** Stops a watch. */
+  function drop({ name }: HeldLease): void {
+    stops.get(name)?.()
+    stops.delete(name)
+  }
+
+  /** Stops all watches. */
+  function stop(): void {
+    for (const stopWatch of stops.values()) stopWatch()
+    stops.clear()
+  }
+
+  /** Returns an observer that hands the session of a reply to its shard once it is known that no prompt began the reply. */
+  function handOver(server: string): ReplyObserver {
+    let isDecided = false
+    return observerOf(({ reply }) => {
+      if (isDecided) return
+      const isWake = isUnprompted(reply)
+      isDecided = isWake !== undefined
+      if (isWake) void handToShard(server, reply.sessionID).catch((error) => onError(toError(error)))
+    })
+  }
+
+  /** Stores that a shard of another member is to follow a session. Does nothing for a session that no chat has used. */
+  async function handToShard(server: string, sessionID: string): Promise<void> {
+    const shard = await state.read(homeKey(server, sessionID))
+    if (shard === undefined || isOwn(shard)) return
+    const key = keyInShard(shard, `${wakePrefix}${encodeURIComponent(server)}/${sessionID}`)
+    await state.commitWithoutLease([{ type: 'put', key, value: '', expiresInMs: wakeMs }], { hint: `wake/${shard}` })
+  }
+}

@@ -1,0 +1,244 @@
+import type { Client, Reply, ReplyObserver } from '@reply/core'
+import type { SteadyClock } from '@reply/core/source'
+import type { LedgerStore } from '@reply/sink'
+import type { BridgeConnection } from '@reply/sink/channel'
+import type { SinkFields } from '@reply/sink/internal'
+import { createAnsweredBy } from '../asks/answered-by.ts'
+import { createAskTimeouts } from '../asks/ask-timeouts.ts'
+import { createSavedGrants } from '../asks/saved-grants.ts'
+import { createChannels } from '../chats/channels.ts'
+import type { ChannelLateEdits } from '../chats/late-edits.ts'
+import { ledgersOf } from '../chats/ledgers.ts'
+import { createRoutes } from '../chats/routes.ts'
+import { type Commands, createCommands } from '../commands/dispatch.ts'
+import type { Mirrors } from '../config/mirrors.ts'
+import type { BridgeConfig } from '../config/schema.ts'
+import type { BridgeObserver } from '../events/emit.ts'
+import { createFailedDeliveries, type FailureCounts } from '../failed/failed-deliveries.ts'
+import { createTries, type Turns } from '../failed/tries.ts'
+import { withoutUnreadableRows } from '../failed/unreadable-rows.ts'
+import { createIntake, type Intake } from '../intake/intake.ts'
+import type { HeldLease } from '../members/membership.ts'
+import type { People } from '../people/people.ts'
+import type { RateLimit } from '../people/rate-limit.ts'
+import type { ChatPlace } from '../place.ts'
+import { createActiveRuns } from '../runs/active-runs.ts'
+import { createBacklog } from '../runs/backlog.ts'
+import { createRunner } from '../runs/runner.ts'
+import type { BridgeServices } from '../runs/services.ts'
+import { withLeasedCalls } from '../servers/lease-context.ts'
+import type { RequireSafe } from '../servers/safety.ts'
+import { createRegistry } from '../state/registry.ts'
+import { shardLeasePrefix } from '../state/shard-of.ts'
+import { createState, type StoreReports } from '../state/state.ts'
+import type { Store } from '../store/store.ts'
+import { waitAtMost } from '../timers.ts'
+import { wakePrefix } from './server-watches.ts'
+
+/** What all shards of a process share. */
+export interface ShardHost {
+  readonly config: BridgeConfig
+  readonly store: Store
+  readonly reports: StoreReports
+  readonly people: People
+  readonly rate: RateLimit
+  readonly mirrors: Mirrors
+  /** As in `ChatMigrations`. */
+  readonly withFirstID: (place: ChatPlace) => ChatPlace
+  /** The connections of the channels, by their names. */
+  readonly connections: ReadonlyMap<string, BridgeConnection>
+  readonly sinkFields: (channel: string) => SinkFields
+  /** Returns the reports of late edits of a channel. */
+  readonly lateEdits: (channel: string) => ChannelLateEdits
+  /** The clients of the servers, by their names. */
+  readonly servers: ReadonlyMap<string, Client>
+  readonly requireSafe: RequireSafe
+  readonly turns: Turns
+  readonly clock: SteadyClock
+  readonly emit: BridgeObserver
+  /** Called with the numbers of failures of a shard when they changed. */
+  readonly onCounts: (shard: string, counts: FailureCounts) => void
+  readonly onError: (error: Error) => void
+}
+
+/** The chats of one shard, with everything that handles them. It writes under its lease. */
+export interface Shard {
+  /** For example `07`. */
+  readonly name: string
+  /** Picks up what earlier processes left. Rejects if the store fails, or if the shard stops meanwhile. */
+  restore(): Promise<void>
+  /** Handles what people do in its chats. */
+  readonly intake: Intake
+  /** Returns the observers of a reply that began on a server without a call of this shard. */
+  observe(server: string, reply: Reply): readonly ReplyObserver[]
+  /** Follows the sessions that other members handed to it, see `ServerWatches`. */
+  followWoken(): Promise<void>
+  /** The bridge's commands, for the platforms' menus. */
+  readonly menu: Commands['menu']
+  /** How many runs it follows. */
+  runs(): number
+  /** Removes what is too old to be chosen, and counts the failures. */
+  sweep(): Promise<void>
+  /**
+   * Stops its timers, sinks and retries. Runs on the servers continue. Resolves when nothing is posted or handled any more, at
+   * the latest after `mostMs`.
+   */
+  stop(mostMs: number): Promise<void>
+  /** Resolves when no prompt is being posted. Otherwise the next owner would have to look for it on its server. */
+  whenPosted(): Promise<void>
+  /** Undoes the tries of what the next owner handles again, because this process was not killed by it. Call it after `stop`. */
+  undoTries(): Promise<void>
+}
+
+/** How many sessions that were handed over a shard watches. */
+const mostWoken = 20
+
+/** Creates a shard. It does nothing before `restore`. */
+export function createShard(host: ShardHost, lease: HeldLease): Shard {
+  const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, clock, emit, onError } = host
+  const name = lease.name.slice(shardLeasePrefix.length)
+  const { whenHeld } = lease
+  const stopping = new AbortController()
+  const state = withoutUnreadableRows({
+    state: createState({ store, shard: name, lease, clock, stopping: stopping.signal, reports }),
+    now: () => clock.now(),
+    onPutAside: (row) => failed.onRowPutAside(row),
+    onError,
+  })
+  const routes = createRoutes({
+    state,
+    clock,
+    mirrors,
+    servers: Object.keys(config.servers),
+    routes: config.routes,
+    withFirstID,
+  })
+  const ledgers = new Map<string, LedgerStore>()
+  /** By session: stops to watch it. */
+  const watches = new Map<string, () => void>()
+  const channels = createChannels({
+    connections,
+    sinkFields,
+    state,
+    whenHeld,
+    routes,
+    ledgersOf: ledgersOfChannel,
+    clock,
+    onError,
+  })
+  const registry = createRegistry({ state, mirrors, shard: name })
+  const onCounts = (counts: FailureCounts): void => host.onCounts(name, counts)
+  const failed = createFailedDeliveries({ state, registry, channels, withFirstID, clock, onCounts, onError })
+  const tries = createTries({ state, failed, turns: host.turns, clock, onError })
+  const runs = createActiveRuns(mirrors)
+  const servers = new Map([...host.servers].map(([server, client]) => [server, withLeasedCalls(client, lease)]))
+  const asks = createAskTimeouts({ state, channels, people, router: config.router, clock, onError })
+  const services: BridgeServices = {
+    config,
+    state,
+    lease,
+    registry,
+    routes,
+    mirrors,
+    channels,
+    people,
+    servers,
+    runs,
+    requireSafe: host.requireSafe,
+    clock,
+    asks,
+    answeredBy: createAnsweredBy(),
+    failed,
+    tries,
+    emit,
+    onError,
+  }
+  const runner = createRunner(services)
+  const backlog = createBacklog(services, runner)
+  const grants = createSavedGrants({ state, servers, clock })
+  const commands = createCommands({ ...services, runner }, backlog, grants)
+  const { rate } = host
+  const intake = createIntake({ services, runner, commands, grants, backlog, rate, withFirstID })
+  return {
+    name,
+    menu: commands.menu,
+    restore,
+    intake,
+    observe: runner.observe,
+    followWoken,
+    runs: () => runs.all().length,
+    sweep: async () => void (await Promise.all([failed.emitCounts(), backlog.removeExpired()])),
+    stop,
+    whenPosted: async () =>
+      void (await Promise.all(runs.all().map((run) => (run.execution().phase === 'posting' ? run.found : undefined)))),
+    undoTries: async () =>
+      await tries.giveBack([...runner.undoTries(), ...(await backlog.undoTries()), ...intake.undoTries()]),
+  }
+
+  /** Returns the store of the ledgers of a channel, always the same one. */
+  function ledgersOfChannel(channel: string): LedgerStore {
+    const created =
+      ledgers.get(channel) ??
+      ledgersOf({
+        state,
+        whenHeld,
+        late: host.lateEdits(channel),
+        routes,
+        channel,
+        serverOf: runner.serverOfSession,
+        onShown: markRunsShown,
+      })
+    ledgers.set(channel, created)
+    return created
+  }
+
+  /**
+   * Tells the runs of a session that the place shows one of their messages, so that their events have the time of the first.
+   */
+  function markRunsShown(place: ChatPlace, sessionID: string): void {
+    for (const run of runs.followed(place)) if (run.execution().sessionID === sessionID) run.onShown()
+  }
+
+  /** Picks up runs, prompts and messages, in the order in which they need each other, and then reports failed answers. */
+  async function restore(): Promise<void> {
+    for (const step of [tries.load, runner.restoreRuns, backlog.restoreBacklog, intake.restore]) {
+      await step()
+      stopping.signal.throwIfAborted()
+    }
+    void failed.restoreReports(tries).catch(onError)
+    void followWoken().catch(onError)
+  }
+
+  /** Watches each session that was handed over, in place of the one watched longest if they are too many. */
+  async function followWoken(): Promise<void> {
+    for (const { key } of await state.list(wakePrefix)) {
+      const [, server = '', sessionID = ''] = key.split('/').map(decodeURIComponent)
+      const client = servers.get(server)
+      if (client && !stopping.signal.aborted && !watches.has(sessionID)) {
+        watches.set(sessionID, client.watch({ sessionID }, { observe: (reply) => runner.observe(server, reply) }))
+        const [oldest] = watches
+        if (watches.size > mostWoken && oldest) stopWatch(oldest[0])
+      }
+      // From here on, a restart finds what the session has done meanwhile.
+      await state.commit([{ type: 'remove', key }])
+    }
+  }
+
+  /** Stops to watch a session. */
+  function stopWatch(sessionID: string): void {
+    watches.get(sessionID)?.()
+    watches.delete(sessionID)
+  }
+
+  /** Stops the parts that begin something, and then waits for those that work. A step that takes too long is left. */
+  async function stop(mostMs: number): Promise<void> {
+    const until = clock.now() + mostMs
+    stopping.abort()
+    for (const sessionID of [...watches.keys()]) stopWatch(sessionID)
+    backlog.stop()
+    asks.stop()
+    failed.stop()
+    for (const step of [runner.stop, intake.idle])
+      await waitAtMost(step().catch(onError), Math.max(0, until - clock.now()), clock)
+  }
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import type { Mirrors } from '../config/mirrors.ts'
+import type { ChatPlace } from '../place.ts'
+
+/** How many shards a state has. Each chat belongs to one of them. A state keeps this number for ever. */
+export const shardCount = 64
+
+/** The names of all shards: `00` to `63`. */
+export const allShards: readonly string[] = Array.from({ length: shardCount }, (_, index) =>
+  String(index).padStart(2, '0'),
+)
+
+/** The prefix of the names of the leases on shards. */
+export const shardLeasePrefix = 'shard/'
+
+/** Returns the shard of a place: that of its chat, or of the first chat of its mirrors, whose threads have the same one. */
+export function shardOf(place: ChatPlace, mirrors: Pick<Mirrors, 'chatKeyOf'>): string {
+  const [first = 0] = createHash('sha256').update(mirrors.chatKeyOf(place)).digest()
+  return allShards[first % shardCount] ?? '00'
+}
+
+/** The kinds of keys and queues that are listed for one shard, so that each key of these names its shard. */
+const shardedKinds: ReadonlySet<string> = new Set([
+  'execution',
+  'log',
+  'newest',
+  'failed',
+  'unknown',
+  'wake',
+  'press',
+  'alone',
+  'inbox',
+  'prompts',
+  'backlog',
+])
+
+/**
+ * Returns the key as the store has it: with the shard behind its kind, for example `execution/07/tg/1//abc`. A key of a kind
+ * that is not listed for one shard stays as it is.
+ */
+export function keyInShard(shard: string, key: string): string {
+  const [kind = key] = key.split('/', 1)
+  return shardedKinds.has(kind) ? `${kind}/${shard}${key.slice(kind.length)}` : key
+}
+
+/** Returns the key without its shard. The inverse of `keyInShard`. */
+export function keyOutOfShard(shard: string, key: string): string {
+  const [kind = key] = key.split('/', 1)
+  const start = `${kind}/${shard}`
+  return shardedKinds.has(kind) && key.startsWith(start) ? `${kind}${key.slice(start.length)}` : key
+}

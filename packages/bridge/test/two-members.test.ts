@@ -1,0 +1,311 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '@reply/core'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Bridge, createBridge } from '../src/bridge.ts'
+import { createMirrors } from '../src/config/mirrors.ts'
+import { parseConfig } from '../src/config/parse.ts'
+import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
+import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
+import type { Store } from '../src/store/store.ts'
+import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { telegramOn } from './platforms.ts'
+import { telegramChat } from './shard-rows.ts'
+import { type Job, survivingAgent } from './surviving-agent.ts'
+
+const token = '42:secret'
+const secretToken = 'shared'
+/** Private chats in different shards, so that both members have some. */
+const chats = Array.from({ length: 12 }, (_, index) => index + 1)
+const shardOfChat = (chat: number): string => shardOf(telegramChat(chat), createMirrors([]))
+
+/** A bridge as a process of its own. */
+interface Member {
+  readonly bridge: Bridge
+  /** Where it takes webhooks. */
+  readonly url: string
+  /** How many leases on shards it has. */
+  shards(): number
+  /** Whether it has the shard of a chat. */
+  owns(chat: number): boolean
+  /** How many calls it made of Telegram's API. */
+  calls(): number
+  /** As after SIGSTOP: its timers do not fire, its calls of the store wait, and it takes no webhook. */
+  freeze(): void
+  /** As after SIGCONT: what waited goes on at once. */
+  wake(): void
+  readonly isFrozen: boolean
+}
+
+let clock: HandClock
+let memory: StoreMemory
+let telegram: FakeTelegram
+let agent: ReturnType<typeof survivingAgent>
+/** Passes each request to one of the members, and to the next one if that does not take it. */
+let balancer: Server
+let members: Member[] = []
+let served: ServedBridge[] = []
+let errors: Error[] = []
+/** The jobs that wait, by their prompts. */
+let held: Map<string, Job>
+
+beforeEach(async () => {
+  clock = createHandClock()
+  memory = createStoreMemory()
+  held = new Map()
+  telegram = await startTelegram({ token, clock, chats: chats.map((id) => ({ id, type: 'private', title: `${id}` })) })
+  agent = survivingAgent((job) => {
+    if (job.text.startsWith('hold')) {
+      job.write({ type: 'text', delta: 'Working. ' })
+      held.set(job.text, job)
+      return
+    }
+    job.write({ type: 'text', delta: `You said: ${job.text}.` })
+    job.end()
+  }, clock)
+  balancer = await startBalancer()
+  const { port } = balancer.address() as AddressInfo
+  await fetch(`${telegram.url}/bot${token}/setWebhook`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ url: `http://127.0.0.1:${port}`, secret_token: secretToken }),
+  })
+})
+
+afterEach(async () => {
+  for (const member of members) member.wake()
+  const stopping = members.map(async ({ bridge }) => await bridge.stop())
+  let areStopped = false
+  void Promise.all(stopping).then(() => {
+    areStopped = true
+  })
+  await passes('they are stopped', () => areStopped)
+  for (const one of served) await one.close()
+  balancer.closeAllConnections()
+  balancer.close()
+  await telegram.close()
+  expect(errors).toEqual([])
+  members = []
+  served = []
+  errors = []
+})
+
+async function startBalancer(): Promise<Server> {
+  let turn = 0
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part as Buffer)
+    const headers = {
+      'content-type': 'application/json',
+      'x-telegram-bot-api-secret-token': String(request.headers['x-telegram-bot-api-secret-token']),
+    }
+    turn++
+    let status = 503
+    for (let nth = 0; nth < members.length && status !== 200; nth++) {
+      const member = members[(turn + nth) % members.length]
+      if (!member || member.isFrozen) continue
+      const taken = await fetch(member.url, { method: 'POST', headers, body: Buffer.concat(parts) }).catch(
+        () => undefined,
+      )
+      status = taken?.status ?? 503
+    }
+    response.writeHead(status).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+async function startMember(): Promise<Member> {
+  const root = `/member${members.length}`
+  const store = createMemoryStore({ memory, clock })
+  let id: string | undefined
+  let isFrozen = false
+  /** Resolves when it is awake. */
+  let awake: Promise<void> | undefined
+  let endFreeze = (): void => {}
+  const waiting: (() => void)[] = []
+  const own: Clock = {
+    now: clock.now,
+    monotonic: clock.monotonic,
+    after: (delayMs, run) => clock.after(delayMs, () => (isFrozen ? void waiting.push(run) : run())),
+  }
+  const whenAwake =
+    <Given extends readonly unknown[], Result>(call: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      await awake
+      return await call(...given)
+    }
+  const ownStore: Store = {
+    ...{ ...store, read: whenAwake(store.read), list: whenAwake(store.list), queue: whenAwake(store.queue) },
+    ...{ queues: whenAwake(store.queues), commit: whenAwake(store.commit) },
+    ...{ release: whenAwake(store.release), leave: whenAwake(store.leave) },
+    beat: whenAwake(async (request) => {
+      id = request.member
+      return await store.beat(request)
+    }),
+  }
+  const platform = telegramOn(telegram)
+  const bridge = createBridge({
+    config: parseConfig({
+      servers: { home: { url: 'http://127.0.0.1:1', trustPrompt: true } },
+      channels: {
+        telegram: {
+          ...{ ...platform.entry, apiRoot: `${telegram.url}${root}`, updates: 'webhook' },
+          secretToken: { env: 'SECRET' },
+        },
+      },
+      people: { ann: { ids: chats.map((chat) => `telegram:${chat}`), may: ['prompt', 'approve', 'admin'] } },
+      router: { messagesPerMinute: 1000 },
+    }),
+    ...{ clock: own, store: ownStore },
+    connectTo: () => agent.connectTo(async () => await awake),
+    secret: (source) => ('env' in source && source.env === 'SECRET' ? secretToken : token),
+    load: async () => platform.channel,
+    onError: (error) => errors.push(error),
+  })
+  const serving = await serveBridge({ bridge, port: 0 })
+  served.push(serving)
+  let isStarted = false
+  void bridge.start().then(() => {
+    isStarted = true
+  })
+  const leases = (): readonly string[] =>
+    memory.members.leases
+      .filter(({ holder, expiresAt }) => holder === id && expiresAt > clock.now())
+      .flatMap(({ name }) => (name.startsWith(shardLeasePrefix) ? [name.slice(shardLeasePrefix.length)] : []))
+  const member: Member = {
+    ...{ bridge, url: `${serving.url}/webhooks/telegram` },
+    shards: () => leases().length,
+    owns: (chat) => leases().includes(shardOfChat(chat)),
+    calls: () => telegram.calls.filter((call) => call.root === root).length,
+    freeze: () => {
+      isFrozen = true
+      awake = new Promise((resolve) => {
+        endFreeze = resolve
+      })
+    },
+    wake: () => {
+      if (!isFrozen) return
+      isFrozen = false
+      awake = undefined
+      endFreeze()
+      for (const run of waiting.splice(0)) run()
+    },
+    get isFrozen() {
+      return isFrozen
+    },
+  }
+  members.push(member)
+  await passes('it is started', () => isStarted)
+  return member
+}
+
+/** Lets time pass until it is so, at most for 30 s. Resolves with how much did, in ms. */
+async function passes(what: string, isSo: () => boolean, mostMs = 30_000): Promise<number> {
+  const began = clock.now()
+  while (!isSo()) {
+    if (clock.now() - began >= mostMs)
+      throw new Error(`It never happened that ${what}. ${members.map((one) => one.shards())}\n${errors}`)
+    // Answers over the network take real time.
+    for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
+    await clock.advance(100)
+  }
+  return clock.now() - began
+}
+
+const said = (chat: number): readonly string[] =>
+  telegram.screen(chat).flatMap(({ from, text }) => (from === 'bot' ? [text] : []))
+
+/** Two members that share the shards. */
+async function startTwo(): Promise<readonly [Member, Member]> {
+  const first = await startMember()
+  expect(first.shards()).toBe(64)
+  const second = await startMember()
+  const tookMs = await passes('they share', () => first.shards() === 32 && second.shards() === 32)
+  expect(tookMs).toBeLessThan(5000)
+  return [first, second]
+}
+
+/** Writes in all chats, and waits until each is answered. */
+async function writeInAll(text: string): Promise<void> {
+  for (const chat of chats) telegram.say(chat, `${text} ${chat}`)
+  await passes('all are answered', () => chats.every((chat) => said(chat).includes(`You said: ${text} ${chat}.`)))
+}
+
+/** Expects that each message was answered once, and nothing else was said. */
+function expectOnce(...texts: readonly string[]): void {
+  for (const chat of chats) expect(said(chat)).toEqual(texts.map((text) => `You said: ${text} ${chat}.`))
+  const prompts = texts.flatMap((text) => chats.map((chat) => `${text} ${chat}`))
+  expect(agent.heard.toSorted()).toEqual(prompts.toSorted())
+}
+
+/** Begins a run in a chat of a member. Returns the chat, and the id of the message that shows the run. */
+async function beginRun(member: Member): Promise<{ readonly chat: number; readonly messageID: number }> {
+  const chat = chats.find(member.owns) ?? expect.fail('It has none of the chats.')
+  telegram.say(chat, 'hold')
+  await passes('the run is shown', () => said(chat).some((text) => text.includes('Working.')))
+  const [message] = telegram.screen(chat).filter(({ from }) => from === 'bot')
+  return { chat, messageID: message?.messageId ?? 0 }
+}
+
+/** Ends the run, and expects that the message of before shows it. */
+async function endRun({ chat, messageID }: Awaited<ReturnType<typeof beginRun>>): Promise<void> {
+  const job = held.get('hold')
+  job?.write({ type: 'text', delta: 'Done.' })
+  job?.end()
+  await passes('the run is over', () => said(chat).some((text) => text.includes('Working. Done.')))
+  const messages = telegram.screen(chat).filter(({ from }) => from === 'bot')
+  expect(messages.map(({ messageId, text }) => [messageId, text])).toEqual([[messageID, 'Working. Done.']])
+}
+
+test('two bridges share the shards, and each message is answered once, by the owner of its chat', async () => {
+  const [first, second] = await startTwo()
+  const before = [first.calls(), second.calls()]
+  for (const member of [first, second]) expect(chats.some(member.owns)).toBe(true)
+  await writeInAll('one')
+  await writeInAll('two')
+  expectOnce('one', 'two')
+  for (const [index, member] of [first, second].entries()) expect(member.calls()).toBeGreaterThan(before[index] ?? 0)
+  expect([first.shards(), second.shards()]).toEqual([32, 32])
+})
+
+test('a bridge that stops hands its shards over, and the other one goes on with its run in the same message', async () => {
+  const [first, second] = await startTwo()
+  const run = await beginRun(first)
+  let isStopped = false
+  void first.bridge.stop().then(() => {
+    isStopped = true
+  })
+  await passes('it is stopped', () => isStopped)
+  await passes('the other one has all shards', () => second.shards() === 64, 2000)
+  expect(first.shards()).toBe(0)
+  await endRun(run)
+  expect(agent.heard).toEqual(['hold'])
+})
+
+test('a bridge that freezes loses its shards, makes no call for them when it wakes, and takes its share again', async () => {
+  const [first, second] = await startTwo()
+  const run = await beginRun(first)
+  first.freeze()
+  const tookMs = await passes('the other one has all shards', () => second.shards() === 64)
+  expect(tookMs).toBeLessThan(6000)
+  const before = first.calls()
+  // The frozen one hears of it, too.
+  await endRun(run)
+  first.wake()
+  await passes('they share again', () => first.shards() === 32 && second.shards() === 32)
+  expect([first.calls(), first.bridge.status().state]).toEqual([before, 'ready'])
+  await endsAs(run)
+  await writeInAll('after')
+  expect(agent.heard.toSorted()).toEqual(['hold', ...chats.map((chat) => `after ${chat}`)].toSorted())
+})
+
+/** Expects that the message of a run stays as it was. */
+async function endsAs({ chat, messageID }: Awaited<ReturnType<typeof beginRun>>): Promise<void> {
+  const began = clock.now()
+  await passes('a while', () => clock.now() - began > 5000)
+  const messages = telegram.screen(chat).filter(({ from }) => from === 'bot')
+  expect(messages.map(({ messageId, text }) => [messageId, text])).toEqual([[messageID, 'Working. Done.']])
+}

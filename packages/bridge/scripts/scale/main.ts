@@ -21,10 +21,13 @@ if (!hasPostgres()) {
   process.stderr.write(`This needs PostgreSQL: ${needsPostgres}.\n`)
   process.exit(2)
 }
+const interrupted = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort())
+const { signal } = interrupted
 const results: PartResult[] = []
 for (const part of options.parts) {
   say(`${part}: ${JSON.stringify(options.numbers)}`)
-  const result = await playPart(part, { ...options.numbers, onProgress: (line) => say(`${part}: ${line}`) })
+  const result = await playPart(part, { ...options.numbers, signal, onProgress: (line) => say(`${part}: ${line}`) })
   if (result.logs !== undefined) writeFileSync(join(result.logs, 'wrong.txt'), result.wrong.join('\n'))
   results.push(result)
 }

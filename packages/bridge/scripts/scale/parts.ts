@@ -9,6 +9,8 @@ import { type Stage, type StageSize, startStage, untilReady } from './stage.ts'
 export interface PlayOptions extends StageSize, FaultCounts {
   /** Messages in a second, in the part without faults. The other parts have a quarter. */
   readonly rate: number
+  /** Ends the part: it rejects, and the logs are kept. */
+  readonly signal?: AbortSignal
   /** Told what happens, in one line. */
   readonly onProgress?: (line: string) => void
 }
@@ -43,6 +45,8 @@ export const partNames: readonly PartName[] = ['calm', 'deploy', 'faults']
 
 /** The parts of a second's messages that the parts with restarts have, so that two cores can keep up. */
 const restartingShare = 0.25
+/** How often it is told what goes on, in ms. */
+const progressMs = 15_000
 /** Before latencies count, in messages. They compile the code. */
 const warmUps = 20
 /** How many answers are being written all through a rolling restart. Each takes an edit a second. */
@@ -61,9 +65,15 @@ const everything: Mix = { ...answers, ask: 0.15, hold: 0.1, real: 0.02, burst: 0
 export async function playPart(part: PartName, options: PlayOptions): Promise<PartResult> {
   const stage = await startStage(options)
   const people = createPeople(stage)
+  const reporting = setInterval(() => {
+    const open = people.openTasks()
+    const some = open.slice(0, 5).map(({ token, kind, chat }) => `${token} ${kind} ${chat.person}`)
+    options.onProgress?.(`${people.given.length} tasks, ${open.length} are open: ${some.join(', ')}`)
+  }, progressMs)
   let isKept = true
   try {
-    const found = await parts[part](stage, people, options)
+    const playing = parts[part](stage, people, options)
+    const found = await Promise.race([playing, untilAborted(options.signal, stage)])
     await people.settled()
     const judged = judge(stage, people, await stage.endMembers())
     const starts = stage.members.reduce((sum, member) => sum + member.starts(), 0)
@@ -78,9 +88,19 @@ export async function playPart(part: PartName, options: PlayOptions): Promise<Pa
     return { part, figures, wrong: judged.wrong, logs: isKept ? stage.folder : undefined }
   } finally {
     people.stop()
+    clearInterval(reporting)
     if (isKept) stage.writeLogs()
     await stage.close(isKept)
   }
+}
+
+/** Rejects with the place of the logs when the signal aborts. */
+async function untilAborted(signal: AbortSignal | undefined, { folder }: Stage): Promise<never> {
+  return await new Promise((_, reject) => {
+    const abort = (): void => reject(new Error(`It was interrupted. The logs are in ${folder}.`))
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+  })
 }
 
 /** Whether the goal of a figure is missed. */

@@ -48,6 +48,8 @@ export interface People {
   giveNext(mix: Mix): void
   /** Gives a task in an idle chat. Returns undefined if none is idle. */
   give(kind: Given['kind'], ms: number): Given | undefined
+  /** Returns the tasks that are not over. */
+  openTasks(): readonly Given[]
   /** Resolves when all tasks are over, or when nothing has happened for too long. */
   settled(): Promise<void>
   /** The texts that the bot's messages in a chat have shown. */
@@ -78,8 +80,12 @@ const thinkMs = [100, 1500] as const
 const patienceMs = 10_000
 /** How long a chat is left alone after a task that was stopped, so that no late /stop ends the next one, in ms. */
 const quietMs = 4000
-/** How long nothing happens before the rest counts as lost, in ms. Slack delivers again after a minute. */
+/** How long nothing happens before the rest counts as lost, in ms. Telegram delivers again after at most a minute. */
 const standstillMs = 75_000
+/** The same while Slack still has a message that no member took: its last attempt is six minutes after the first. */
+const undeliveredMs = 400_000
+/** How often people press or stop for one task: for as long as Telegram repeats what it could not deliver. */
+const mostTries = 30
 /** How often people look, in ms. */
 const lookMs = 100
 
@@ -96,7 +102,20 @@ export function createPeople(stage: Stage): People {
   let changedAt = Date.now()
   for (const chat of chats) chat.observe(() => look(chat))
   const timer = setInterval(act, lookMs)
-  return { random, given, giveNext, give, settled, screenOf, stop: () => clearInterval(timer) }
+  return { random, given, giveNext, give, openTasks, settled, screenOf, stop: () => clearInterval(timer) }
+
+  function openTasks(): readonly Given[] {
+    return [...open.values()].flat()
+  }
+
+  /** Whether no member took the message of an open task on Slack. */
+  function isUndelivered(): boolean {
+    return openTasks().some(
+      ({ chat, token }) =>
+        chat.channel === 'slack' &&
+        !stage.balancer.deliveries.some(({ status, body }) => status === 200 && body.includes(token)),
+    )
+  }
 
   function screenOf(chat: Chat): ChatScreen {
     return screens.get(chat) ?? { histories: new Map(), changedAt: [] }
@@ -197,7 +216,7 @@ export function createPeople(stage: Stage): People {
   function press(one: Given, chat: Chat): void {
     if (server.answers.some(({ token }) => token === one.token)) return
     const message = chat.shown().findLast(({ labels, text }) => labels.includes(one.choice) && text.includes(one.token))
-    if (!message || !isDue(one, one.presses.at(-1)?.at)) return
+    if (!message || !isDue(one, one.presses.at(-1)?.at) || one.presses.length >= mostTries) return
     const made: Press = { messageId: message.id, at: Date.now(), notice: undefined }
     one.presses.push(made)
     chat.press(message.id, one.choice).then(
@@ -212,7 +231,7 @@ export function createPeople(stage: Stage): People {
   /** Stops a task once the agent has it, and again if it goes on after a while. */
   function stopRun(one: Given, chat: Chat): void {
     if (server.ended.has(one.token) || !server.tasks.some(({ task }) => task.token === one.token)) return
-    if (!isDue(one, one.stops.at(-1))) return
+    if (!isDue(one, one.stops.at(-1)) || one.stops.length >= mostTries) return
     one.stops.push(Date.now())
     chat.say('/stop')
   }
@@ -231,7 +250,7 @@ export function createPeople(stage: Stage): People {
 
   async function settled(): Promise<void> {
     let before = -1
-    while ([...open.values()].some((ones) => ones.length > 0) && Date.now() - changedAt < standstillMs) {
+    while (openTasks().length > 0 && Date.now() - changedAt < (isUndelivered() ? undeliveredMs : standstillMs)) {
       const heard = server.tasks.length + stage.model.requests.length
       if (before >= 0 && heard > before) changedAt = Date.now()
       before = heard

@@ -1,6 +1,7 @@
+import type { Balancer } from './balancer.ts'
 import type { Chat } from './chats.ts'
-import type { Given, People } from './people.ts'
-import type { Stage } from './stage.ts'
+import type { ChatScreen, Given } from './people.ts'
+import type { ScriptedServer } from './scripted-server.ts'
 import { endingOf } from './task.ts'
 
 /** What became of all tasks, as seen from outside of the bridges. */
@@ -45,13 +46,39 @@ export interface Judged {
  */
 const pressMs = 3000
 
+/** What can be seen from outside of the bridges. A `Stage` and its `People` have it. */
+export interface Seen {
+  readonly server: Pick<ScriptedServer, 'tasks' | 'answers' | 'ended'>
+  readonly model: { readonly requests: readonly RealRequest[] }
+  readonly telegram: { readonly calls: readonly PlatformCall[] }
+  readonly slack: { readonly calls: readonly PlatformCall[] }
+  readonly balancer: Pick<Balancer, 'deliveries'>
+}
+
+interface RealRequest {
+  readonly kind: string
+  readonly step: number
+  /** The token of the task. */
+  readonly scenario?: string | undefined
+}
+
+interface PlatformCall {
+  readonly method: string
+  readonly status?: number
+}
+
+/** The tasks that people gave, and what their chats have shown. */
+interface SeenPeople {
+  readonly given: readonly Given[]
+  screenOf(chat: Chat): Pick<ChatScreen, 'histories'>
+}
+
 /** Compares what people did with what the agents got and what the chats show. */
 export function judge(
-  stage: Stage,
-  people: People,
+  { server, model, telegram, slack, balancer }: Seen,
+  people: SeenPeople,
   doubts: { readonly posts: number; readonly finals: number },
 ): Judged {
-  const { server, model, telegram, slack, balancer } = stage
   const { given } = people
   const wrong: string[] = []
   const heard = countBy([
@@ -65,7 +92,7 @@ export function judge(
   const finals = given.map((one) => ({ one, ...finalOf(one, people) }))
   const copies = finals.reduce((sum, { copies: count }) => sum + count, 0)
   const overwritten = finals.filter((final) => final.isOverwritten)
-  const disordered = disorderedIn(stage, given)
+  const disordered = disorderedIn({ server, model }, given)
   const onSlack = disordered.filter(({ chat }) => chat.channel === 'slack')
   const answersOf = (token: string) => server.answers.filter((answer) => answer.token === token)
   const asks = given.filter(({ kind }) => kind === 'ask')
@@ -156,7 +183,7 @@ function countBy(list: readonly string[]): ReadonlyMap<string, number> {
 }
 
 /** What became of the end of an answer in its chat. */
-function finalOf({ token, chat }: Given, people: People) {
+function finalOf({ token, chat }: Given, people: SeenPeople) {
   const ending = endingOf(token)
   const shown = [...people.screenOf(chat).histories.values()]
     .map((history) => history.map((text) => text.includes(ending)))
@@ -170,7 +197,7 @@ function finalOf({ token, chat }: Given, people: People) {
 }
 
 /** Returns the tasks that the agent got before one that their person wrote earlier. */
-function disorderedIn({ server, model }: Stage, given: readonly Given[]): readonly Given[] {
+function disorderedIn({ server, model }: Pick<Seen, 'server' | 'model'>, given: readonly Given[]): readonly Given[] {
   const order = new Map<string, number>()
   for (const { task } of server.tasks) if (!order.has(task.token)) order.set(task.token, order.size)
   for (const { scenario } of model.requests)

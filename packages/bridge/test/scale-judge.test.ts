@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import type { Chat } from '../scripts/scale/chats.ts'
+import { judge, type Seen } from '../scripts/scale/judge.ts'
+import type { Given } from '../scripts/scale/people.ts'
+import { endingOf, type TaskKind } from '../scripts/scale/task.ts'
+
+const chat: Chat = {
+  ...{ channel: 'tg', person: 'tg:1', isReal: false },
+  say: () => {},
+  press: async () => '',
+  shown: () => [],
+  observe: () => {},
+  isPress: ({ body }, messageId) => body === `press ${messageId}`,
+}
+
+function given(token: string, kind: TaskKind = 'answer', more: Partial<Given> = {}): Given {
+  return {
+    ...{ token, chat, kind, at: 0, choice: 'Allow once', presses: [], stops: [], overAt: 1, told: undefined },
+    ...more,
+  }
+}
+
+function ran(...tokens: readonly string[]): Seen['server']['tasks'] {
+  return tokens.map((token) => ({ task: { token, kind: 'answer', ms: 0 }, sessionID: 'ses_1', at: 1 }))
+}
+
+/** What the judge finds in tasks on a stage that is otherwise in order. */
+function found(
+  all: readonly Given[],
+  seen: Partial<Seen['server']> & Partial<Pick<Seen, 'telegram' | 'balancer'>>,
+  messages: readonly (readonly string[])[] = all.map(({ token }) => [endingOf(token)]),
+  doubtful = 0,
+) {
+  const { telegram = { calls: [] }, balancer = { deliveries: [] }, ...server } = seen
+  return judge(
+    {
+      server: { tasks: ran(...all.map(({ token }) => token)), answers: [], ended: new Map(), ...server },
+      model: { requests: [] },
+      slack: { calls: [] },
+      ...{ telegram, balancer },
+    },
+    {
+      given: all,
+      screenOf: () => ({ histories: new Map(messages.map((texts, id) => [String(id), texts])) }),
+    },
+    { posts: doubtful, finals: doubtful },
+  )
+}
+
+describe('the judge of test:scale', () => {
+  test('finds nothing wrong in tasks that ran once, in order, and whose ends are shown once', () => {
+    expect(found([given('t1'), given('t2')], {}).wrong).toEqual([])
+  })
+
+  test('finds a task that never came to an end', () => {
+    expect(found([given('t1', 'answer', { overAt: undefined })], {}).lost).toBe(1)
+  })
+
+  test('finds a task that ran twice, on either server', () => {
+    expect(found([given('t1')], { tasks: ran('t1', 't1') }).runTwice).toBe(1)
+  })
+
+  test('finds an end that two messages showed, unless a post was in doubt', () => {
+    const twice = [[endingOf('t1')], ['Beginning', endingOf('t1')]]
+    expect(found([given('t1')], {}, twice)).toMatchObject({ doubled: 1, wrong: [expect.stringMatching('shown twice')] })
+    expect(found([given('t1')], {}, twice, 1)).toMatchObject({ doubled: 1, wrong: [] })
+  })
+
+  test('finds an end that was overwritten by an older text', () => {
+    expect(found([given('t1')], {}, [[endingOf('t1'), 'Beginning']]).overwritten).toBe(1)
+  })
+
+  test('finds tasks of a chat that ran in another order', () => {
+    expect(found([given('t1'), given('t2')], { tasks: ran('t2', 't1') }).disordered).toBe(1)
+  })
+
+  test('finds a permission that got another answer than was pressed, or a second one', () => {
+    const ask = given('t1', 'ask')
+    const answer = { token: 't1', reply: 'once', at: 1 }
+    expect(found([ask], { answers: [answer] }).wrongAnswers).toBe(0)
+    expect(found([ask], { answers: [answer, answer] }).wrongAnswers).toBe(1)
+    expect(found([ask], { answers: [{ ...answer, reply: 'reject' }] }).wrongAnswers).toBe(1)
+  })
+
+  test('finds an answer that came long after the last delivery of its press', () => {
+    const ask = given('t1', 'ask', { presses: [{ messageId: '7', at: 0, notice: undefined }] })
+    const delivery = { at: 10, body: 'press 7', member: 'member0', status: 200, endedAt: 20 }
+    const lateBy = (ms: number) =>
+      found([ask], { answers: [{ token: 't1', reply: 'once', at: 10 + ms }], balancer: { deliveries: [delivery] } })
+    expect(lateBy(3000).lateAnswers).toBe(0)
+    expect(lateBy(3001).lateAnswers).toBe(1)
+  })
+
+  test('finds a task that was stopped though its person wrote no /stop', () => {
+    const ended = new Map([['t1', 'aborted' as const]])
+    expect(found([given('t1')], { ended }).wrongStops).toBe(1)
+    expect(found([given('t1', 'hold', { stops: [5] })], { ended }).wrongStops).toBe(0)
+  })
+
+  test('finds calls that were rate-limited, and tells those that show typing apart', () => {
+    const calls = [
+      { method: 'sendMessage', status: 429 },
+      { method: 'sendChatAction', status: 429 },
+      { method: 'sendMessage', status: 200 },
+    ]
+    expect(found([], { telegram: { calls } })).toMatchObject({ rateLimited: 1, typingRateLimited: 1 })
+  })
+})

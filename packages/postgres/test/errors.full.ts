@@ -112,7 +112,11 @@ describe.skipIf(!hasPostgres())(`an operator is told (${needsPostgres})`, () => 
     const standby = await startStandby(primary, { synchronous: false })
     onTestFinished(() => standby.remove())
     const first = `PostgreSQL ${(await (await connectOwner(primary.url)).query('SHOW server_version')).rows[0].server_version} at ${host}/postgres, schema "reply", can be written to, no state yet`
-    expect(await checkPostgres({ url: primary.url })).toEqual([first, failover('on')])
+    expect(await checkPostgres({ url: primary.url })).toEqual([
+      first,
+      failover('on'),
+      'Its notifications arrive, so bridges hear of each other at once.',
+    ])
     const standbyHost = new URL(standby.url).host
     expect(await errorOf(standby.url)).toMatchObject({
       type: 'busy',
@@ -138,10 +142,14 @@ describe.skipIf(!hasPostgres())(`an operator is told (${needsPostgres})`, () => 
       /^synchronous_commit is off, but on for the state, and commits wait for the standby \(.*\): a failover to it loses nothing\.$/,
     )
     const store = await postgresStore({ url: primary.url })
+    const request = { member: 'one', forMs: 4000, layout: '1', wants: { shards: ['a', 'b'] }, budgets: {} }
+    const beat = await store.beat(request)
     await second.suspend()
     const commit = store.commit([{ type: 'put', key: 'key', value: 'value' }])
     const waits = "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     await expect.poll(async () => (await admin.query(waits)).rows).toEqual([{ count: 1 }])
+    // A renewal waits for no standby.
+    expect(await store.beat(request)).toEqual(beat)
     await second.resume()
     expect(await commit).toEqual({ type: 'done' })
     await store.close()

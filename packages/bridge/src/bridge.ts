@@ -2,16 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type Client, type Clock, systemClock } from '@reply/core'
 import { safeOnError, steadyClock } from '@reply/core/internal'
 import type { WebhookAnswer, WebhookRequest } from '@reply/sink'
-import {
-  type BridgeConnection,
-  type ChannelHost,
-  createWebhook,
-  type InboundStatus,
-  keepSecret,
-  type Webhook,
-} from '@reply/sink/channel'
+import { type BridgeConnection, type ChannelHost, createWebhook, keepSecret, type Webhook } from '@reply/sink/channel'
 import { type SecretSource, safeError, type WebhookHead } from '@reply/sink/internal'
-import { createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
+import { type ChannelStatus, createChannelStatuses, disconnectedMessage } from './chats/channel-status.ts'
 import { createChatMigrations } from './chats/chat-migrations.ts'
 import { type ChannelLateEdits, createLateEdits } from './chats/late-edits.ts'
 import { type LoadChannel, loadChannel } from './chats/load-channel.ts'
@@ -22,14 +15,14 @@ import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
 import type { BridgeConfig } from './config/schema.ts'
 import { BridgeError } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
-import type { LeaseEvent } from './events/event.ts'
+import type { MemberEvent } from './events/event.ts'
 import { createFailureCounts } from './failed/failure-counts.ts'
 import { createTurns } from './failed/tries.ts'
 import type { Intake } from './intake/intake.ts'
 import { createReceiver } from './intake/receiver.ts'
 import { createMemberBudgets } from './members/budgets.ts'
 import { createListeners } from './members/listeners.ts'
-import { createMembership, type HeldLease } from './members/membership.ts'
+import { type BeatTiming, createMembership, type HeldLease } from './members/membership.ts'
 import { createPeople } from './people/people.ts'
 import { createRateLimit } from './people/rate-limit.ts'
 import { connectServer, secretNamesIn } from './servers/connect.ts'
@@ -128,12 +121,20 @@ export function createBridge(options: BridgeOptions): Bridge {
     onError,
   })
   const budgets = createMemberBudgets(connections, beatNow)
-  const listeners = createListeners({ connections, clock, onStarted: statuses.markStarted, onError })
+  const listeners = createListeners({
+    connections,
+    clock,
+    onStarted: statuses.markStarted,
+    onElsewhere: statuses.markElsewhere,
+    onError,
+  })
   /** What this process takes part in, more with each step of the start. */
   let takesPart: 'in nothing' | 'in shards' | 'in all' = 'in nothing'
   const layout = layoutOf(config)
   let hasLayout = false
+  let hasOtherLayout = false
   let stateLease: HeldLease | undefined
+  let waitingFor: keyof typeof waitingNotices | undefined
   const membership = createMembership({
     store,
     member,
@@ -146,21 +147,27 @@ export function createBridge(options: BridgeOptions): Bridge {
     onLost: (lease) => leaseUserOf(lease).drop(lease),
     onExcess: ({ shard = 0 }) => shards.giveBack(shard),
     onWaiting: (reason) => {
-      emitLease('waiting')
-      onNotice(waitingNotices[reason])
+      if (waitingFor === undefined) emitMember('waiting')
+      // It asks to be alone, to move the rows, which it can't beside members with the stored layout.
+      waitingFor = reason === 'alone' && hasOtherLayout ? 'layout' : reason
+      onNotice(waitingNotices[waitingFor])
     },
     onStalled: (error) => {
-      emitLease('expired')
+      emitMember('expired')
       onError(error)
     },
     onBack: () => {
-      emitLease('held')
+      emitMember('joined')
       onNotice('The state can be written again. Resuming.')
     },
-    onLeft: () => emitLease('ended'),
-    onJoined: () => emitLease('held'),
-    onBeat: (beat) => {
+    onLeft: () => emitMember('left'),
+    onJoined: () => {
+      waitingFor = undefined
+      emitMember('joined')
+    },
+    onBeat: (beat, timing) => {
       budgets.apply(beat)
+      emitBeat(timing)
       for (const edits of lateEdits.values()) void edits.callListeners().catch(onError)
     },
   })
@@ -186,6 +193,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   let stopHints = (): void => {}
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
+  let hasStopped = false
   let isListening = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
@@ -204,19 +212,21 @@ export function createBridge(options: BridgeOptions): Bridge {
   function status(): BridgeStatus {
     const channels = statuses.all()
     const stalled = membership.problem()
+    // The other reasons to wait are as usual: with this one, the configs differ.
+    const otherLayout = waitingFor === 'layout' ? waitingNotices.layout : undefined
     const disconnected = Object.entries(channels).flatMap(([name, one]) =>
       one.status === 'disconnected' ? [disconnectedMessage(name, one)] : [],
     )
     return {
       state: stateNow(stalled !== undefined, disconnected.length > 0),
       channels,
-      problems: [stalled, ...disconnected].filter((one) => one !== undefined),
+      problems: [stalled, otherLayout, ...disconnected].filter((one) => one !== undefined),
     }
   }
 
   /** Returns the state. `stalled` also applies to a bridge that waits, because it could not join. */
   function stateNow(isStalled: boolean, isDisconnected: boolean): BridgeStatus['state'] {
-    if (stopped) return 'stopped'
+    if (stopped) return hasStopped ? 'stopped' : 'stopping'
     if (isStalled) return 'stalled'
     if (membership.isWaiting()) return 'standby'
     if (!isListening) return 'starting'
@@ -235,7 +245,9 @@ export function createBridge(options: BridgeOptions): Bridge {
    * alone while the rows have another layout.
    */
   async function request(): Promise<Omit<BeatRequest, 'member' | 'forMs'>> {
-    hasLayout ||= (await state.read(layoutKey)) === layout
+    const stored = hasLayout ? layout : await state.read(layoutKey)
+    hasLayout = stored === layout
+    hasOtherLayout = !hasLayout && stored !== undefined
     if (!hasLayout) return { layout, isAlone: true, wants: { [stateLeaseName]: [stateLeaseName] }, budgets: {} }
     const wants: Record<string, readonly string[]> = {}
     if (takesPart !== 'in nothing') wants.shard = allShards.map((name) => `${shardLeasePrefix}${name}`)
@@ -391,9 +403,37 @@ export function createBridge(options: BridgeOptions): Bridge {
     })
   }
 
+  /** Emits the numbers of this process after a beat, and which shards it took and gave back. */
+  function emitBeat({ sinceLastMs, isLate }: BeatTiming): void {
+    emitShards()
+    emit({
+      type: 'beat',
+      at: clock.wall(),
+      ...(sinceLastMs !== undefined && { sinceLastMs }),
+      isLate,
+      members: membership.others() + 1,
+      shards: shards.count(),
+      restoring: shards.restoring(),
+      oldestMs: oldestMs(),
+      budgets: budgets.shares(),
+    })
+  }
+
+  /** Returns how long the oldest message waits, in ms. The process that received it may have a clock that is ahead. */
+  function oldestMs(): number {
+    const times = [...intakes.values()].flatMap((intake) => intake.oldestAt() ?? [])
+    return Math.max(0, clock.now() - Math.min(clock.now(), ...times))
+  }
+
+  /** Emits which shards this process took and gave back since the last call, if it did. */
+  function emitShards(): void {
+    const changes = shards.takeChanges()
+    if (changes) emit({ type: 'shards', at: clock.wall(), owned: shards.count(), ...changes })
+  }
+
   /** Emits what happened to the membership. */
-  function emitLease(status: LeaseEvent['status']): void {
-    emit({ type: 'lease', at: clock.wall(), status })
+  function emitMember(status: MemberEvent['status']): void {
+    emit({ type: 'member', at: clock.wall(), status })
   }
 
   /** Stops the bridge, the first time. Later calls resolve with the first one. */
@@ -430,7 +470,9 @@ export function createBridge(options: BridgeOptions): Bridge {
     await waitAtMost(gone, leaveMs, clock)
     isClosing = true
     await store.close()
-    if (wasMember) emitLease('ended')
+    hasStopped = true
+    emitShards()
+    if (wasMember) emitMember('left')
   }
 
   /**
@@ -517,20 +559,21 @@ export interface BridgeOptions {
 export interface BridgeStatus {
   /**
    * - `starting`: it does not receive messages yet.
-   * - `standby`: another process uses the state. It takes over when that one exits.
-   * - `ready`: it receives messages from all channels.
-   * - `disconnected`: at least one channel receives nothing and keeps trying.
-   * - `stalled`: it makes no calls, because it can't write its state. On standby: it can't take over.
-   * - `stopped`: `stop` was called.
+   * - `standby`: it can't share the state with the process that uses it, and waits until that one exits.
+   * - `ready`: it works. Each channel receives messages here, or in another process if only one can listen to it.
+   * - `disconnected`: at least one channel receives nothing here and keeps trying.
+   * - `stalled`: it makes no calls, because it can't write its state. On standby: it can't join.
+   * - `stopping`: `stop` was called. It receives nothing any more, and gives its chats to other processes.
+   * - `stopped`: it has stopped.
    */
-  readonly state: 'starting' | 'standby' | 'ready' | 'disconnected' | 'stalled' | 'stopped'
+  readonly state: 'starting' | 'standby' | 'ready' | 'disconnected' | 'stalled' | 'stopping' | 'stopped'
   /** A sentence for each current problem, without secrets. Empty if there are none. */
   readonly problems: readonly string[]
   /**
-   * Each channel by its name, once it listens. A channel with a webhook, or with a client of your own program, always
-   * counts as receiving.
+   * Each channel by its name, once it listens here or elsewhere. A channel with a webhook, or with a client of your own program,
+   * always counts as receiving.
    */
-  readonly channels: Readonly<Record<string, InboundStatus>>
+  readonly channels: Readonly<Record<string, ChannelStatus>>
 }
 
 /** Connects chats with servers. */

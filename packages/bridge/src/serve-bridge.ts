@@ -56,7 +56,7 @@ const maxHeaders = 100
  * Serves the health, metrics and webhooks of a bridge over HTTP:
  *
  * - `/healthz`: 200 until the bridge has stopped.
- * - `/readyz`: 200 while all channels receive messages, otherwise 503 with the problems.
+ * - `/readyz`: 200 while it works and all channels receive messages, here or in another process. Otherwise 503 with the problems.
  * - `/readyz/<channel>`: the same for one channel.
  * - `/metrics`: metrics in the Prometheus text format.
  * - `/webhooks/<channel>`: requests of the channel's platform. Put TLS in front.
@@ -134,14 +134,14 @@ export async function serveBridge(options: ServeOptions): Promise<ServedBridge> 
 const wrongHost = 'This host name is not allowed. Use an IP address or localhost, or allow the name with --allow-host.'
 
 /**
- * Responds with the status of one channel: 200 if it receives messages, otherwise 503 with the reason. Responds with 503 while
+ * Responds with the status of one channel: 200 if it receives messages here or elsewhere, otherwise 503 with the reason. Responds with 503 while
  * the bridge is not running, and with 404 for an unknown channel.
  */
 function respondForChannel(channel: string, { state, channels }: BridgeStatus, response: ServerResponse): void {
   if (state !== 'ready' && state !== 'disconnected') return respond(response, 503, state)
   const one = Object.hasOwn(channels, channel) ? channels[channel] : undefined
   if (!one) return respond(response, 404, 'not found')
-  if (one.status === 'receiving') return respond(response, 200, one.status)
+  if (one.status !== 'disconnected') return respond(response, 200, one.status)
   respond(response, 503, `${one.status}\n${disconnectedMessage(channel, one)}`)
 }
 

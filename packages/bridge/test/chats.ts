@@ -86,7 +86,7 @@ export async function startChats(options: {
         routes,
       }),
       ...{ clock, connectTo },
-      observers: [...(observers ?? []), (event) => event.type === 'lease' && event.status === 'ended' && onEnd?.()],
+      observers: [...(observers ?? []), (event) => event.type === 'member' && event.status === 'left' && onEnd?.()],
       store: storeOf(createMemoryStore({ memory, clock: given.storeClock ?? clock })),
       secret: (source) => ('env' in source ? (secrets[source.env] ?? '') : ''),
       load: async (type) => {

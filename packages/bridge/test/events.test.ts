@@ -57,6 +57,64 @@ test('the metrics count by channel and outcome, in Prometheus text', async () =>
   expect(shown).toContain('reply_bridge_first_byte_seconds_sum{channel="tg"} 0.4')
 })
 
+const beat: BridgeEvent = {
+  ...{ type: 'beat', at: 1000, sinceLastMs: 1010, isLate: false, members: 3, shards: 22, restoring: 2, oldestMs: 400 },
+  budgets: [{ channel: 'tg', budget: 'calls', share: 9, total: 25 }],
+}
+
+test('the metrics of a member have its shards, its share of each budget, and what it took and lost', async () => {
+  const { observe, text } = bridgeMetrics()
+  observe({ type: 'member', at: 1000, status: 'joined' })
+  observe({ type: 'shards', at: 1000, owned: 22, taken: 22, takenOver: 20, givenBack: 0, lost: 0 })
+  observe(beat)
+  observe({ ...beat, sinceLastMs: 2100, isLate: true })
+  observe({ type: 'shards', at: 3000, owned: 19, taken: 0, takenOver: 0, givenBack: 2, lost: 1 })
+  observe({ type: 'fenced', at: 3000, shard: '07' })
+  const shown = await text()
+  for (const line of [
+    ...[
+      'member 1',
+      'members 3',
+      'shards 22',
+      'shards_restoring 2',
+      'inbox_oldest_seconds 0.4',
+      'takeovers_total 20',
+      'shards_given_back_total 2',
+    ],
+    ...['shards_lost_total 1', 'beats_late_total 1', 'fenced_total 1'],
+    ...['budget_share{channel="tg",budget="calls"} 9', 'budget_limit{channel="tg",budget="calls"} 25'],
+  ])
+    expect(shown.split('\n')).toContain(`reply_bridge_${line}`)
+})
+
+test.each(['waiting', 'expired', 'left'] as const)(
+  'a process whose lease is %s has nothing in its metrics',
+  async (status) => {
+    const { observe, text } = bridgeMetrics()
+    observe({ type: 'member', at: 1000, status: 'joined' })
+    observe(beat)
+    observe({ type: 'member', at: 2000, status })
+    const shown = (await text()).split('\n')
+    for (const line of ['member 0', 'members 0', 'shards 0', 'shards_restoring 0', 'inbox_oldest_seconds 0'])
+      expect(shown).toContain(`reply_bridge_${line}`)
+    expect(shown.filter((line) => line.startsWith('reply_bridge_budget_share{'))).toEqual([])
+  },
+)
+
+test('the log has one line for all shards that changed, and none at its usual level for a beat in time', () => {
+  const lines: string[] = []
+  const { observers } = bridgeLog({ destination: { write: (line) => void lines.push(line) } })
+  const shards = { type: 'shards', at: 1000, owned: 22, taken: 22, takenOver: 20, givenBack: 0, lost: 0 } as const
+  for (const event of [shards, beat, { ...beat, isLate: true }, { type: 'fenced', at: 1000, shard: '07' } as const])
+    for (const observe of observers) observe(event)
+  const [info, warn] = [30, 40]
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: info, msg: 'shards changed', owned: 22, taken: 22, takenOver: 20 },
+    { level: warn, msg: 'beat late', sinceLastMs: 1010 },
+    { level: warn, msg: 'write fenced', shard: '07' },
+  ])
+})
+
 test('the metrics have what failed for good by its kind', async () => {
   const { observe, text } = bridgeMetrics()
   observe({ type: 'failures', at: 1000, deliveries: 1, prompts: 2, rows: 3, poison: 4 })

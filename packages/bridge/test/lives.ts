@@ -233,7 +233,7 @@ export async function startWorld(options: {
       onError: (error) => errors.push(error),
       observers: [
         (event) => {
-          if (event.type !== 'lease' || event.status !== 'ended' || bridge.status().state === 'stopped') return
+          if (event.type !== 'member' || event.status !== 'left' || bridge.status().state.startsWith('stop')) return
           if (suspended === undefined) wrongs.push('A bridge ended although no other took over.')
         },
       ],

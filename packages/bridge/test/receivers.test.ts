@@ -97,6 +97,23 @@ describe('a message', () => {
     expect(all.done).toEqual(['owner /slow', 'owner four', 'owner nine'])
   })
 
+  test('counts as the oldest until it is handled, from when a member received it', async () => {
+    const { one } = await joinReceivers()
+    const start = all.clock.now()
+    await one.receive('tg', all.text('1', '/slow'))
+    let goOn = (): void => {}
+    await all.pass(3000)
+    const { intake } = await joinOwner({
+      act: async (text) => (text === '/slow' ? await new Promise((resolve) => (goOn = resolve)) : undefined),
+    })
+    await one.receive('tg', all.text('2', 'two'))
+    await all.settle()
+    expect(intake.oldestAt()).toBe(start)
+    goOn()
+    await all.settle()
+    expect([all.done, intake.oldestAt()]).toEqual([['owner /slow', 'owner two'], undefined])
+  })
+
   test('that stops runs waits half a second for those before it', async () => {
     const { one } = await joinReceivers()
     await joinOwner({ act: async (text) => (text === '/slow' ? await new Promise(() => {}) : undefined) })
@@ -190,6 +207,7 @@ describe('a message', () => {
     await expect(one.receive('tg', all.text('x', 'hi'))).rejects.toThrow(NotTakenError)
     await all.pass(2000)
     expect((await results).every(({ status }) => status === 'rejected')).toBe(true)
+    expect(all.verdicts).toEqual(Array.from({ length: 501 }, () => 'one postponed'))
     // The state may still store them.
     await expect(one.receive('tg', all.text('x', 'hi'))).rejects.toThrow(NotTakenError)
     const patient = await all.join('patient', { deliversOnce: true })

@@ -56,6 +56,27 @@ test('a channel that receives nothing is named, and does not speak for the other
   status = { state: 'stopped', problems: [], channels: {} }
 })
 
+test('a channel that another process listens to is fine', async () => {
+  served = await serveBridge({ bridge, port: 0 })
+  status = { state: 'ready', problems: [], channels: { tg: { status: 'elsewhere' }, wa: { status: 'receiving' } } }
+  expect([await get('/readyz'), await get('/readyz/tg')]).toEqual([
+    [200, 'ready\n'],
+    [200, 'elsewhere\n'],
+  ])
+  status = { state: 'stopped', problems: [], channels: {} }
+})
+
+test('a bridge that is stopping is healthy and not ready, so that it is sent nothing and not killed', async () => {
+  served = await serveBridge({ bridge, port: 0 })
+  status = { state: 'stopping', problems: [], channels: { tg: { status: 'receiving' } } }
+  expect([await get('/healthz'), await get('/readyz'), await get('/readyz/tg')]).toEqual([
+    [200, 'stopping\n'],
+    [503, 'stopping\n'],
+    [503, 'stopping\n'],
+  ])
+  status = { state: 'stopped', problems: [], channels: {} }
+})
+
 test('metrics, webhooks, and nothing else', async () => {
   const metrics = bridgeMetrics()
   metrics.observe({ at: 1, channel: 'tg', chat: '1', type: 'inbound', kind: 'text', actorID: '1', verdict: 'taken' })

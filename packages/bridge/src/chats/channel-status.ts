@@ -2,14 +2,19 @@ import type { SteadyClock } from '@reply/core/source'
 import type { InboundStatus } from '@reply/sink/channel'
 import type { BridgeObserver } from '../events/emit.ts'
 
+/** Whether a channel receives messages. `elsewhere`: only one process can listen to it, and that is another one. */
+export type ChannelStatus = InboundStatus | { readonly status: 'elsewhere' }
+
 /** The status of each channel: whether it receives messages. */
 export interface ChannelStatuses {
   /** Stores the status that a channel reported. Emits an event and a notice, unless the channel was receiving and still is. */
   setStatus(channel: string, status: InboundStatus): void
   /** Call it when a channel started. It counts as receiving until it reports otherwise. */
   markStarted(channel: string): void
+  /** Call it when another process is to listen to a channel. What the channel reported before no longer counts. */
+  markElsewhere(channel: string): void
   /** Returns the status of each channel that started, by its name. */
-  all(): Readonly<Record<string, InboundStatus>>
+  all(): Readonly<Record<string, ChannelStatus>>
 }
 
 /** Keeps the statuses in memory, with the times of the computer's clock in events. */
@@ -19,8 +24,8 @@ export function createChannelStatuses(options: {
   readonly clock: Pick<SteadyClock, 'wall'>
 }): ChannelStatuses {
   const { emit, onNotice, clock } = options
-  const states = new Map<string, InboundStatus>()
-  return { setStatus, markStarted, all: () => Object.fromEntries(states) }
+  const states = new Map<string, ChannelStatus>()
+  return { setStatus, markStarted, markElsewhere, all: () => Object.fromEntries(states) }
 
   /**
    * Stores the status, and emits an event and a notice. Only stores it if the channel was receiving and still is. The first
@@ -35,13 +40,23 @@ export function createChannelStatuses(options: {
       return
     }
     if (before?.status === 'receiving') return
-    if (before) onNotice(`${channel} receives messages again.`)
+    if (before?.status === 'disconnected') onNotice(`${channel} receives messages again.`)
+    if (before?.status === 'elsewhere') onNotice(`This process listens to ${channel}.`)
     emit({ type: 'channel', at: clock.wall(), channel, status: 'receiving' })
   }
 
   /** Sets the status to `receiving`, with an event. Does nothing if the channel already reported a status. */
   function markStarted(channel: string): void {
-    if (!states.has(channel)) setStatus(channel, { status: 'receiving' })
+    const { status = 'elsewhere' } = states.get(channel) ?? {}
+    if (status === 'elsewhere') setStatus(channel, { status: 'receiving' })
+  }
+
+  /** Sets the status to `elsewhere`, with an event and a notice. Does nothing if it is that. */
+  function markElsewhere(channel: string): void {
+    if (states.get(channel)?.status === 'elsewhere') return
+    states.set(channel, { status: 'elsewhere' })
+    onNotice(`Another process listens to ${channel}.`)
+    emit({ type: 'channel', at: clock.wall(), channel, status: 'elsewhere' })
   }
 }
 

@@ -28,8 +28,9 @@ export interface InboundEvent extends EventPlace {
    * - `handled`: a press or a stop.
    * - `ignored`: a message that was not meant for the bot.
    * - `refused`: see `why`.
+   * - `postponed`: this process has too much to receive or can't write the state, so the platform has to deliver it again.
    */
-  readonly verdict: 'taken' | 'repeated' | 'handled' | 'ignored' | 'refused'
+  readonly verdict: 'taken' | 'repeated' | 'handled' | 'ignored' | 'refused' | 'postponed'
   /** Why it was refused. Absent otherwise. */
   readonly why?: string | undefined
 }
@@ -113,29 +114,91 @@ export interface DeliveryEvent extends EventPlace {
   readonly deliveredMs: number
 }
 
-/** A channel started or stopped receiving messages. A disconnected channel keeps retrying. */
+/** A channel started or stopped receiving messages in this process. A disconnected channel keeps retrying. */
 export interface ChannelEvent {
   readonly type: 'channel'
   /** In ms since the epoch. */
   readonly at: number
   /** The channel's name in the config. */
   readonly channel: string
-  /** `disconnected`: the platform refuses the connection, or was unreachable for a minute. */
-  readonly status: 'receiving' | 'disconnected'
+  /**
+   * `disconnected`: the platform refuses the connection, or was unreachable for a minute. `elsewhere`: only one process can
+   * listen to it, and that is another one.
+   */
+  readonly status: 'receiving' | 'disconnected' | 'elsewhere'
   /** What failed and how to fix it. Absent while it receives. */
   readonly reason?: string | undefined
 }
 
 /**
- * The lease on the state, which one process has at a time. `waiting`: another process has it. `held`: this process works.
- * `expired`: it could not be renewed, so this process makes no calls. `ended`: this process released it, or another one took
- * it over.
+ * Whether this process works on the state, alone or with others. `waiting`: it can't join, because another process uses the state
+ * alone or with other `mirrors`. `joined`: it works. `expired`: it could not tell the state in time that it lives, so it makes no
+ * calls. `left`: it stopped, or others went on without it.
  */
-export interface LeaseEvent {
-  readonly type: 'lease'
+export interface MemberEvent {
+  readonly type: 'member'
   /** In ms since the epoch. */
   readonly at: number
-  readonly status: 'waiting' | 'held' | 'expired' | 'ended'
+  readonly status: 'waiting' | 'joined' | 'expired' | 'left'
+}
+
+/** A beat of this process, about once a second, while it shares the state with others or could. All numbers are its own. */
+export interface BeatEvent {
+  readonly type: 'beat'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** How old the beat before was when this one was answered, in ms. Absent for the first one. */
+  readonly sinceLastMs?: number | undefined
+  /** Whether that was too long: more than 2 s. After 3.5 s, this process makes no calls. */
+  readonly isLate: boolean
+  /** How many processes take part, with this one. */
+  readonly members: number
+  /** How many shards this process owns. A shard has about one chat of 64. */
+  readonly shards: number
+  /** How many of them it is still reading, so that they handle no messages yet. */
+  readonly restoring: number
+  /** How long the oldest message waits that was received and not handled by this process yet, in ms. 0 if none waits. */
+  readonly oldestMs: number
+  /** This process's share of each rate limit of a bot. */
+  readonly budgets: readonly ChannelBudget[]
+}
+
+/** A process's share of one rate limit of a bot. */
+export interface ChannelBudget {
+  /** The channel's name in the config. */
+  readonly channel: string
+  /** The channel's name for the limit. */
+  readonly budget: string
+  /** How many calls this process may make in each window. */
+  readonly share: number
+  /** How many calls all processes together may make in each window. */
+  readonly total: number
+}
+
+/** Shards changed their owner. Emitted after the beat that brought it, once for all of them. */
+export interface ShardsEvent {
+  readonly type: 'shards'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** How many this process owns. */
+  readonly owned: number
+  /** How many it took. */
+  readonly taken: number
+  /** How many of these another process had before, or this one before its restart. */
+  readonly takenOver: number
+  /** How many it gave back, because it had more than its share or is stopping. */
+  readonly givenBack: number
+  /** How many another process took, because this one was too late to keep them. */
+  readonly lost: number
+}
+
+/** The state refused a write, because this process was too late to keep the shard. Another process may have it. */
+export interface FencedEvent {
+  readonly type: 'fenced'
+  /** In ms since the epoch. */
+  readonly at: number
+  /** For example `07`. */
+  readonly shard: string
 }
 
 /** How many failures need a person. Emitted after each start and after each change. `reply bridge failed` lists them. */
@@ -154,4 +217,14 @@ export interface FailuresEvent {
 }
 
 /** An event of a bridge, for logs, metrics and traces. */
-export type BridgeEvent = ChannelEvent | InboundEvent | RunEvent | AskEvent | DeliveryEvent | FailuresEvent | LeaseEvent
+export type BridgeEvent =
+  | ChannelEvent
+  | InboundEvent
+  | RunEvent
+  | AskEvent
+  | DeliveryEvent
+  | FailuresEvent
+  | MemberEvent
+  | BeatEvent
+  | ShardsEvent
+  | FencedEvent

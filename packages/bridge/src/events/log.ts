@@ -4,7 +4,7 @@ import type { BridgeEvent } from './event.ts'
 
 /** Options of `bridgeLog`. */
 export interface BridgeLogOptions {
-  /** The lowest level that is logged. Default: `info`. `debug` adds ignored messages. */
+  /** The lowest level that is logged. Default: `info`. `debug` adds ignored and postponed messages, and a line each second. */
   readonly level?: LevelWithSilent | undefined
   /** Receives the lines, for example `pino.destination('bridge.log')`. Default: standard output. */
   readonly destination?: DestinationStream | undefined
@@ -40,11 +40,14 @@ export function bridgeLog(options: BridgeLogOptions = {}): {
 const names = ['token', 'password', 'secret', 'authorization', 'text']
 const secretPaths = names.flatMap((name) => [name, `*.${name}`])
 
-/** Returns `warn` for what needs a look, `debug` for ignored messages and counts without failures, otherwise `info`. */
+/** Returns `warn` for what needs a look, `debug` for what is usual and frequent, otherwise `info`. */
 function logLevelOf(event: BridgeEvent): 'debug' | 'info' | 'warn' {
   if (event.type === 'channel') return event.status === 'disconnected' ? 'warn' : 'info'
-  if (event.type === 'lease') return event.status === 'expired' ? 'warn' : 'info'
-  if (event.type === 'inbound' && event.verdict === 'ignored') return 'debug'
+  if (event.type === 'member') return event.status === 'expired' ? 'warn' : 'info'
+  if (event.type === 'beat') return event.isLate ? 'warn' : 'debug'
+  if (event.type === 'shards') return event.lost > 0 ? 'warn' : 'info'
+  if (event.type === 'fenced') return 'warn'
+  if (event.type === 'inbound' && (event.verdict === 'ignored' || event.verdict === 'postponed')) return 'debug'
   if (event.type === 'failures')
     return event.deliveries + event.prompts + event.rows + event.poison > 0 ? 'warn' : 'debug'
   if (event.type === 'delivery' && event.undelivered > 0) return 'warn'
@@ -64,8 +67,14 @@ function eventMessage(event: BridgeEvent): string {
       return `ask ${event.phase}`
     case 'delivery':
       return 'delivered'
-    case 'lease':
-      return `lease ${event.status}`
+    case 'member':
+      return `member ${event.status}`
+    case 'beat':
+      return event.isLate ? 'beat late' : 'beat'
+    case 'shards':
+      return 'shards changed'
+    case 'fenced':
+      return 'write fenced'
     case 'failures':
       return 'failures listed'
   }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { BridgeObserver } from './emit.ts'
-import type { BridgeEvent } from './event.ts'
+import type { BeatEvent, BridgeEvent } from './event.ts'
 
 /** Metrics of a bridge, for Prometheus. */
 export interface BridgeMetrics {
@@ -16,8 +16,8 @@ export interface BridgeMetrics {
 const seconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
 
 /**
- * Counts runs, asks, received messages, calls to the platforms and rate limits, by channel. Labels never contain ids of
- * people or chats.
+ * Counts runs, asks, received messages, calls to the platforms and rate limits by channel, and what this process has of a shared
+ * state. Add up the metrics of all processes. Labels never contain ids of people or chats.
  */
 export function bridgeMetrics(): BridgeMetrics {
   const register = new Registry()
@@ -53,7 +53,7 @@ export function bridgeMetrics(): BridgeMetrics {
   })
   const receiving = new Gauge({
     name: 'reply_bridge_channel_receiving',
-    help: '1 while the channel receives messages, 0 while it reconnects.',
+    help: '1 while the channel receives messages in this process, 0 while it reconnects or another process listens.',
     labelNames: ['channel'] as const,
     registers,
   })
@@ -63,9 +63,30 @@ export function bridgeMetrics(): BridgeMetrics {
     labelNames: ['kind'] as const,
     registers,
   })
-  const lease = new Gauge({
-    name: 'reply_bridge_lease',
-    help: '1 while this process has the lease on the state, 0 while it waits for another one or cannot renew it.',
+  const gauge = (name: string, help: string): Gauge => new Gauge({ name: `reply_bridge_${name}`, help, registers })
+  const member = gauge('member', '1 while this process takes part, 0 while it waits or cannot use the state.')
+  const members = gauge('members', 'Processes that take part, as this one sees it.')
+  const shards = gauge('shards', 'Shards that this process owns. All processes together own 64.')
+  const restoring = gauge('shards_restoring', 'Shards that this process owns and is still reading.')
+  const oldest = gauge(
+    'inbox_oldest_seconds',
+    'How long the oldest message waits that this process is to handle. 0: none.',
+  )
+  const takeovers = counter('takeovers_total', 'Shards that this process took and another one had before.', [])
+  const givenBack = counter('shards_given_back_total', 'Shards that this process gave back.', [])
+  const lost = counter('shards_lost_total', 'Shards that another process took, because this one was too late.', [])
+  const late = counter('beats_late_total', 'Beats that came more than 2 s after the last one.', [])
+  const fenced = counter('fenced_total', 'Writes that the state refused, because this process was too late.', [])
+  const share = new Gauge({
+    name: 'reply_bridge_budget_share',
+    help: 'Calls that this process may make in each window of a rate limit of the bot.',
+    labelNames: ['channel', 'budget'] as const,
+    registers,
+  })
+  const limit = new Gauge({
+    name: 'reply_bridge_budget_limit',
+    help: 'Calls that all processes together may make in each window of a rate limit of the bot.',
+    labelNames: ['channel', 'budget'] as const,
     registers,
   })
   /** By channel: the runs in progress. */
@@ -80,7 +101,14 @@ export function bridgeMetrics(): BridgeMetrics {
       failed.set({ kind: 'poison' }, event.poison)
       return failed.set({ kind: 'row' }, event.rows)
     }
-    if (event.type === 'lease') return lease.set(event.status === 'held' ? 1 : 0)
+    if (event.type === 'member') return countMembership(event.status === 'joined')
+    if (event.type === 'beat') return countBeat(event)
+    if (event.type === 'fenced') return fenced.inc()
+    if (event.type === 'shards') {
+      takeovers.inc(event.takenOver)
+      givenBack.inc(event.givenBack)
+      return lost.inc(event.lost)
+    }
     const { channel } = event
     switch (event.type) {
       case 'channel':
@@ -114,5 +142,26 @@ export function bridgeMetrics(): BridgeMetrics {
       }
     }
     event satisfies never
+  }
+
+  /** Sets the metrics of a member. One that is none has nothing, so that sums over all processes are right. */
+  function countMembership(isMember: boolean): void {
+    member.set(isMember ? 1 : 0)
+    if (isMember) return
+    for (const one of [members, shards, restoring, oldest]) one.set(0)
+    share.reset()
+  }
+
+  /** Sets the numbers of a beat. */
+  function countBeat(event: BeatEvent): void {
+    if (event.isLate) late.inc()
+    members.set(event.members)
+    shards.set(event.shards)
+    restoring.set(event.restoring)
+    oldest.set(event.oldestMs / 1000)
+    for (const { channel, budget, share: own, total } of event.budgets) {
+      share.set({ channel, budget }, own)
+      limit.set({ channel, budget }, total)
+    }
   }
 }

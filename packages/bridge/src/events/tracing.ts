@@ -24,7 +24,10 @@ export function bridgeTracing({ tracer = trace.getTracer('@reply/bridge') }: Tra
       case 'channel':
       case 'inbound':
       case 'failures':
-      case 'lease':
+      case 'member':
+      case 'beat':
+      case 'shards':
+      case 'fenced':
         return
       case 'run':
         return traceRun(event)

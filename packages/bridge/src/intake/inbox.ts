@@ -34,6 +34,8 @@ export interface Inbox {
    * wait until they are handled. Rejects like `State.queue`.
    */
   drain(place?: ChatPlace): Promise<void>
+  /** Returns when the oldest entry was received that is not handled yet, in ms since the epoch. Undefined if there is none. */
+  oldestAt(): number | undefined
   /** Resolves when no entry is being handled. */
   idle(): Promise<void>
   /**
@@ -92,7 +94,7 @@ export function createInbox(options: {
   let isStopped = false
   const rowOf = (entry: QueuedPrompt) => ({ key: queueOf(entry), id: entry.id })
   const nameOf = (entry: QueuedPrompt): string => rowName(rowOf(entry))
-  return { dequeue, replace, expect, drain, idle: lines.idle, undoTries }
+  return { dequeue, replace, expect, drain, oldestAt, idle: lines.idle, undoTries }
 
   /** Returns the write that removes an entry. */
   function dequeue(entry: QueuedPrompt): Write {
@@ -120,6 +122,13 @@ export function createInbox(options: {
       all.delete(text)
       if (all.size === 0) expected.delete(name)
     }
+  }
+
+  /** Returns the least time of the entries that this process found. */
+  function oldestAt(): number | undefined {
+    let oldest: number | undefined
+    for (const { entry } of known.values()) oldest = Math.min(entry.receivedAt, oldest ?? entry.receivedAt)
+    return oldest
   }
 
   /** Reads one queue after the other, and begins what is new. */

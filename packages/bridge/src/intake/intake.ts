@@ -42,6 +42,8 @@ export interface Intake {
   drain(what?: 'messages' | 'presses'): Promise<void>
   /** Begins to handle the messages that earlier processes and other members stored. Rejects like `State.queue`. */
   restore(): Promise<void>
+  /** As in `Inbox`. */
+  oldestAt(): number | undefined
   /** Resolves when no stored message is being handled. */
   idle(): Promise<void>
   /** As in `Inbox`. */
@@ -76,6 +78,7 @@ export function createIntake(options: {
     press,
     drain,
     restore: async () => await inbox.drain(),
+    oldestAt: inbox.oldestAt,
     idle: inbox.idle,
     undoTries: inbox.undoTries,
   }

@@ -112,8 +112,18 @@ export function createReceiver(options: {
     for (const intake of intakes.values()) void intake.drain()
   }
 
-  /** Receives an action, unless too many are being received. An action that is never delivered again is always received. */
+  /** Receives an action, and emits an event if that is left to a later delivery. */
   async function receive(channel: string, received: Inbound, id: string = randomUUID()): Promise<void> {
+    try {
+      await receiveUnlessFull(channel, received, id)
+    } catch (error) {
+      emitInbound(options, { channel, chat: received.chat }, received, 'postponed')
+      throw error
+    }
+  }
+
+  /** Receives an action, unless too many are being received. An action that is never delivered again is always received. */
+  async function receiveUnlessFull(channel: string, received: Inbound, id: string): Promise<void> {
     const deliversOnce = connections.get(channel)?.deliversOnce
     if (receipts >= mostReceipts && !deliversOnce) throw new NotTakenError()
     const receipt = countReceipt()

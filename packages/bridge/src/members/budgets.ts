@@ -1,4 +1,5 @@
 import type { BridgeConnection } from '@reply/sink/channel'
+import type { ChannelBudget } from '../events/event.ts'
 import type { Beat, BeatRequest } from '../store/store.ts'
 
 /** Divides the rate limits of the bots among the members. */
@@ -7,6 +8,8 @@ export interface MemberBudgets {
   request(): BeatRequest['budgets']
   /** Sets this process's share of each budget, and pauses those that another process found exhausted. */
   apply(beat: Extract<Beat, { readonly type: 'admitted' }>): void
+  /** Returns this process's share of each budget, as the last beat said. */
+  shares(): readonly ChannelBudget[]
 }
 
 /** Creates the budgets of the connections. `onFrozen` is called when a platform's limit was reached, so that others can learn it. */
@@ -19,7 +22,8 @@ export function createMemberBudgets(
   const freezes = new Map<string, number>()
   /** The budgets whose pauses this process reports. */
   const known = new Set<SharedBudget>()
-  return { request, apply }
+  let shares: readonly ChannelBudget[] = []
+  return { request, apply, shares: () => shares }
 
   /** Returns the budgets of all channels, by the channel and the name of the budget. */
   function all(): readonly (readonly [string, SharedBudget])[] {
@@ -53,11 +57,15 @@ export function createMemberBudgets(
   }
 
   function apply({ budgets }: Parameters<MemberBudgets['apply']>[0]): void {
-    for (const [name, budget] of all()) {
-      const given = budgets[name]
-      if (!given) continue
-      budget.setShare(Math.min(given.share, budget.total))
-      if (given.frozenForMs > 0) budget.freeze(given.frozenForMs)
-    }
+    shares = [...connections].flatMap(([channel, connection]) =>
+      Object.entries(connection.budgets).flatMap(([name, budget]) => {
+        const given = budgets[`${channel}/${name}`]
+        if (!given) return []
+        const share = Math.min(given.share, budget.total)
+        budget.setShare(share)
+        if (given.frozenForMs > 0) budget.freeze(given.frozenForMs)
+        return [{ channel, budget: name, share, total: budget.total }]
+      }),
+    )
   }
 }

@@ -31,6 +31,7 @@ export function createListeners({
   connections,
   clock,
   onStarted,
+  onElsewhere,
   onError,
 }: {
   /** By the names of the channels. */
@@ -38,6 +39,8 @@ export function createListeners({
   readonly clock: Clock
   /** Called with the name of a channel that was started. */
   readonly onStarted: (channel: string) => void
+  /** Called with the name of a channel that another process is to listen to. */
+  readonly onElsewhere: (channel: string) => void
   readonly onError: (error: Error) => void
 }): Listeners {
   /** By channel: its lease, and when its start is done. */
@@ -53,7 +56,10 @@ export function createListeners({
     startOthers: async () =>
       void (await Promise.all(
         [...connections].map(async ([name, one]) => {
-          if (!listening.has(name)) await (hasOneListener(one) ? one.check() : start(name))
+          if (listening.has(name)) return
+          if (!hasOneListener(one)) return await start(name)
+          await one.check()
+          if (!listening.has(name)) onElsewhere(name)
         }),
       )),
     stopAll,
@@ -101,6 +107,7 @@ export function createListeners({
     const channel = name.slice(prefix.length)
     listening.delete(channel)
     await inOrder(channel, async () => await connections.get(channel)?.stop())
+    if (!isStopped && !listening.has(channel)) onElsewhere(channel)
   }
 
   /** Stops all channels at the same time. Each lease is released once its channel receives nothing any more. */

@@ -60,6 +60,8 @@ const memberMs = 4000
 const marginMs = 500
 /** How often a member beats, in ms. */
 const beatMs = 1000
+/** A beat that comes later than this after the last one is late, in ms. */
+const lateMs = 2 * beatMs
 /** How often a process that is not admitted asks again, in ms. */
 const askAgainMs = 250
 
@@ -71,7 +73,7 @@ export interface MembershipEvents {
   readonly onLost: (lease: HeldLease) => void
   /** Called after a beat with the number of leases above this process's share, by group. */
   readonly onExcess: (excess: Readonly<Record<string, number>>) => void
-  /** Called when this process begins to wait until it is admitted. */
+  /** Called when this process begins to wait until it is admitted, and when the reason changes. */
   readonly onWaiting: (reason: 'alone' | 'layout' | 'full' | 'locked') => void
   /** Called when the membership expired because the store fails, so calls wait. Not called again before `onBack`. */
   readonly onStalled: (error: BridgeError) => void
@@ -82,7 +84,15 @@ export interface MembershipEvents {
   /** Called when this process was a member and is none any more, because another one went on without it. */
   readonly onLeft: () => void
   /** Called after each beat of a member. */
-  readonly onBeat?: ((beat: Extract<Beat, { readonly type: 'admitted' }>) => void) | undefined
+  readonly onBeat?: ((beat: Extract<Beat, { readonly type: 'admitted' }>, timing: BeatTiming) => void) | undefined
+}
+
+/** How regularly a member beats. */
+export interface BeatTiming {
+  /** From when the beat before was sent until this one was answered, in ms. Undefined for the first one of a member. */
+  readonly sinceLastMs: number | undefined
+  /** Whether that was too long. Half a second before a membership ends, calls stop. */
+  readonly isLate: boolean
 }
 
 /** Creates the membership of a process. It does nothing before `join`. */
@@ -107,6 +117,8 @@ export function createMembership(
   let callsAllowed = newAbortController()
   /** Resolves when calls that wait must check again. */
   let recheck = withResolvers<void>()
+  /** When the last beat that was answered was sent, by the monotonic clock. */
+  let sentAt = Number.NEGATIVE_INFINITY
   let beating: Promise<void> | undefined
   let failure: unknown
   let problem: string | undefined
@@ -189,6 +201,8 @@ export function createMembership(
     others = answer.others
     const lost = updateLeases(answer.leases)
     const isJoining = !isMember
+    const sinceLastMs = isJoining ? undefined : clock.monotonic() - sentAt
+    sentAt = askedAt
     isMember = true
     waitingFor = undefined
     callsAllowedUntil = askedAt + memberMs - marginMs
@@ -198,7 +212,7 @@ export function createMembership(
     for (const lease of lost) onLost(lease.handle)
     for (const lease of answer.leases) if (!held.has(lease.name)) takeLease(lease)
     onExcess(answer.excess)
-    onBeat?.(answer)
+    onBeat?.(answer, { sinceLastMs, isLate: sinceLastMs !== undefined && sinceLastMs > lateMs })
   }
 
   /**
@@ -286,9 +300,9 @@ export function createMembership(
     waitFor(reason)
   }
 
-  /** Notes for what this process waits, and calls `onWaiting` when that begins. */
+  /** Notes for what this process waits, and calls `onWaiting` if that is new. */
   function waitFor(reason: Parameters<MembershipEvents['onWaiting']>[0]): void {
-    const isNew = waitingFor === undefined
+    const isNew = waitingFor !== reason
     waitingFor = reason
     if (isNew) onWaiting(reason)
   }

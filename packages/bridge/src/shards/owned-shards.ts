@@ -18,6 +18,10 @@ export interface OwnedShards {
   all(): readonly Shard[]
   /** How many shards this process has a lease on. */
   count(): number
+  /** How many of them don't take messages yet. */
+  restoring(): number
+  /** Returns what changed since the last call. Undefined if nothing did. */
+  takeChanges(): ShardChanges | undefined
   /** Returns the observers of a reply, of the shards that want to show it. */
   observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Resolves when all shards of now are restored. Rejects with the error of the first one that could not be. */
@@ -40,6 +44,20 @@ const undoMs = 1000
 const atOnce = 4
 /** How long after a failure a shard is restored again, in ms. */
 const restoreAgainMs = 1000
+
+/** Numbers of shards. */
+export interface ShardChanges {
+  /** Those that this process took. */
+  readonly taken: number
+  /** Those of them that a process had before. */
+  readonly takenOver: number
+  /** Those that this process gave back. */
+  readonly givenBack: number
+  /** Those that another process took before this one gave them back. */
+  readonly lost: number
+}
+
+const noChanges: ShardChanges = { taken: 0, takenOver: 0, givenBack: 0, lost: 0 }
 
 /** A shard of this process. */
 interface Owned {
@@ -71,6 +89,7 @@ export function createOwnedShards({
   const owned = new Map<string, Owned>()
   /** By the name of the lease: resolves when the earlier shard of that name has stopped. */
   const stopped = new Map<string, Promise<void>>()
+  let changes = noChanges
   return {
     add,
     drop,
@@ -78,10 +97,24 @@ export function createOwnedShards({
     find: (name) => ready().find((shard) => shard.name === name),
     all: ready,
     count: () => owned.size,
+    restoring: () => [...owned.values()].filter(({ isRestored }) => !isRestored).length,
+    takeChanges,
     observe: (server, reply) => ready().flatMap((shard) => shard.observe(server, reply)),
     whenRestored: async () => void (await Promise.all([...owned.values()].map(({ restored }) => restored))),
     stopAll,
     handOver,
+  }
+
+  /** Adds one to numbers of changes. */
+  function note(...names: readonly (keyof ShardChanges)[]): void {
+    for (const name of names) changes = { ...changes, [name]: changes[name] + 1 }
+  }
+
+  /** Returns the changes, and begins anew. */
+  function takeChanges(): ShardChanges | undefined {
+    const taken = changes
+    changes = noChanges
+    return taken === noChanges ? undefined : taken
   }
 
   /** Returns the shards that are restored and not stopping. */
@@ -101,6 +134,8 @@ export function createOwnedShards({
       isStopping: false,
     }
     owned.set(lease.name, one)
+    // The first process that ever takes a lease has the fence 1.
+    note('taken', ...((lease.current()?.fence ?? 1) > 1 ? (['takenOver'] as const) : []))
     one.restored = restore(one)
     one.restored.catch((error) => onRestoreFailed(one, error))
   }
@@ -124,7 +159,9 @@ export function createOwnedShards({
   /** Stops a shard that was lost. */
   function drop({ name }: HeldLease): void {
     const one = owned.get(name)
-    if (one) void stop(one)
+    if (!one) return
+    note('lost')
+    void stop(one)
   }
 
   /** Stops a shard, which takes no more messages from now on. */
@@ -154,6 +191,7 @@ export function createOwnedShards({
   /** Stops a shard and releases its lease. If that fails, reports why, and the lease expires by itself. */
   async function stopAndRelease(one: Owned): Promise<void> {
     if (one.isStopping) return
+    note('givenBack')
     await stopAndUndo(one, stopMs)
     await waitAtMost(one.shard.whenPosted(), postedMs, clock)
     await waitAtMost(one.lease.release().catch(onError), releaseMs, clock)

@@ -99,8 +99,9 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   const name = lease.name.slice(shardLeasePrefix.length)
   const { whenHeld } = lease
   const stopping = new AbortController()
+  const onFenced = (): void => emit({ type: 'fenced', at: clock.wall(), shard: name })
   const state = withoutUnreadableRows({
-    state: createState({ store, shard: name, lease, clock, stopping: stopping.signal, reports }),
+    state: createState({ store, shard: name, lease, clock, stopping: stopping.signal, reports, onFenced }),
     now: () => clock.now(),
     onPutAside: (row) => failed.onRowPutAside(row),
     onError,

@@ -70,6 +70,8 @@ export function createState(options: {
   /** Aborts when the shard is stopping. */
   readonly stopping: AbortSignal
   readonly reports: StoreReports
+  /** Called when the store refuses a commit because the lease has run out, or another process has it. */
+  readonly onFenced?: (() => void) | undefined
 }): State {
   const { store, shard } = options
   const retryWhile = createRetries(options)
@@ -104,11 +106,13 @@ export function createLeasedCommit({
   lease,
   clock,
   stopping,
+  onFenced = () => {},
 }: {
   readonly store: Pick<Store, 'commit'>
   readonly lease: Pick<HeldLease, 'current' | 'renew'>
   readonly clock: Clock
   readonly stopping: AbortSignal
+  readonly onFenced?: (() => void) | undefined
 }): State['commit'] {
   return async (writes, options) => {
     for (let tries = 1; ; tries++) {
@@ -117,6 +121,7 @@ export function createLeasedCommit({
       try {
         const { type } = await store.commit(writes, current, options)
         if (type !== 'fenced') return type === 'done'
+        onFenced()
         if (!(await lease.renew())) throw takenOverError()
         if (tries === mostTries)
           throw new StoreError('busy', 'The lease on the state ran out before each write. Check how slow its disk is.')

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,44 +81,50 @@ function start(): Bridge {
   return { child, get }
 }
 
-/** Waits until one bridge works and the other one waits. Resolves with them in this order. */
-async function onceSettled(one: Bridge, other: Bridge): Promise<readonly [Bridge, Bridge]> {
-  const states = async (): Promise<readonly string[]> =>
-    (await Promise.all([one, other].map(async ({ get }) => (await get('/readyz')).join(' ')))).toSorted()
-  await expect.poll(states).toEqual(['200 ready\n', '503 standby\n'])
-  return (await one.get('/readyz'))[0] === 200 ? [one, other] : [other, one]
+const ready = [200, 'ready\n'] as const
+
+/** Waits until all bridges work and one of them polls. Resolves with that one first. */
+async function onceReady(all: readonly Bridge[]): Promise<readonly [Bridge, ...Bridge[]]> {
+  const statuses = async (path: string): Promise<readonly string[]> =>
+    (await Promise.all(all.map(async ({ get }) => (await get(path)).join(' ')))).toSorted()
+  await expect.poll(() => statuses('/readyz')).toEqual(all.map(() => ready.join(' ')))
+  const others = Array.from({ length: all.length - 1 }, () => '200 elsewhere\n')
+  await expect.poll(() => statuses('/readyz/tg')).toEqual([...others, '200 receiving\n'])
+  const names = await Promise.all(all.map(async ({ get }) => (await get('/readyz/tg'))[1]))
+  const [first, ...rest] = all.toSorted(
+    (one, other) => names[all.indexOf(other)]?.localeCompare(names[all.indexOf(one)] ?? '') ?? 0,
+  )
+  if (!first) throw new Error('There are no bridges.')
+  return [first, ...rest]
+}
+
+/** The sum of a metric over bridges. */
+async function sumOf(all: readonly Bridge[], name: string): Promise<number> {
+  const texts = await Promise.all(all.map(({ get }) => get('/metrics')))
+  return texts.reduce((sum, [, text]) => sum + Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]), 0)
 }
 
 describe.skipIf(!hasPostgres())(`the services of the example (${needsPostgres})`, () => {
-  test('start together on an empty database, are both healthy, and take over after a kill, a stop and an outage', async () => {
-    let [working, waiting] = await onceSettled(start(), start())
-    expect([await working.get('/healthz'), await waiting.get('/healthz')]).toEqual([
-      [200, 'ready\n'],
-      [200, 'standby\n'],
-    ])
+  test('start together on an empty database, share the chats, and go on after a kill, a stop and an outage', async () => {
+    let all = await onceReady([start(), start(), start()])
+    await expect.poll(() => sumOf(all, 'reply_bridge_shards')).toBe(64)
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      working.child.kill(signal)
-      const successor = waiting
-      await expect.poll(() => successor.get('/readyz')).toEqual([200, 'ready\n'])
-      const next = await onceSettled(successor, start())
-      expect(next[0]).toBe(successor)
-      ;[working, waiting] = next
+      const [polling, ...others] = all
+      polling.child.kill(signal)
+      if (signal === 'SIGTERM') await expect.poll(async () => (await polling.get('/readyz'))[0]).not.toBe(200)
+      await onceReady(others)
+      await expect.poll(() => sumOf(others, 'reply_bridge_shards')).toBe(64)
+      expect(await sumOf(others, 'reply_bridge_takeovers_total')).toBeGreaterThan(0)
+      all = await onceReady([...others, start()])
     }
     await database.stop()
-    for (const one of [working, waiting])
+    for (const one of all)
       await expect.poll(() => one.get('/readyz')).toEqual([503, expect.stringMatching(/^stalled\n.*can't be reached/)])
-    expect([await working.get('/healthz'), await waiting.get('/healthz')]).toEqual([
-      [200, 'stalled\n'],
-      [200, 'stalled\n'],
-    ])
+    for (const one of all) expect(await one.get('/healthz')).toEqual([200, 'stalled\n'])
+    expect(await sumOf(all, 'reply_bridge_shards')).toBe(0)
     await database.start()
-    const ended = [working, waiting].map(async ({ child }) => await once(child, 'exit'))
-    const isReady = async (): Promise<boolean> =>
-      (await Promise.all([working, waiting].map(({ get }) => get('/readyz')))).some(([status]) => status === 200)
-    await expect.poll(isReady).toBe(true)
-    // If the other one took over, the first one exits with 1, and Docker starts it again.
-    const isOld = (await working.get('/readyz'))[0] === 200
-    if (!isOld) expect((await Promise.race(ended))[0]).toBe(1)
-    await onceSettled(isOld ? working : waiting, isOld ? waiting : start())
+    await onceReady(all)
+    await expect.poll(() => sumOf(all, 'reply_bridge_shards')).toBe(64)
+    expect(all.map(({ child }) => child.exitCode)).toEqual([null, null, null])
   })
 })

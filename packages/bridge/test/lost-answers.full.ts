@@ -16,8 +16,8 @@ describe('the scenes make', () => {
   const isBesides =
     /^(store|testing|transfer|setup)\/|^state\/state\.ts$|^failed\/list-failed\.ts$|^shards\/server-watches\.ts$/
 
-  /** Commits of a press that another member received, and of a member that may not answer. `receivers.test.ts` has them. */
-  const isBetweenMembers = /^intake\/press-(forwarder|taker)\.ts |^intake\/receiver\.ts .*type: 'remove'/
+  /** Commits of a press that another member received, of a member that may not answer, and for the next owner. `receivers.test.ts` has them. */
+  const isBetweenMembers = /^intake\/press-(forwarder|taker)\.ts |^intake\/receiver\.ts .*type: 'remove'|inbox\.leave/
 
   test('each commit that is in the sources', () => {
     const files = readdirSync(sources, { encoding: 'utf8', recursive: true }).filter((file) => file.endsWith('.ts'))

@@ -59,8 +59,10 @@ export interface Member extends Pick<Receiver, 'receive'> {
   readonly intake: Intake
   /** Ends the process without a word: its timers and calls go nowhere from then on. */
   kill(): void
-  /** Stops it gracefully. */
-  stop(): Promise<void>
+  /** Ends its intake gracefully, and releases its lease. It still receives. */
+  stop(options?: { readonly isStillOwner?: boolean }): Promise<void>
+  /** Releases its lease. */
+  release(): Promise<void>
 }
 
 const everyone = { ann: { ids: ['tg:1'], may: ['prompt', 'approve', 'admin'] } } as const
@@ -147,15 +149,19 @@ export function createMembers(): Members {
     }
     const lease = granted ?? { current: () => undefined, renew: async () => false }
     const { isHeld = () => true } = options
-    const held = granted
-      ? granted
-      : {
-          isHeld,
-          whenHeld: async () => {
-            if (isHeld()) return new AbortController().signal
-            throw new Error('It may not receive.')
-          },
-        }
+    let isOwning = isOwner
+    const free = {
+      isHeld,
+      whenHeld: async () => {
+        if (isHeld()) return new AbortController().signal
+        throw new Error('It may not receive.')
+      },
+    }
+    const holder = () => (isOwning && granted ? granted : free)
+    const held = {
+      isHeld: () => holder().isHeld(),
+      whenHeld: async () => await holder().whenHeld(),
+    }
     const shared = { store, clock: own, stopping: stopping.signal, reports: createStoreReports(onError) }
     const state = createState({ ...shared, shard: '07', lease })
     const rows = createSharedState(shared)
@@ -234,6 +240,10 @@ export function createMembers(): Members {
     const unwatch = store.watch((hint) => isDead || receiver.onHint(hint))
     if (isOwner) await intake.restore()
     receiver.start()
+    const release = async (): Promise<void> => {
+      isOwning = false
+      await membership.leave()
+    }
     const end = (): void => {
       unwatch()
       receiver.stop()
@@ -244,12 +254,11 @@ export function createMembers(): Members {
         isDead = true
         end()
       },
-      stop: async () => {
-        end()
+      stop: async ({ isStillOwner } = {}) => {
         await tries.giveBack(intake.undoTries())
-        stopping.abort()
-        await membership.leave()
+        if (!isStillOwner) await release()
       },
+      release,
     }
   }
 }

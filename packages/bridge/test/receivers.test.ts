@@ -50,6 +50,45 @@ describe('a message', () => {
     expect([inbox(), all.verdicts]).toEqual([[], ['one taken']])
   })
 
+  test('that its owner received is handled with its own answer and without a commit for its try', async () => {
+    const commits: string[] = []
+    const owner = await joinOwner({
+      storeOf: withCommits(
+        () => true,
+        (commit) =>
+          async (...given) => {
+            commits.push(given[0].map(({ type }) => type).join())
+            return await commit(...given)
+          },
+      ),
+      act: async () => {
+        throw new Error('It broke.')
+      },
+    })
+    await owner.receive('tg', all.text('1', '/new'))
+    await all.settle()
+    expect(all.told).toEqual([texts.failed('It broke.')])
+    expect(commits).toEqual(['put-if-absent,enqueue', 'dequeue'])
+  })
+
+  test('that its owner gets twice at the same time is not tried if the store fails for the first one', async () => {
+    let fails = 1
+    const owner = await joinOwner({
+      storeOf: withCommits(
+        ({ type }) => type === 'enqueue',
+        (commit) =>
+          async (...given) => {
+            if (fails-- > 0) throw new StoreError('failed', 'The disk is full.')
+            return await commit(...given)
+          },
+      ),
+    })
+    await Promise.all([1, 2].map(async () => await owner.receive('tg', all.text('1', '/new'))))
+    await all.settle()
+    expect(all.done).toEqual(['owner /new'])
+    expect(all.told).toEqual([texts.notTaken])
+  })
+
   test('that several members receive is handled once', async () => {
     const { one, two } = await joinReceivers()
     const owner = await joinOwner()
@@ -174,6 +213,43 @@ describe('a message', () => {
     await all.join('next', { isOwner: true })
     await all.settle()
     expect(all.done).toEqual(['next /one again', 'next /two'])
+  })
+
+  test('that is stored while its owner stops gracefully is begun by the next one first', async () => {
+    let goOn = (): void => {}
+    const slow = withCommits(
+      ({ type }) => type === 'enqueue',
+      (commit) =>
+        async (...given) => {
+          const made = await commit(...given)
+          await new Promise<void>((resolve) => {
+            goOn = resolve
+          })
+          return made
+        },
+    )
+    const first = await joinOwner({ storeOf: slow })
+    const received = first.receive('tg', all.text('1', '/new'))
+    await all.settle()
+    const stopped = first.stop({ isStillOwner: true })
+    await all.settle()
+    goOn()
+    await Promise.all([received, stopped])
+    await first.release()
+    await all.join('next', { isOwner: true })
+    await all.settle()
+    expect(all.done).toEqual(['next /new'])
+  })
+
+  test('and a press that come after its owner has ended its intake are for the next one', async () => {
+    const first = await joinOwner()
+    await first.stop()
+    await all.join('next', { isOwner: true })
+    await first.receive('tg', all.text('1', '/new'))
+    await first.receive('tg', all.press('b/run/1'), 'p1')
+    await all.settle()
+    expect(all.done.toSorted()).toEqual(['next /new', 'next pressed b/run/1'])
+    expect(all.told).toEqual(['Done: b/run/1'])
   })
 
   test('beyond the rate limit is refused by the owner, also if other members received it', async () => {

@@ -38,6 +38,10 @@ export interface Inbox {
   oldestAt(): number | undefined
   /** Resolves when no entry is being handled. */
   idle(): Promise<void>
+  /** Whether `undoTries` was called, so that no entry is begun any more. */
+  isEnded(): boolean
+  /** Returns the write with which an entry that was stored after `undoTries` counts as not begun. */
+  leave(entry: QueuedPrompt): Write
   /**
    * Returns groups of writes that undo the tries of entries that this process leaves to the next one, see `Tries.giveBack`. No
    * entry is begun from then on.
@@ -91,10 +95,11 @@ export function createInbox(options: {
   const known = new Map<string, Known>()
   /** By queue: the read in progress, the names of the entries that left the inbox meanwhile, and the read after it. */
   const reads = new Map<string, { readonly done: Promise<void>; readonly left: Set<string>; next?: Promise<void> }>()
-  let isStopped = false
+  let isEnded = false
   const rowOf = (entry: QueuedPrompt) => ({ key: queueOf(entry), id: entry.id })
   const nameOf = (entry: QueuedPrompt): string => rowName(rowOf(entry))
-  return { dequeue, replace, expect, drain, oldestAt, idle: lines.idle, undoTries }
+  const leave = (entry: QueuedPrompt): Write => replacement({ ...entry, isUnbegun: true })
+  return { dequeue, replace, expect, drain, oldestAt, idle: lines.idle, isEnded: () => isEnded, leave, undoTries }
 
   /** Returns the write that removes an entry. */
   function dequeue(entry: QueuedPrompt): Write {
@@ -156,7 +161,7 @@ export function createInbox(options: {
   async function beginNew(queue: string, left: ReadonlySet<string>): Promise<void> {
     try {
       const stored = (await state.queue(queue)).map(({ value }) => toQueuedPrompt(value))
-      if (!isStopped) begin(stored.filter((entry) => !known.has(nameOf(entry))))
+      if (!isEnded) begin(stored.filter((entry) => !known.has(nameOf(entry))))
     } finally {
       reads.delete(queue)
       for (const name of left) known.delete(name)
@@ -177,7 +182,7 @@ export function createInbox(options: {
         item: entry,
         isUrgent: isUrgent(entry) && !isTried(entry),
         run: async () => {
-          if (isStopped) return
+          if (isEnded) return
           if (entry.isUnbegun) await handleForwarded(entry, isCounted)
           else if (isReceivedHere) await handleSafely(entry, text, handle)
           else await handleAgain(entry)
@@ -224,7 +229,7 @@ export function createInbox(options: {
     handleIt: HandleEntry,
     phase: Known['phase'] = 'begun',
   ): Promise<void> {
-    if (isStopped) return
+    if (isEnded) return
     known.set(nameOf(entry), { entry, phase })
     try {
       // Retried while the state can't be used, because that is not the fault of the message.
@@ -286,10 +291,10 @@ export function createInbox(options: {
 
   /** Ends the inbox. One more process must not count for an entry that this one leaves, and one that waits was not begun. */
   function undoTries(): readonly (readonly Write[])[] {
-    isStopped = true
+    isEnded = true
     return [...known.values()].flatMap(({ entry, phase }) => {
       if (phase === 'found') return []
-      return [[replacement(phase === 'begun' ? withoutLastTry(entry) : { ...entry, isUnbegun: true })]]
+      return [[phase === 'begun' ? replacement(withoutLastTry(entry)) : leave(entry)]]
     })
   }
 }

@@ -3,7 +3,7 @@ import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { Commands } from '../commands/dispatch.ts'
 import type { Busy } from '../config/schema.ts'
-import { toError } from '../error.ts'
+import { isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor } from '../place.ts'
@@ -44,9 +44,11 @@ export interface Intake {
   restore(): Promise<void>
   /** As in `Inbox`. */
   oldestAt(): number | undefined
-  /** Resolves when no stored message is being handled. */
+  /** Resolves when no stored message and no press of another member is being handled. */
   idle(): Promise<void>
-  /** As in `Inbox`. */
+  /** Whether `undoTries` was called. Another member handles what is received from then on. */
+  isEnded(): boolean
+  /** As in `Inbox`. Ends the intake. */
   undoTries(): readonly (readonly Write[])[]
 }
 
@@ -79,7 +81,8 @@ export function createIntake(options: {
     drain,
     restore: async () => await inbox.drain(),
     oldestAt: inbox.oldestAt,
-    idle: inbox.idle,
+    idle: async () => void (await Promise.all([inbox.idle(), presses.idle()])),
+    isEnded: inbox.isEnded,
     undoTries: inbox.undoTries,
   }
 
@@ -87,7 +90,7 @@ export function createIntake(options: {
   async function drain(what?: 'messages' | 'presses'): Promise<void> {
     const reads = [
       ...(what === 'presses' ? [] : [inbox.drain()]),
-      ...(what === 'messages' ? [] : [presses.takeStored()]),
+      ...(what === 'messages' || inbox.isEnded() ? [] : [presses.takeStored()]),
     ]
     for (const read of await Promise.allSettled(reads)) {
       if (read.status === 'fulfilled') continue
@@ -108,8 +111,14 @@ export function createIntake(options: {
       if (!isNew) forget()
     }
     if (!isNew) return 'repeated'
+    if (inbox.isEnded()) await leaveToNext(entry)
     void inbox.drain(entry).catch(onError)
     return 'taken'
+  }
+
+  /** Notes that the next owner is the first to begin a message that was stored too late for this one. */
+  async function leaveToNext(entry: QueuedPrompt): Promise<void> {
+    await state.commit([inbox.leave(entry)]).catch((error: unknown) => isTakenOver(error) || onError(toError(error)))
   }
 
   /** Does what this process does at once for a message that it received itself. */

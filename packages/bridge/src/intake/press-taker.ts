@@ -22,6 +22,8 @@ export interface PressTaker {
    * `State.list`.
    */
   takeStored(): Promise<void>
+  /** Resolves when no press is being carried out. */
+  idle(): Promise<void>
 }
 
 /**
@@ -38,18 +40,18 @@ export function createPressTaker({
   readonly clock: Omit<SteadyClock, 'wall'>
   readonly handle: (channel: string, inbound: InboundPress, id: string) => Promise<void>
 }): PressTaker {
-  /** The keys of presses that are being claimed. */
-  const claiming = new Set<string>()
-  return { takeStored }
+  /** By their keys: presses that are being taken. */
+  const taking = new Map<string, Promise<void>>()
+  return { takeStored, idle: async () => void (await Promise.all(taking.values())) }
 
   /** Starts to take each stored press that is not being taken. */
   async function takeStored(): Promise<void> {
     for (const { key, value } of await state.list(pressPrefix)) {
-      if (claiming.has(key)) continue
-      claiming.add(key)
-      void takeOne(key, value)
-        .catch((error: unknown) => isTakenOver(error) || onError(toError(error)))
-        .finally(() => claiming.delete(key))
+      if (taking.has(key)) continue
+      const taken = takeOne(key, value)
+        .catch((error: unknown) => void (isTakenOver(error) || onError(toError(error))))
+        .then(() => void taking.delete(key))
+      taking.set(key, taken)
     }
   }
 

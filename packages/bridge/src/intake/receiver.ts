@@ -88,12 +88,17 @@ export function createReceiver(options: {
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
-  const ownerOf = (place: ChatPlace): Intake | undefined => intakes.get(shardOf(place))
   let receipts = 0
   let stopTimer = (): void => {}
   return { receive, onHint, start, stop: () => stopTimer() }
 
-  /** Looks at everything that is stored for this process, now and every `lookMs`. */
+  /** Returns the intake of a place. Undefined if another member owns the place, or will. */
+  function ownerOf(place: ChatPlace): Intake | undefined {
+    const intake = intakes.get(shardOf(place))
+    return intake?.isEnded() ? undefined : intake
+  }
+
+  /** Looks at everything that is stored for this process each time `lookMs` have passed. */
   function start(): void {
     stopTimer = clock.after(lookMs, () => {
       start()

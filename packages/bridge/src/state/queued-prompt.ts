@@ -84,7 +84,8 @@ export function begun({ isUnbegun: _, ...entry }: QueuedPrompt): QueuedPrompt {
  *   puts the queue of a chat back only then.
  * - Slack: `ts`, a time with a counter. https://docs.slack.dev/messaging/retrieving-messages
  * - Discord: a snowflake, which begins with a time. https://discord.com/developers/docs/reference#snowflakes
- * - WhatsApp: no number, and a time in whole seconds. It sends webhooks of a chat in parallel.
+ * - WhatsApp: no number, and a time in whole seconds.
+ *   https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages
  */
 export function wasSentBefore(one: QueuedPrompt, other: QueuedPrompt): boolean {
   const order = compareNumbers(one.messageRef.id, other.messageRef.id)

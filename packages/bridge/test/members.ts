@@ -50,6 +50,9 @@ export interface MemberOptions {
   readonly deliversOnce?: true
   /** What the owner does with a message or press, before it is done. */
   readonly act?: (text: string, answer: AnswerInbound, press?: Press) => Promise<void>
+  /** How long the owner needs to restore the runs of the chat, and to look for a button, in ms. */
+  readonly restoreMs?: number
+  readonly lookMs?: number
   /** Whether calls are allowed. */
   readonly isHeld?: () => boolean
 }
@@ -130,6 +133,9 @@ export function createMembers(): Members {
       ...{ now: clock.now, monotonic: clock.monotonic, wall: clock.now },
       after: (delayMs: number, run: () => void) => clock.after(delayMs, () => isDead || run()),
     }
+    const after = async (ms = 0): Promise<void> =>
+      await (ms === 0 ? undefined : new Promise<void>((resolve) => clock.after(ms, resolve)))
+    const restored = after(options.restoreMs)
     const stopping = new AbortController()
     let granted: HeldLease | undefined
     const membership = createMembership({
@@ -173,6 +179,7 @@ export function createMembers(): Members {
     }
     const channels = {
       ...{ connectionOf: () => ({ deliversOnce }), sinkFields: () => ({}) },
+      hasButton: async () => await after(options.lookMs),
       showTyping: () => void told.push(`${name} types`),
       tryPost: async (_: unknown, note: { readonly text: string }) => void told.push(`${name} posts ${note.text}`),
     }
@@ -192,7 +199,7 @@ export function createMembers(): Members {
     }
     const runner = {
       ...{
-        whenRestored: async () => {},
+        whenRestored: async () => await restored,
         changeQueue: async (_: unknown, task: () => Promise<unknown>) => await task(),
       },
       ...{ queuedPrompts: async () => [], queueIDOf: ({ id }: QueuedPrompt) => id, startQueue: () => {} },

@@ -453,6 +453,19 @@ describe('a press at a member that does not own the chat', () => {
     expect([all.done, all.told]).toEqual([[], ['ok']])
   })
 
+  test.each([
+    ['still restores what runs there', { restoreMs: 3000 }, texts.notTaken],
+    ['needs long to find its button', { lookMs: 3000 }, 'ok'],
+  ])('is not carried out late by an owner that %s', async (_, options, answer) => {
+    const { one } = await joinReceivers()
+    await joinOwner(options)
+    const received = one.receive('tg', all.press('b/run/1'), 'p1')
+    await all.pass(2000)
+    await received
+    await all.pass(5000)
+    expect([all.done, all.told]).toEqual([[], [answer]])
+  })
+
   test('whose own commit is made late is not carried out', async () => {
     const slow = withCommits(
       (write) => 'key' in write && write.key.startsWith('press/'),

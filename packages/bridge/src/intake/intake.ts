@@ -3,7 +3,7 @@ import { createRecent } from '@reply/sink/internal'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import type { Commands } from '../commands/dispatch.ts'
 import type { Busy } from '../config/schema.ts'
-import { isTakenOver, toError } from '../error.ts'
+import { BridgeError, isTakenOver, toError } from '../error.ts'
 import { rowName } from '../failed/failure-rows.ts'
 import type { RateLimit } from '../people/rate-limit.ts'
 import { type ChatPlace, entryFor } from '../place.ts'
@@ -33,8 +33,11 @@ export interface Intake {
   take(entry: QueuedPrompt, text: InboundText, seen: Write): Promise<'taken' | 'repeated' | 'too-many'>
   /** Call it for each action of a person in the place that this process received, also for one that is ignored. */
   noteActive(place: ChatPlace): void
-  /** Carries out a press or a Stop that this process received, once for each id. */
-  press(channel: string, inbound: InboundPress, id: string): Promise<void>
+  /**
+   * Carries out a press or a Stop that this process received, once for each id. `isDue` is called right before that: if it is
+   * false, the press is refused. Default: it is never late.
+   */
+  press(channel: string, inbound: InboundPress, id: string, isDue?: () => boolean): Promise<void>
   /**
    * Begins to handle what is stored and new: messages, and presses that other members received. Call it at the start, on each
    * hint, and every 5 s, because hints may be lost. Does not wait until they are handled. Never rejects.
@@ -72,7 +75,7 @@ export function createIntake(options: {
   const { router } = services.config
   const answerAsk = createAnswerAsk(services, runner, grants)
   const inbox = createInbox({ services, handle, admit, onForwarded, isUrgent, putAside })
-  const presses = createPressTaker({ state, lease, clock, onError, handle: press })
+  const presses = createPressTaker({ state, lease, clock, onError, handle: press, whenRestored: runner.whenRestored })
   const pressed = createRecent<true>(mostPresses)
   return {
     take,
@@ -160,12 +163,12 @@ export function createIntake(options: {
    * Carries out a press or the platform's Stop button, without the inbox. A press on a button of the bridge's own runs it, and
    * any other may answer an ask. Only answers a press that was carried out before.
    */
-  async function press(channel: string, inbound: InboundPress, id: string): Promise<void> {
+  async function press(...[channel, inbound, id, isDue]: Parameters<Intake['press']>): Promise<void> {
     const key = `${channel}/${id}`
     if (pressed.has(key)) return inbound.type === 'stop' ? undefined : await inbound.answer()
     pressed.set(key, true)
     try {
-      await carryOut(channel, inbound)
+      await carryOut(channel, inbound, isDue)
     } catch (error) {
       // The platform may deliver it again, if it was not taken.
       pressed.delete(key)
@@ -175,22 +178,38 @@ export function createIntake(options: {
 
   /**
    * Refuses presses beyond the rate limit, and people who are strangers by now. Ignores a Stop of a person with neither `prompt`
-   * nor `admin`.
+   * nor `admin`, and one that is late. Refuses a press that is late: also the looks for its button and its ask take time.
    */
-  async function carryOut(channel: string, inbound: InboundPress): Promise<void> {
+  async function carryOut(channel: string, inbound: InboundPress, isDue?: () => boolean): Promise<void> {
+    const isLate = (): boolean => isDue?.() === false
     const place = { channel, chat: inbound.chat }
     failed.onPlaceActive(place)
     const person = people.personOf(channel, inbound.actor)
     if (inbound.type === 'stop') {
-      if (person?.may.has('prompt') || person?.may.has('admin')) await commands.handleStop(place, person, inbound.actor)
+      const mayStop = person?.may.has('prompt') || person?.may.has('admin')
+      if (person && mayStop && !isLate()) await commands.handleStop(place, person, inbound.actor)
       return
     }
     if (!rate.countIfAllowed(`${channel}:${inbound.actor.id}`)) return await inbound.answer(texts.tooMany)
     await runner.whenRestored(place)
     const personNow = people.personOf(channel, inbound.actor)
     if (!personNow) return await inbound.answer(texts.stranger(`${channel}:${inbound.actor.id}`))
-    if (inbound.isForeign) return await commands.handlePress(place, personNow, inbound)
-    await answerAsk(channel, inbound)
+    if (inbound.isForeign) {
+      // Waits until the button is confirmed, so that the next look does not.
+      if (isDue) await channels.hasButton(place, inbound.messageRef, inbound.token)
+      return await (isLate() ? inbound.answer(texts.notTaken) : commands.handlePress(place, personNow, inbound))
+    }
+    let isRefused = false
+    const requireDue = async (): Promise<void> => {
+      isRefused = isLate()
+      if (isRefused) throw new BridgeError('inbound', texts.notTaken)
+    }
+    try {
+      await answerAsk(channel, inbound, requireDue)
+    } catch (error) {
+      if (!isRefused) throw error
+      await inbound.answer(texts.notTaken)
+    }
   }
 
   /**

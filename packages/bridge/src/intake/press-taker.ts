@@ -1,5 +1,6 @@
 import type { SteadyClock } from '@reply/core/source'
 import { isTakenOver, toError } from '../error.ts'
+import type { ChatPlace } from '../place.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { toForwardedPress } from '../state/decode.ts'
 import {
@@ -13,7 +14,7 @@ import {
 import { readWithExpiry } from '../state/state.ts'
 import type { Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
-import type { InboundPress } from './intake.ts'
+import type { InboundPress, Intake } from './intake.ts'
 
 /** Carries out presses that other members received. */
 export interface PressTaker {
@@ -36,9 +37,12 @@ export function createPressTaker({
   clock,
   onError,
   handle,
+  whenRestored,
 }: Pick<BridgeServices, 'state' | 'lease' | 'onError'> & {
   readonly clock: Omit<SteadyClock, 'wall'>
-  readonly handle: (channel: string, inbound: InboundPress, id: string) => Promise<void>
+  readonly handle: Intake['press']
+  /** As in `Runner`. */
+  readonly whenRestored: (place: ChatPlace) => Promise<void>
 }): PressTaker {
   /** By their keys: presses that are being taken. */
   const taking = new Map<string, Promise<void>>()
@@ -58,6 +62,8 @@ export function createPressTaker({
   /** Claims a press, and carries it out unless its time is over by then. */
   async function takeOne(key: string, value: string): Promise<void> {
     const press = toForwardedPress(value)
+    // Until then it is not claimed, so that the person hears in time that it does not count.
+    await whenRestored({ channel: press.channel, chat: press.inbound.chat })
     const readAt = clock.monotonic()
     const { expiresInMs = 0 } = (await readWithExpiry(state, dueKey(press))) ?? {}
     const isClaimed = await state.commit([
@@ -67,9 +73,9 @@ export function createPressTaker({
     ])
     if (!isClaimed) return
     // The commit may have taken long, or the process may have been suspended since.
-    const isLate = clock.monotonic() > readAt + expiresInMs || !lease.isHeld()
-    if (isLate) return await answer(press, { type: 'refused' })
-    await handle(press.channel, inboundOf(press), press.id).catch(async (error: unknown) => {
+    const isDue = (): boolean => clock.monotonic() <= readAt + expiresInMs && lease.isHeld()
+    if (!isDue()) return await answer(press, { type: 'refused' })
+    await handle(press.channel, inboundOf(press), press.id, isDue).catch(async (error: unknown) => {
       if (!isTakenOver(error)) onError(toError(error))
       await answer(press, { type: 'answered', text: texts.notTaken })
     })

@@ -104,6 +104,8 @@ export function createBridge(options: BridgeOptions): Bridge {
     clock,
     onRestored: ({ name, intake }) => {
       intakes.set(name, intake)
+      // Hints of what came since it was restored found no intake.
+      void intake.drain()
       setMenus()
     },
     onDropped: ({ name }) => {

@@ -111,7 +111,7 @@ test('an unanswered ask is rejected in time though the clock was set back since 
 })
 
 test('the lease of a process that died is taken over though the clock was set back since', async () => {
-  await chats.start({ clock, storeOf: (store) => ({ ...store, release: async () => {} }) })
+  await chats.start({ clock, storeOf: (store) => ({ ...store, release: async () => {}, leave: async () => {} }) })
   await chats.stop()
   setMs = -hour
   await chats.start({ clock })

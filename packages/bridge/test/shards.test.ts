@@ -78,7 +78,7 @@ describe('a key', () => {
   const decoded = [...Object.keys(rowDecoders), ...Object.keys(queueDecoders)]
   /** What a bridge writes and does not decode. */
   const others = [
-    ...['failed/', 'wake/', 'home/', 'ours/', 'author/', 'kept/', 'moved/', 'late/', 'button/', 'importing', 'layout'],
+    ...['failed/', 'wake/', 'home/', 'ours/', 'author/', 'kept/', 'moved/', 'late/', 'buttons/', 'importing', 'layout'],
     'alone',
   ]
 

@@ -161,6 +161,7 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     }
     // The last answers are on the screen before their status is gone.
     for (let waitedMs = 0; waitedMs < 15_000 && atWork() > 0; waitedMs += 200) await pause(200)
+    if (fault !== 'server-crashed') await says(other, 'Waiting for it to exit')
     for (const one of [other, owner]) await endGracefully(one)
   }
 

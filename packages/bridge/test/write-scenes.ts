@@ -562,7 +562,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
             ...{ chat: { id: '1' }, id, messageRef: { id }, isUnbegun: true },
           }),
         ] as const
-      queues.set('inbox/telegram/1/', new Map([stored('700'), stored('701')]))
+      queues.set(inChat(1, 'inbox/telegram/1/'), new Map([stored('700'), stored('701')]))
     },
     play: async ({ passes, said }) => {
       for (const text of ['left 700', 'left 701'])

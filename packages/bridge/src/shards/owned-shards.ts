@@ -100,7 +100,7 @@ export function createOwnedShards({
     restoring: () => [...owned.values()].filter(({ isRestored }) => !isRestored).length,
     takeChanges,
     observe: (server, reply) => ready().flatMap((shard) => shard.observe(server, reply)),
-    whenRestored: async () => void (await Promise.all([...owned.values()].map(({ restored }) => restored))),
+    whenRestored,
     stopAll,
     handOver,
   }
@@ -147,6 +147,18 @@ export function createOwnedShards({
     await one.shard.restore()
     one.isRestored = true
     if (!one.isStopping) onRestored(one.shard)
+  }
+
+  /** Waits for the shards of now. One that another process took meanwhile is no failure: that process restores it. */
+  async function whenRestored(): Promise<void> {
+    await Promise.all(
+      [...owned.values()].map(
+        async (one) =>
+          await one.restored.catch((error) => {
+            if (!one.isStopping && !isTakenOver(error)) throw error
+          }),
+      ),
+    )
   }
 
   /** Reports why a shard could not be restored, and gives it back, so that another process or this one tries again. */

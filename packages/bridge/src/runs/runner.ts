@@ -58,6 +58,8 @@ export interface Runner {
   serverOfSession(sessionID: string): string | undefined
   /** As in `UnpromptedRuns`. */
   observe(server: string, reply: Reply): readonly ReplyObserver[]
+  /** Shows the last run of a session if it is an unprompted one that ended and is not shown. For a session that was handed over. */
+  showMissed(server: string, sessionID: string): Promise<void>
   /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
   restoreRuns(): Promise<void>
   /** Resolves when `restoreRuns` is done for that place: at once if it had nothing to resume there. */
@@ -114,6 +116,7 @@ export function createRunner(services: BridgeServices): Runner {
     changeQueue,
     serverOfSession: (sessionID) => serverBySession.get(sessionID),
     observe: unprompted.observe,
+    showMissed,
     restoreRuns,
     whenRestored: async (place) => await restoring.get(mirrors.keyOf(place)),
     stop,
@@ -422,6 +425,14 @@ export function createRunner(services: BridgeServices): Runner {
       return byKey.get(keyOf(execution)) ?? { ...execution, phase: 'done' }
     })
     return [...listed.filter((one) => !newest.includes(one)), ...newest]
+  }
+
+  /** Looks at the runs of the session that are over: of one that is shown now, the observers know. */
+  async function showMissed(server: string, sessionID: string): Promise<void> {
+    const isOfSession = (one: Execution): boolean => one.server === server && one.sessionID === sessionID
+    const over = (await registry.all()).filter((one) => isOver(one) && isOfSession(one))
+    const newest = (await registry.newestOfSessions()).filter(({ execution }) => isOfSession(execution))
+    await unprompted.restoreSessions(withNewestLast(over, newest))
   }
 
   /** Makes `whenRestored` of the place of an execution wait for a promise, too. */

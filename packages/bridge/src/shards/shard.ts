@@ -219,6 +219,8 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
         watches.set(sessionID, client.watch({ sessionID }, { observe: (reply) => runner.observe(server, reply) }))
         const [oldest] = watches
         if (watches.size > mostWoken && oldest) stopWatch(oldest[0])
+        // The watch does not see a run that has ended by then.
+        void runner.showMissed(server, sessionID).catch(onError)
       }
       // From here on, a restart finds what the session has done meanwhile.
       await state.commit([{ type: 'remove', key }])

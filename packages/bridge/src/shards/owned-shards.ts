@@ -149,7 +149,7 @@ export function createOwnedShards({
     if (!one.isStopping) onRestored(one.shard)
   }
 
-  /** Waits for the shards of now. One that another process took meanwhile is no failure: that process restores it. */
+  /** Waits for the shards of now. Ignores one that another process took meanwhile, because that process restores it. */
   async function whenRestored(): Promise<void> {
     await Promise.all(
       [...owned.values()].map(

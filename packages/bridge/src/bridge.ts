@@ -122,7 +122,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     state,
     onError,
   })
-  const budgets = createMemberBudgets(connections, beatNow)
+  const budgets = createMemberBudgets({ connections, clock, onFrozen: beatNow })
   const listeners = createListeners({
     connections,
     clock,

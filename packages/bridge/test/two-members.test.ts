@@ -11,6 +11,7 @@ import { type ServedBridge, serveBridge } from '../src/serve-bridge.ts'
 import { shardLeasePrefix, shardOf } from '../src/state/shard-of.ts'
 import type { Store } from '../src/store/store.ts'
 import { createMemoryStore, createStoreMemory, type StoreMemory } from '../src/testing.ts'
+import { texts } from '../src/texts.ts'
 import { telegramOn } from './platforms.ts'
 import { telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
@@ -48,6 +49,12 @@ let balancer: Server
 let members: Member[] = []
 let served: ServedBridge[] = []
 let errors: Error[] = []
+/** The member that gets each request first. Default: they take turns. */
+let receiver: Member | undefined
+/** All writes of all members. */
+let written: string[] = []
+/** What was allowed. */
+let allowed: unknown[] = []
 /** The jobs that wait, by their prompts. */
 let held: Map<string, Job>
 
@@ -60,6 +67,16 @@ beforeEach(async () => {
     if (job.text.startsWith('hold')) {
       job.write({ type: 'text', delta: 'Working. ' })
       held.set(job.text, job)
+      return
+    }
+    if (job.text === 'touch') {
+      const state = { status: 'running', input: { command: 'touch a' } } as const
+      job.write({ type: 'tool', callID: 'call_1', tool: 'bash', state })
+      const permission = { permission: 'bash', patterns: ['touch a'], always: [], title: 'touch a', metadata: {} }
+      job.ask({ type: 'permission', requestID: 'per_1', callID: 'call_1', ...permission }, (answer) => {
+        allowed.push(answer)
+        setImmediate(() => job.end())
+      })
       return
     }
     job.write({ type: 'text', delta: `You said: ${job.text}.` })
@@ -90,6 +107,9 @@ afterEach(async () => {
   members = []
   served = []
   errors = []
+  receiver = undefined
+  allowed = []
+  written = []
 })
 
 async function startBalancer(): Promise<Server> {
@@ -101,7 +121,7 @@ async function startBalancer(): Promise<Server> {
       'content-type': 'application/json',
       'x-telegram-bot-api-secret-token': String(request.headers['x-telegram-bot-api-secret-token']),
     }
-    turn++
+    turn = receiver ? members.indexOf(receiver) : turn + 1
     let status = 503
     for (let nth = 0; nth < members.length && status !== 200; nth++) {
       const member = members[(turn + nth) % members.length]
@@ -139,7 +159,11 @@ async function startMember(): Promise<Member> {
     }
   const ownStore: Store = {
     ...{ ...store, read: whenAwake(store.read), list: whenAwake(store.list), queue: whenAwake(store.queue) },
-    ...{ queues: whenAwake(store.queues), commit: whenAwake(store.commit) },
+    queues: whenAwake(store.queues),
+    commit: whenAwake(async (writes, ...more) => {
+      written.push(JSON.stringify(writes))
+      return await store.commit(writes, ...more)
+    }),
     ...{ release: whenAwake(store.release), leave: whenAwake(store.leave) },
     beat: whenAwake(async (request) => {
       id = request.member
@@ -309,3 +333,57 @@ async function endsAs({ chat, messageID }: Awaited<ReturnType<typeof beginRun>>)
   const messages = telegram.screen(chat).filter(({ from }) => from === 'bot')
   expect(messages.map(({ messageId, text }) => [messageId, text])).toEqual([[messageID, 'Working. Done.']])
 }
+
+/** Has the agent ask in a chat, and resolves with the id of the message that has the buttons. */
+async function beginAsk(chat: number): Promise<number> {
+  telegram.say(chat, 'touch')
+  const asking = () =>
+    telegram.screen(chat).find(({ buttons }) => buttons.flat().some(({ text }) => text === 'Allow once'))
+  await passes('it asks', () => asking() !== undefined)
+  return asking()?.messageId ?? 0
+}
+
+test.each([
+  ['owns its chat', 0],
+  ['does not own its chat', 1],
+])('a press at a member that %s answers the ask once, within half a second', async (_, index) => {
+  const both = await startTwo()
+  const chat = chats.find(both[0].owns) ?? expect.fail('It has none of the chats.')
+  const messageID = await beginAsk(chat)
+  const buttons = telegram.screen(chat).flatMap((message) => message.buttons.flat())
+  const tokens = buttons.flatMap(({ data }) => (data === undefined ? [] : [data]))
+  receiver = both[index]
+  const from = { id: chat, name: 'Ann' }
+  const pressed = telegram.press(chat, messageID, 'Allow once', { from })
+  expect(await passes('it is allowed', () => allowed.length > 0)).toBeLessThanOrEqual(500)
+  await passes('the person is told', () => pressed.status !== 'waiting')
+  expect(pressed.text).toBe('✅ once')
+  expect(allowed).toEqual([{ type: 'once' }])
+  expect(tokens.length).toBeGreaterThan(1)
+  for (const token of tokens) expect(written.join()).not.toContain(token.split('.')[0])
+})
+
+test('a press whose owner is frozen is refused, and is not carried out when the owner wakes', async () => {
+  const [first, second] = await startTwo()
+  const chat = chats.find(first.owns) ?? expect.fail('It has none of the chats.')
+  const messageID = await beginAsk(chat)
+  receiver = second
+  first.freeze()
+  const from = { id: chat, name: 'Ann' }
+  const pressed = telegram.press(chat, messageID, 'Allow once', { from })
+  expect(await passes('the person is told', () => pressed.status !== 'waiting')).toBeLessThanOrEqual(2500)
+  expect(pressed.text).toBe(texts.notTaken)
+  first.wake()
+  await passes('they share again', () => first.shards() === 32 && second.shards() === 32)
+  const began = clock.now()
+  await passes('a while', () => clock.now() - began > 5000)
+  expect(allowed).toEqual([])
+})
+
+test('a /stop at a member that does not own the chat stops the run within half a second', async () => {
+  const [first, second] = await startTwo()
+  const { chat } = await beginRun(first)
+  receiver = second
+  telegram.say(chat, '/stop')
+  expect(await passes('it is stopped', () => said(chat).includes(texts.canceled))).toBeLessThanOrEqual(500)
+})

@@ -35,7 +35,7 @@ import { createShard, type ShardHost } from './shards/shard.ts'
 import { allShards, shardCount, shardLeasePrefix, shardOf } from './state/shard-of.ts'
 import { createLeasedCommit, createShardRows, createSharedState, createStoreReports } from './state/state.ts'
 import type { BeatRequest, Store } from './store/store.ts'
-import { waitAtMost } from './timers.ts'
+import { newAbortController, waitAtMost } from './timers.ts'
 import { requireWholeState } from './transfer/transfer-state.ts'
 
 /** How long a stop may take, in ms. Messages that are not handled by then are handled after the next start. */
@@ -63,7 +63,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   const onError = safeOnError((error: Error) => options.onError?.(safeError(error)))
   const onNotice = options.onNotice ?? (() => {})
   const emit = emitTo(options.observers ?? [], onError)
-  const starting = new AbortController()
+  const starting = newAbortController()
   const member = randomUUID()
   const connections = new Map<string, BridgeConnection>()
   const hooks = new Map<string, Webhook>()

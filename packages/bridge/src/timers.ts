@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '@reply/core'
 
 /** Timers by key. */
@@ -42,4 +43,11 @@ export async function waitAtMost(done: Promise<unknown>, ms: number, clock: Cloc
     stopTimer = clock.after(ms, resolve)
   })
   await Promise.race([done, late]).finally(() => stopTimer())
+}
+
+/** Creates a controller whose signal can have many listeners. Node warns of more than ten otherwise. */
+export function newAbortController(): AbortController {
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  return controller
 }

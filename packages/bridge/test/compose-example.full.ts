@@ -24,6 +24,8 @@ let database: PostgresServer
 let telegram: FakeTelegram
 let folder = ''
 let bridges: Bridge[] = []
+/** What Node says beside the log, for example of listeners that are never removed. */
+let warnings = ''
 
 beforeAll(async () => {
   if (!hasPostgres()) return
@@ -65,11 +67,14 @@ function start(): Bridge {
   const child = spawn(process.execPath, command, {
     cwd: folder,
     env: { ...env, DATABASE_URL: database.url, PATH: process.env.PATH },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let log = ''
   child.stdout.on('data', (bytes: Buffer) => {
     log += String(bytes)
+  })
+  child.stderr.on('data', (bytes: Buffer) => {
+    warnings += String(bytes)
   })
   const get: Bridge['get'] = async (path) => {
     const port = /Serving http:\/\/0\.0\.0\.0:(\d+)/.exec(log)?.[1]
@@ -126,5 +131,6 @@ describe.skipIf(!hasPostgres())(`the services of the example (${needsPostgres})`
     await onceReady(all)
     await expect.poll(() => sumOf(all, 'reply_bridge_shards')).toBe(64)
     expect(all.map(({ child }) => child.exitCode)).toEqual([null, null, null])
+    expect(warnings).toBe('')
   })
 })

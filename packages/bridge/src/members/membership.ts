@@ -1,10 +1,10 @@
-import { setMaxListeners } from 'node:events'
 import { pause } from '@reply/core/internal'
 import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
 import { type Beat, type BeatRequest, type Store, StoreError, type StoreLease } from '../store/store.ts'
+import { newAbortController } from '../timers.ts'
 
 /** A lease of this process. */
 export interface HeldLease {
@@ -405,11 +405,4 @@ interface OwnLease {
 /** Returns the error of calls after another process took the lease. */
 export function takenOverError(): BridgeError {
   return new BridgeError('taken-over', 'Another process took over these chats, so this one does nothing more in them.')
-}
-
-/** Creates a controller whose signal can have many listeners. */
-function newAbortController(): AbortController {
-  const controller = new AbortController()
-  setMaxListeners(0, controller.signal)
-  return controller
 }

@@ -32,7 +32,7 @@ import { createRegistry } from '../state/registry.ts'
 import { shardLeasePrefix } from '../state/shard-of.ts'
 import { createState, type StoreReports } from '../state/state.ts'
 import type { Store } from '../store/store.ts'
-import { waitAtMost } from '../timers.ts'
+import { newAbortController, waitAtMost } from '../timers.ts'
 import { wakePrefix } from './server-watches.ts'
 
 /** What all shards of a process share. */
@@ -98,7 +98,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
   const { config, store, reports, people, mirrors, withFirstID, connections, sinkFields, clock, emit, onError } = host
   const name = lease.name.slice(shardLeasePrefix.length)
   const { whenHeld } = lease
-  const stopping = new AbortController()
+  const stopping = newAbortController()
   const onFenced = (): void => emit({ type: 'fenced', at: clock.wall(), shard: name })
   const state = withoutUnreadableRows({
     state: createState({ store, shard: name, lease, clock, stopping: stopping.signal, reports, onFenced }),

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Upstream } from './balancer.ts'
 
@@ -8,6 +8,8 @@ import type { Upstream } from './balancer.ts'
 export interface Member extends Upstream {
   /** How often it was started. */
   starts(): number
+  /** The CPU time of its present process, in ms. 0 on systems other than Linux. */
+  cpuMs(): number
   /** What its `/readyz` says: `ready`, `standby`, … Undefined without an answer. */
   state(): Promise<string | undefined>
   /** Kills it. */
@@ -46,6 +48,7 @@ export function startMember(options: {
     name,
     url: () => url,
     starts: () => starts,
+    cpuMs: () => cpuMsOf(child.pid),
     state,
     kill: () => void child.kill('SIGKILL'),
     suspend,
@@ -106,6 +109,18 @@ export function startMember(options: {
     await terminate(child)
     await new Promise<void>((resolve) => file.end(resolve))
   }
+}
+
+/**
+ * Returns the CPU time of a process. Linux counts it in hundredths of a second.
+ * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ */
+function cpuMsOf(pid: number | undefined): number {
+  const file = `/proc/${pid}/stat`
+  if (!existsSync(file)) return 0
+  const [, fields = ''] = readFileSync(file, 'utf8').split(') ')
+  const [user = 0, system = 0] = fields.split(' ').slice(11, 13).map(Number)
+  return 10 * (user + system)
 }
 
 async function terminate(child: ChildProcess): Promise<void> {

@@ -109,16 +109,32 @@ export function isMissed({ value, most }: Figure): boolean {
 }
 
 /** People write at the full rate, as many messages as there are chats. */
-async function playCalm({ server }: Stage, people: People, { rate, chats }: PlayOptions): Promise<readonly Figure[]> {
+async function playCalm(
+  { server, members }: Stage,
+  people: People,
+  { rate, chats }: PlayOptions,
+): Promise<readonly Figure[]> {
   const until = Date.now() + (1000 * (chats + warmUps)) / rate
   await give(people, rate, posts, () => Date.now() > until)
   await people.settled()
+  const cpuMs = members.reduce((sum, member) => sum + member.cpuMs(), 0)
   const waits = waitsOf(server, people.given.slice(warmUps)).toSorted((one, other) => one - other)
   return [
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },
     { name: 'message to prompt: p99, ms', value: percentile(waits, 0.99), most: 250 },
     { name: 'message to prompt: worst, ms', value: percentile(waits, 1) },
+    ...answerFigures(people.given.slice(warmUps)),
+    { name: 'CPU of the members for each task, ms', value: cpuMs / people.given.length },
   ]
+}
+
+/** How long it took until chats showed their answers, which agents gave at once. */
+function answerFigures(given: readonly Given[]): readonly Figure[] {
+  return (['tg', 'slack'] as const).map((channel) => {
+    const ones = given.filter(({ chat }) => chat.channel === channel)
+    const times = ones.map(({ at, overAt = Number.POSITIVE_INFINITY }) => overAt - at)
+    return { name: `message to answer on ${channel}: worst, ms`, value: Math.max(0, ...times) }
+  })
 }
 
 /** All members are restarted one after the other, while people write and answers are being written. */

@@ -89,6 +89,8 @@ export function createOwnedShards({
   const owned = new Map<string, Owned>()
   /** By the name of the lease: resolves when the earlier shard of that name has stopped. */
   const stopped = new Map<string, Promise<void>>()
+  /** Those that were chosen to be given back, until their leases are released. */
+  const leaving = new Set<Owned>()
   let changes = noChanges
   return {
     add,
@@ -188,10 +190,28 @@ export function createOwnedShards({
     return stopping
   }
 
-  /** Stops shards, those with the fewest runs first. */
+  /** Stops shards, those with the fewest runs first. The store counts those that are being stopped until they are released. */
   function giveBack(count: number): void {
-    const idle = [...owned.values()].toSorted((a, b) => a.shard.runs() - b.shard.runs())
-    for (const one of idle.slice(0, count)) void stopAndRelease(one)
+    const chosen = idleFirst().slice(0, Math.max(0, count - leaving.size))
+    for (const one of chosen) leaving.add(one)
+    void handOverAll(chosen, () => true)
+  }
+
+  /** Returns the shards that are not being handed over, those with the fewest runs first. */
+  function idleFirst(): Owned[] {
+    return [...owned.values()].filter((one) => !leaving.has(one)).toSorted((a, b) => a.shard.runs() - b.shard.runs())
+  }
+
+  /** Stops and releases shards, `atOnce` at the same time, as long as `mayGoOn`. Never rejects. */
+  async function handOverAll(chosen: readonly Owned[], mayGoOn: () => boolean): Promise<void> {
+    const left = [...chosen]
+    const workers = Array.from({ length: atOnce }, async () => {
+      for (let one = left.shift(); one && mayGoOn(); one = left.shift()) {
+        await stopAndRelease(one)
+        leaving.delete(one)
+      }
+    })
+    await Promise.all(workers)
   }
 
   /** Stops a shard and undoes its tries. Also undoes them if it takes too long: that is when messages are left over. */
@@ -217,11 +237,11 @@ export function createOwnedShards({
   /** Hands over a few shards at a time, the idle ones first, and stops the rest together when the time is over. */
   async function handOver(mostMs: number): Promise<void> {
     const until = clock.now() + mostMs
-    const left = [...owned.values()].toSorted((a, b) => a.shard.runs() - b.shard.runs())
-    const workers = Array.from({ length: atOnce }, async () => {
-      for (let one = left.shift(); one && clock.now() < until; one = left.shift()) await stopAndRelease(one)
-    })
-    await waitAtMost(Promise.all(workers), mostMs, clock)
+    await waitAtMost(
+      handOverAll(idleFirst(), () => clock.now() < until),
+      mostMs,
+      clock,
+    )
     await stopAll(stopMs)
   }
 }

@@ -8,7 +8,7 @@ const rest = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Shards of which each takes `stopMs` to stop and follows as many runs as its name says. */
+/** Shards that take `stopMs` to stop, and follow as many runs as their names say. */
 async function scene({ names, stopMs }: { readonly names: readonly string[]; readonly stopMs: number }) {
   const clock = createHandClock()
   const released: string[] = []

@@ -13,7 +13,7 @@ import { secretsOf } from './config/load.ts'
 import { createMirrors } from './config/mirrors.ts'
 import { parseChannel, parseConfig, sinkFieldsIn } from './config/parse.ts'
 import type { BridgeConfig } from './config/schema.ts'
-import { BridgeError } from './error.ts'
+import { BridgeError, isTakenOver } from './error.ts'
 import { type BridgeObserver, emitTo } from './events/emit.ts'
 import type { MemberEvent } from './events/event.ts'
 import { createFailureCounts } from './failed/failure-counts.ts'
@@ -146,7 +146,10 @@ export function createBridge(options: BridgeOptions): Bridge {
       if (lease.name === stateLeaseName) stateLease = lease
       else leaseUserOf(lease).add(lease)
     },
-    onLost: (lease) => leaseUserOf(lease).drop(lease),
+    onLost: (lease) => {
+      if (lease.name === stateLeaseName) stateLease = undefined
+      else leaseUserOf(lease).drop(lease)
+    },
     onExcess: ({ shard = 0 }) => shards.giveBack(shard),
     onWaiting: (reason) => {
       if (waitingFor === undefined) emitMember('waiting')
@@ -284,10 +287,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
-    await membership.join(starting.signal)
-    await requireWholeState(store)
-    await loadMoves()
-    await changeLayout()
+    await joinWithLayout()
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
     starting.signal.throwIfAborted()
@@ -306,6 +306,20 @@ export function createBridge(options: BridgeOptions): Bridge {
     scheduleSweep()
     for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
     onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
+  }
+
+  /** Joins the members and gives the rows this config's layout. Joins again if another process takes over meanwhile. */
+  async function joinWithLayout(): Promise<void> {
+    for (;;) {
+      await membership.join(starting.signal)
+      await requireWholeState(store)
+      await loadMoves()
+      try {
+        return await changeLayout()
+      } catch (error) {
+        if (!isTakenOver(error)) throw error
+      }
+    }
   }
 
   /** Moves the rows to the shards of this config's layout, unless they have it. This process is the only member meanwhile. */

@@ -244,8 +244,6 @@ export async function startWorld(options: {
       },
       (error) => {
         errors.push(error)
-        // A process whose start fails ends.
-        if (overtaken.delete(life)) void bridge.stop()
         // The operator's service manager starts it again.
         if (newest === life) clock.after(1000, () => newest === life && startNext())
       },

@@ -11,6 +11,7 @@ import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type Chats, startChats } from './chats.ts'
 import { telegramOn } from './platforms.ts'
+import { keyOfChat, telegramChat } from './shard-rows.ts'
 import { type Job, survivingAgent } from './surviving-agent.ts'
 
 /** By what a commit does: its write, the beginning of its key, and what its value says. */
@@ -34,12 +35,12 @@ const kinds: Readonly<Record<string, readonly [type: string, prefix: string, val
  */
 function hasWrite(bytes: Buffer, [type, prefix, value = /^/]: (typeof kinds)[string], chat: number): boolean {
   const isGrant = prefix.startsWith('allowed/')
-  const key = Buffer.from(isGrant ? prefix : `${prefix}${chat}/`).toString('hex')
+  const key = isGrant ? prefix : keyOfChat(telegramChat(chat), `${prefix}${chat}/`)
   const writes = bytes.toString('latin1').split('{"n":')
   return writes.some(
     (write) =>
       write.includes(`"t":"${type}"`) &&
-      write.includes(`x${key}`) &&
+      write.includes(`x${Buffer.from(key).toString('hex')}`) &&
       value.test(write) &&
       (!isGrant || write.includes(`touch ${chat}\\"`)),
   )

@@ -1,15 +1,17 @@
 import type { Ask, Client, PermissionAsk } from '@reply/core'
-import { answerWith, type Inbound } from '@reply/sink'
+import { type AnswerInbound, answerWith, type Inbound } from '@reply/sink'
 import type { ActorRef, NamedActor } from '../asks/answered-by.ts'
 import type { SavedGrants } from '../asks/saved-grants.ts'
 import { BridgeError, errorTypeOf } from '../error.ts'
+import { takenOverError } from '../members/membership.ts'
 import type { Runner } from '../runs/runner.ts'
 import type { BridgeServices } from '../runs/services.ts'
 import { chatMessageOf, texts } from '../texts.ts'
 
 /**
  * Sends a message or press as the answer to a pending ask of that chat, and answers the person. Resolves with false if it is
- * not such an answer, and sends nothing then. `beforeAnswer` is awaited before the answer is sent to the server.
+ * not such an answer, and sends nothing then. `beforeAnswer` is awaited before the answer is sent to the server. Rejects with
+ * `taken-over` if it could not be sent because another process took over the chat.
  */
 export type AnswerAsk = (
   channel: string,
@@ -19,37 +21,60 @@ export type AnswerAsk = (
 
 /** Returns a function that sends an input of a chat as the answer to one of its pending asks, if it is one. */
 export function createAnswerAsk(
-  services: Pick<BridgeServices, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'onError'>,
+  services: Pick<BridgeServices, 'servers' | 'channels' | 'people' | 'runs' | 'answeredBy' | 'lease' | 'onError'>,
   runner: Pick<Runner, 'serverOfSession'>,
   allowed: SavedGrants,
 ): AnswerAsk {
-  const { servers, channels, people, runs, answeredBy, onError } = services
+  const { servers, channels, people, runs, answeredBy, lease, onError } = services
   return async (channel, inbound, beforeAnswer) => {
+    let isTakenAway = false
+    const onFailed = (): void => {
+      isTakenAway = lease.current() === undefined
+    }
+    /** Answers the person, except that this failed: the next owner handles it again. */
+    const answer: AnswerInbound = async (text) => {
+      if (isTakenAway) throw takenOverError()
+      await inbound.answer(text)
+    }
     const running = runs.followed({ channel, chat: inbound.chat }).flatMap(({ sinks, stream }) => {
       const followed = stream()
       const here = sinks.filter((one) => one.channel === channel)
       return followed ? here.map(({ sink }) => ({ sink, stream: followed })) : []
     })
     return await answerWith({
-      client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }),
+      client: clientFor({ channel, actorID: inbound.actor.id, name: inbound.actor.name }, onFailed),
       running: () => running,
       beforeAnswer,
       texts: channels.sinkFields(channel).texts,
-    })(inbound)
+    })({ ...inbound, answer })
   }
 
-  /** Returns a client that answers asks for a person, each on its own server. Its calls reject like `sendTracked`. */
-  function clientFor(by: NamedActor): Pick<Client, 'answer' | 'reject' | 'abort'> {
+  /**
+   * Returns a client that answers asks for a person, each on its own server. Its calls reject like `sendTracked`, after they
+   * have called `onFailed`.
+   */
+  function clientFor(by: NamedActor, onFailed: () => void): Pick<Client, 'answer' | 'reject' | 'abort'> {
+    const noteFailure = async (call: () => Promise<unknown>): Promise<void> => {
+      try {
+        await call()
+      } catch (error) {
+        onFailed()
+        throw error
+      }
+    }
     return {
-      answer: async (ask, answer) => {
-        const { name, client } = requireAnswerableServer(ask, by)
-        const send = async (): Promise<void> => await sendTracked(ask, by, client.answer(ask, answer))
-        return ask.type === 'permission' && answer === 'always'
-          ? await sendWithGrant(ask, name, by, send)
-          : await send()
-      },
+      answer: async (ask, answer) =>
+        await noteFailure(async () => {
+          const { name, client } = requireAnswerableServer(ask, by)
+          const send = async (): Promise<void> => await sendTracked(ask, by, client.answer(ask, answer))
+          return ask.type === 'permission' && answer === 'always'
+            ? await sendWithGrant(ask, name, by, send)
+            : await send()
+        }),
       reject: async (ask, message) =>
-        await sendTracked(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
+        await noteFailure(
+          async () => await sendTracked(ask, by, requireAnswerableServer(ask, by).client.reject(ask, message)),
+        ),
       // Never called: stops have a path of their own.
       abort: async () => {},
     }

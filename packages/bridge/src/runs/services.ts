@@ -20,7 +20,7 @@ import type { ActiveRuns } from './active-runs.ts'
 export interface BridgeServices {
   readonly config: Pick<BridgeConfig, 'servers' | 'router'>
   readonly state: State
-  readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
+  readonly lease: Pick<HeldLease, 'current' | 'whenHeld' | 'isHeld'>
   readonly registry: Registry
   readonly routes: Routes
   readonly mirrors: Mirrors

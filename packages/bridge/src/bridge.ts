@@ -135,6 +135,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   const layout = layoutOf(config)
   let hasLayout = false
   let hasOtherLayout = false
+  /** Whether a channel can only post where it listens. Then the chats of other processes could not be answered. */
+  let mustBeAlone = false
   let stateLease: HeldLease | undefined
   let waitingFor: keyof typeof waitingNotices | undefined
   const membership = createMembership({
@@ -258,7 +260,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     if (takesPart !== 'in nothing') wants.shard = allShards.map((name) => `${shardLeasePrefix}${name}`)
     if (takesPart === 'in all')
       for (const name of [...listeners.names(), ...serverWatches.names()]) wants[name] = [name]
-    return { layout, wants, budgets: budgets.request() }
+    return { layout, wants, budgets: budgets.request(), ...(mustBeAlone && { isAlone: true }) }
   }
 
   /** Replaces the people. Throws if the list does not fit the rest of the config, and changes nothing then. */
@@ -287,6 +289,7 @@ export function createBridge(options: BridgeOptions): Bridge {
       Promise.all(Object.entries(config.channels).map(([name, entry]) => connectChannel(name, entry))),
       ...Object.values(config.servers).map((server) => requireUnexposed(server, clock)),
     ])
+    mustBeAlone = created.some(([, { posts }]) => posts === 'listener')
     await joinWithLayout()
     for (const [name, connection] of created) connections.set(name, connection)
     for (const name of serverNames) servers.set(name, await connectToServer(name))
@@ -526,7 +529,8 @@ function layoutOf({ mirrors }: Pick<BridgeConfig, 'mirrors'>): string {
 const waitingNotices = {
   full: 'Another process uses this state. Waiting for it to exit.',
   locked: 'The state is locked or unreachable. Waiting for it.',
-  alone: 'Another process changes this state. Waiting for it to finish.',
+  alone:
+    'Another process uses this state alone: it changes the state, or a channel posts only there. Waiting for it to exit.',
   layout: 'Another process uses this state with other `mirrors`. Waiting for it to exit.',
 }
 

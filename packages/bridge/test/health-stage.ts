@@ -30,6 +30,7 @@ export interface HealthyBridge {
 export interface HealthyBridgeChanges {
   readonly store?: (store: Store) => Store
   readonly listens?: BridgeConnection['listens']
+  readonly posts?: BridgeConnection['posts']
   readonly stop?: BridgeConnection['stop']
   readonly mirrors?: readonly (readonly string[])[]
 }
@@ -54,7 +55,13 @@ export function createHealthStage({ mostMembers }: { readonly mostMembers?: numb
     },
   }
 
-  async function open({ store = (one) => one, listens = 'anywhere', stop = none, mirrors }: HealthyBridgeChanges = {}) {
+  async function open({
+    store = (one) => one,
+    listens = 'anywhere',
+    posts = 'anywhere',
+    stop = none,
+    mirrors,
+  }: HealthyBridgeChanges = {}) {
     const metrics = bridgeMetrics()
     const statuses: string[] = []
     const events: BridgeEvent[] = []
@@ -68,7 +75,7 @@ export function createHealthStage({ mostMembers }: { readonly mostMembers?: numb
       store: store(createMemoryStore({ memory, clock, mostMembers })),
       connections: {
         own: () => ({
-          ...{ listens, posts: 'anywhere', check: none },
+          ...{ listens, posts, check: none },
           ...{ start: none, stop, typing: none, edit: none, post: never, download: never },
           sinkFor: () => never() as never,
           budgets: {},

@@ -130,3 +130,20 @@ test('a member with other mirrors waits on standby, and says why', async () => {
   await Promise.all([starting, stopping])
   expect(second.statuses).toEqual(['waiting', 'joined'])
 })
+
+test('of bridges with a channel that posts only where it listens, one works and the other one waits, also if both start at once', async () => {
+  stage = createHealthStage()
+  const changes = { listens: 'one', posts: 'listener' } as const
+  const members = [await stage.open(changes), await stage.open(changes)]
+  const starts = members.map(({ bridge }) => bridge.start())
+  const states = () => members.map(({ bridge }) => bridge.status().state)
+  await passes(() => states().includes('ready'))
+  expect(states().toSorted()).toEqual(['ready', 'standby'])
+  await stage.clock.advance(5000, rest)
+  expect(states().toSorted()).toEqual(['ready', 'standby'])
+  const working = members.find(({ bridge }) => bridge.status().state === 'ready')
+  await working?.bridge.stop()
+  await passes(() => states().includes('ready'))
+  expect(states().toSorted()).toEqual(['ready', 'stopped'])
+  await Promise.all(starts)
+})

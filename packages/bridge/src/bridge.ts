@@ -42,6 +42,8 @@ import { requireWholeState } from './transfer/transfer-state.ts'
 const stopMs = 10_000
 /** How long a stop waits at most until this process has left, in ms. Leases that are not released expire by themselves. */
 const leaveMs = 1000
+/** The least time between two events about shards, in ms. A handover has many beats, because each release hints at the next one. */
+const shardsMs = 1000
 /** How often expired values are removed, in ms. */
 const sweepMs = 600_000
 
@@ -201,6 +203,7 @@ export function createBridge(options: BridgeOptions): Bridge {
   let started: Promise<void> | undefined
   let stopped: Promise<void> | undefined
   let hasStopped = false
+  let shardsEmittedAt = Number.NEGATIVE_INFINITY
   let isListening = false
   const webhooks = (): readonly string[] => [...connections].flatMap(([name, one]) => (one.webhook ? [name] : []))
   return {
@@ -444,10 +447,13 @@ export function createBridge(options: BridgeOptions): Bridge {
     return Math.max(0, clock.now() - Math.min(clock.now(), ...times))
   }
 
-  /** Emits which shards this process took and gave back since the last call, if it did. */
+  /** Emits which shards this process took and gave back since the last time, if it did. Not again within `shardsMs`, unless it ends. */
   function emitShards(): void {
+    if (!hasStopped && clock.monotonic() - shardsEmittedAt < shardsMs) return
     const changes = shards.takeChanges()
-    if (changes) emit({ type: 'shards', at: clock.wall(), owned: shards.count(), ...changes })
+    if (!changes) return
+    shardsEmittedAt = clock.monotonic()
+    emit({ type: 'shards', at: clock.wall(), owned: shards.count(), ...changes })
   }
 
   /** Emits what happened to the membership. */

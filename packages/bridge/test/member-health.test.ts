@@ -49,17 +49,23 @@ test('all members are ready, whichever of them listens, and each has its part of
   expect(await Promise.all(members.map(({ metric }) => metric('members')))).toEqual(['3', '3', '3'])
 })
 
-test('one event has all shards that a member took or gave back at a beat', async () => {
+test('one event has all shards that a member took or gave back within a second', async () => {
   stage = createHealthStage()
   const [first, second] = [await startMember(), await startMember()]
   await passes(async () => (await shards([first, second])).every((count) => count === 32))
-  const changes = (member: HealthyBridge) => member.events.filter(({ type }) => type === 'shards')
-  expect(changes(first)).toMatchObject([
-    { owned: 64, taken: 64, takenOver: 0, givenBack: 0, lost: 0 },
-    { owned: 32, taken: 0, takenOver: 0, givenBack: 32, lost: 0 },
-  ])
-  const taken = changes(second).map((event) => ('takenOver' in event ? event.takenOver : 0))
-  expect([taken.reduce((sum, count) => sum + count), await second.metric('takeovers_total')]).toEqual([32, '32'])
+  await stage.clock.advance(2000, rest)
+  const changes = (member: HealthyBridge) => member.events.flatMap((event) => (event.type === 'shards' ? [event] : []))
+  const sumOf = (member: HealthyBridge, name: 'taken' | 'takenOver' | 'givenBack' | 'lost'): number =>
+    changes(member).reduce((sum, event) => sum + event[name], 0)
+  expect(changes(first)[0]).toMatchObject({ owned: 64, taken: 64, takenOver: 0, givenBack: 0, lost: 0 })
+  expect([sumOf(first, 'givenBack'), sumOf(first, 'lost')]).toEqual([32, 0])
+  expect([sumOf(second, 'taken'), sumOf(second, 'takenOver')]).toEqual([32, 32])
+  expect(await second.metric('takeovers_total')).toBe('32')
+  for (const member of [first, second]) {
+    const times = changes(member).map(({ at }) => at)
+    expect(times.slice(1).every((at, index) => at - (times[index] ?? 0) >= 1000)).toBe(true)
+    expect(changes(member).at(-1)?.owned).toBe(32)
+  }
 })
 
 test('a member that stops is not ready at once and healthy until it has stopped, and another one listens', async () => {

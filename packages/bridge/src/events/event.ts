@@ -175,7 +175,7 @@ export interface ChannelBudget {
   readonly total: number
 }
 
-/** Shards changed their owner. Emitted after the beat that brought it, once for all of them. */
+/** Shards changed their owner. Emitted after a beat, at most once a second, and once more when this process has stopped. */
 export interface ShardsEvent {
   readonly type: 'shards'
   /** In ms since the epoch. */

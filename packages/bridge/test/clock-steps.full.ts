@@ -1,7 +1,6 @@
 import type { Clock } from '@reply/core'
 import type { LocalRun } from '@reply/core/source'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { leaseAfter } from '../src/store/lease-rules.ts'
 import { type Chats, startChats } from './chats.ts'
 import { answer, localAgent } from './local-agent.ts'
 import { type Platform, startPlatform } from './platforms.ts'
@@ -118,11 +117,4 @@ test('the lease of a process that died is taken over though the clock was set ba
   slack.say('ann', 'now')
   await said('You said: now.')
   expect(chats.notices).not.toContain('Another process uses this state. Waiting for it to exit.')
-})
-
-test('a lease that was asked for a longer time runs to its end', () => {
-  const stands = { name: 'bridge', holder: 'one', fence: 1, expiresAt: 70_000 }
-  expect(leaseAfter(stands, { name: 'bridge', holder: 'other', forMs: 70_000 }, 0)).toBeUndefined()
-  expect(leaseAfter(stands, { name: 'bridge', holder: 'other', forMs: 4000 }, 20_000)).toBeUndefined()
-  expect(leaseAfter(stands, { name: 'bridge', holder: 'other', forMs: 4000 }, 0)).toMatchObject({ fence: 2 })
 })

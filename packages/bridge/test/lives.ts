@@ -298,8 +298,8 @@ export async function startWorld(options: {
           return await store.queue(name)
         }),
         ...{ queues: guarded(store.queues), sweep: guarded(store.sweep) },
-        ...{ lease: guarded(store.lease), beat: guarded(store.beat) },
-        ...{ release: guarded(store.release), leave: guarded(store.leave), watch: store.watch },
+        ...{ beat: guarded(store.beat), release: guarded(store.release) },
+        ...{ leave: guarded(store.leave), watch: store.watch },
         close: async () => {},
         commit: async (...given) => {
           const kind = kindOf(given[0])

@@ -29,7 +29,6 @@ const newFolder = (): string => join(root, `${folders++}`)
 const fileIn = (folder: string): string => join(folder, 'bridge.db')
 const put = (key: string, value = 'value'): Write => ({ type: 'put', key, value })
 const open = (folder: string): Promise<Store> => sqliteStore({ folder, clock: createHandClock(), busyTimeoutMs: 1 })
-const request = { name: 'bridge', holder: 'other', forMs: 1000 }
 
 /** A beat of a member that wants two leases and a budget. */
 const beatOf = (member: string): BeatRequest => ({
@@ -106,21 +105,7 @@ describe('the files', () => {
   })
 })
 
-test('to renew a lease does not wait for the disk, but to take it and to commit do', async () => {
-  const exec = vi.spyOn(Libsql.prototype, 'exec')
-  const waits = (): unknown => exec.mock.calls.findLast(([sql]) => sql.startsWith('PRAGMA synchronous'))?.[0]
-  const store = await open(newFolder())
-  const lease = await store.lease(request)
-  expect(waits()).toBe('PRAGMA synchronous = FULL')
-  expect(await store.lease(request)).toEqual(lease)
-  expect(waits()).toBe('PRAGMA synchronous = NORMAL')
-  await store.commit([put('key')], lease)
-  expect(waits()).toBe('PRAGMA synchronous = FULL')
-  exec.mockRestore()
-  await store.close()
-})
-
-test('a beat waits for the disk if it takes leases, not if it renews them', async () => {
+test('a beat waits for the disk if it takes leases, not if it renews them, and a commit does', async () => {
   const exec = vi.spyOn(Libsql.prototype, 'exec')
   const waits = (): unknown => exec.mock.calls.findLast(([sql]) => sql.startsWith('PRAGMA synchronous'))?.[0]
   const store = await open(newFolder())
@@ -128,6 +113,8 @@ test('a beat waits for the disk if it takes leases, not if it renews them', asyn
   expect(waits()).toBe('PRAGMA synchronous = FULL')
   expect(await store.beat(beatOf('one'))).toEqual(beat)
   expect(waits()).toBe('PRAGMA synchronous = NORMAL')
+  await store.commit([put('key')], beat.type === 'admitted' ? beat.leases[0] : undefined)
+  expect(waits()).toBe('PRAGMA synchronous = FULL')
   exec.mockRestore()
   await store.close()
 })
@@ -148,16 +135,14 @@ describe('another process that is writing', () => {
     await store.close()
   })
 
-  test('hinders no reading, opening, or asking for a lease that another holds, or to be admitted beside it', async () => {
+  test('hinders no reading, opening, or asking to be admitted beside another member', async () => {
     const folder = await writtenFolder()
     const holder = await open(folder)
-    await holder.lease({ ...request, holder: 'first' })
     await holder.beat(beatOf('first'))
     await withFile(folder, async (other) => {
       other.exec('BEGIN IMMEDIATE')
       const store = await open(folder)
       expect(await store.read('key')).toBe('value')
-      expect(await store.lease(request)).toBeUndefined()
       expect(await store.beat(beatOf('other'))).toEqual({ type: 'refused', reason: 'full' })
       await expect(store.sweep()).rejects.toMatchObject({ type: 'busy' })
       other.exec('ROLLBACK')
@@ -464,7 +449,7 @@ describe('members', () => {
   })
 })
 
-test('a process that only reads, or waits for the lease, leaves no mark in a state', async () => {
+test('a process that only reads leaves no mark in a state', async () => {
   const folder = await writtenFolder()
   const before = await readFile(fileIn(folder))
   await hasState(folder)

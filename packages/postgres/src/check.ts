@@ -14,7 +14,6 @@ const functions = [
   'is_expired',
   'apply_write',
   'commit_batch',
-  'take_lease',
   'is_valid_until',
   'refusal_of',
   'wanted_leases',

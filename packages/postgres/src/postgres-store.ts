@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
+import { type Beat, type BeatRequest, type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
 import { decodedBeat, type EncodedBeat, encodedRequest } from './beat.ts'
 import { addressOf, type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
@@ -35,11 +35,11 @@ export interface PostgresStoreOptions {
 /** The schema of the tables, unless the options name another one. */
 const defaultSchema = 'reply'
 /**
- * How long the server may take to grant a lease, at the first try and at the second one, in ms. A bridge's lease lasts 4 s, and is
- * renewed after 1 s.
+ * How long the server may take to answer a beat, at the first try and at the second one, in ms. A bridge's leases last 4 s, and it
+ * beats each second.
  */
-const firstGrantMs = 1000
-const secondGrantMs = 2000
+const firstBeatMs = 1000
+const secondBeatMs = 2000
 /** How many expired values are deleted in one statement. Other calls wait for it. */
 const sweepCount = 1000
 
@@ -129,17 +129,17 @@ function openStore(options: PostgresStoreOptions): Store {
     },
     commit: async (writes, lease, { survives = 'machine', hint } = {}) =>
       await lane.commit({ writes, lease, survives, hint }),
-    lease: async ({ name, holder, forMs }) => {
-      const sql = `SELECT ${schema}.take_lease($1, $2, $3) AS fence`
-      const values = [keyBytes(name), packed(holder), forMs]
-      const fence = (await grant<{ fence: string | null }>(sql, values))?.fence
-      return fence == null ? undefined : { name, holder, fence: Number(fence), validForMs: forMs }
-    },
     beat: async (request) => {
-      const sql = `SELECT ${schema}.beat($1, $2, $3, $4, $5, $6, $7) AS beat`
-      const row = await grant<{ beat: EncodedBeat }>(sql, encodedRequest(request))
-      if (!row) throw new StoreError('failed', `PostgreSQL at ${server} did not answer a beat.`)
-      return decodedBeat(row.beat, request)
+      if (isClosed) throw closedError()
+      try {
+        return await beatWithin(firstBeatMs, request).catch((error: unknown) => {
+          if (error instanceof StoreError || isRefusedByServer(error)) throw error
+          // The connection was lost, perhaps without a sign. A new one may be fine.
+          return beatWithin(secondBeatMs, request)
+        })
+      } catch (error) {
+        throw isClosed ? closedError() : toStoreError(server, error)
+      }
     },
     release: async ({ name, holder, fence }) => {
       await lane.run(`SELECT ${schema}.release_lease($1, $2, $3)`, [keyBytes(name), packed(holder), fence])
@@ -171,27 +171,13 @@ function openStore(options: PostgresStoreOptions): Store {
     },
   }
 
-  /** Runs a statement that takes or renews leases, and resolves with its row. Rejects with a `StoreError`. */
-  async function grant<Row extends pg.QueryResultRow>(
-    sql: string,
-    values: readonly unknown[],
-  ): Promise<Row | undefined> {
-    if (isClosed) throw closedError()
-    try {
-      return await grantWithin(firstGrantMs).catch((error: unknown) => {
-        if (error instanceof StoreError || isRefusedByServer(error)) throw error
-        // The connection was lost, perhaps without a sign. A new one may be fine.
-        return grantWithin(secondGrantMs)
-      })
-    } catch (error) {
-      throw isClosed ? closedError() : toStoreError(server, error)
-    }
-
-    /** Runs the statement. Rejects with errors of `pg`. */
-    async function grantWithin(timeoutMs: number): Promise<Row | undefined> {
-      await leasing.open()
-      return (await leasing.query<Row>(sql, values, timeoutMs))[0]
-    }
+  /** Tries a beat once. Rejects with errors of `pg`. */
+  async function beatWithin(timeoutMs: number, request: BeatRequest): Promise<Beat> {
+    const sql = `SELECT ${schema}.beat($1, $2, $3, $4, $5, $6, $7) AS beat`
+    await leasing.open()
+    const [row] = await leasing.query<{ beat: EncodedBeat }>(sql, encodedRequest(request), timeoutMs)
+    if (!row) throw new StoreError('failed', `PostgreSQL at ${server} did not answer a beat.`)
+    return decodedBeat(row.beat, request)
   }
 }
 

@@ -3,10 +3,7 @@ import type pg from 'pg'
 import type { Connection } from './connection.ts'
 import { wrongIsolation } from './errors.ts'
 
-/**
- * How long a function or a migration waits for a lock, in ms. Less than a caller waits for the answer, other than at its first try
- * to take a lease, whose second try then finds the lease taken.
- */
+/** How long a commit or a migration waits for a lock, in ms. Less than a caller waits for the answer. */
 const lockMs = 1500
 
 /**
@@ -175,38 +172,6 @@ BEGIN
   INSERT INTO ${schema}.writers AS r VALUES (of_writer, number, made, ${schema}.store_time())
     ON CONFLICT (writer) DO UPDATE SET batch = number, results = made, written_at = ${schema}.store_time();
   RETURN made;
-END $$;
-
--- Renews the lease of its holder, or takes one that is free or expired. Returns its fence, or null while another holds it.
-CREATE FUNCTION ${schema}.take_lease(of_name bytea, of_holder text, for_ms float8) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-  -- A lease that would run for longer was taken before the server's clock was set back.
-  longest interval := greatest(60000, for_ms) * interval '1 ms';
-  result bigint;
-  now timestamptz;
-BEGIN
-  PERFORM set_config('lock_timeout', '${lockMs}', true);
-  FOR attempt IN 1..2 LOOP
-    now := ${schema}.store_time();
-    UPDATE ${schema}.leased SET expires_at = now + for_ms * interval '1 ms'
-      WHERE name = of_name AND holder = of_holder AND expires_at > now AND expires_at <= now + longest
-      RETURNING fence INTO result;
-    IF FOUND THEN
-      -- A crash of the machine may undo a renewal.
-      PERFORM set_config('synchronous_commit', 'off', true);
-      RETURN result;
-    END IF;
-    PERFORM 1 FROM ${schema}.leased WHERE name = of_name AND expires_at > now AND expires_at <= now + longest;
-    IF FOUND THEN RETURN NULL; END IF;
-    -- Waits for the commits of the last holder, and then looks again, because another may have taken the lease meanwhile.
-    IF attempt = 1 THEN PERFORM ${schema}.lock_state(${lockMs}); END IF;
-  END LOOP;
-  PERFORM ${schema}.sync_commit();
-  INSERT INTO ${schema}.leased AS l VALUES (of_name, of_holder, 1, now + for_ms * interval '1 ms')
-    ON CONFLICT (name) DO UPDATE
-      SET holder = of_holder, fence = l.fence + 1, expires_at = now + for_ms * interval '1 ms'
-    RETURNING fence INTO result;
-  RETURN result;
 END $$;
 
 -- Whether a time of expiry counts: it has not passed, and is not so far ahead that the clock must have been set back.

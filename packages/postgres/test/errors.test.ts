@@ -7,7 +7,7 @@ import { isRefusedByServer, toStoreError } from '../src/errors.ts'
 import { postgresStore } from '../src/index.ts'
 import { existingPostgresStore } from '../src/postgres-store.ts'
 import { requireServer } from '../src/schema.ts'
-import { onDatabase } from './stage.ts'
+import { beatForLease, onDatabase } from './stage.ts'
 
 /** Encoded in a URL, it has no part of more than two characters in common with itself. */
 const password = 'ü/ß?p@:é#%ö&'
@@ -271,7 +271,7 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
   /** Expects that both connections of a store can be used. */
   async function expectUsable(store: Store) {
     expect(await store.commit([])).toEqual({ type: 'done' })
-    expect(await store.lease({ name: 'other', holder: 'one', forMs: 1000 })).toBeDefined()
+    expect(await beatForLease(store, 'one', { name: 'other' })).toBeDefined()
   }
 
   test('a user whose transactions are read-only or isolated too far is told so, and an open store goes on once that is corrected', async () => {
@@ -288,7 +288,7 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
       message: `${server} isolates this user's transactions too far. Set its default_transaction_isolation to 'read committed'.`,
     }
     await expect(store.commit([])).rejects.toMatchObject(isolated)
-    await expect(store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })).rejects.toMatchObject(isolated)
+    await expect(beatForLease(store, 'one')).rejects.toMatchObject(isolated)
     await run(`ALTER ROLE ${name} RESET ALL`)
     await expectUsable(store)
     await store.close()
@@ -301,7 +301,7 @@ describe.skipIf(!hasPostgres())(`on a server (${needsPostgres})`, () => {
       ),
     }
     await expect(reading.commit([])).rejects.toMatchObject(readOnly)
-    await expect(reading.lease({ name: 'bridge', holder: 'other', forMs: 1000 })).rejects.toMatchObject(readOnly)
+    await expect(beatForLease(reading, 'other')).rejects.toMatchObject(readOnly)
     await run(`ALTER ROLE ${name} RESET ALL`)
     await expectUsable(reading)
     await reading.close()

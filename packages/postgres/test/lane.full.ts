@@ -12,7 +12,7 @@ import {
 import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/index.ts'
-import { connected } from './stage.ts'
+import { beatForLease, connected } from './stage.ts'
 
 const put = (key: string, value: string): Write => ({ type: 'put', key, value })
 
@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
       sent.push(outcomeOf(store.commit([put(network, '')])))
       const goneUntil = Date.now() + 30_000
       while (Date.now() < goneUntil) {
-        const lease = store.lease({ name: 'a', holder: 'b', forMs: 1 })
+        const lease = beatForLease(store, 'b', { name: 'a', forMs: 1 })
         const calls = [store.read('key'), store.commit([put('late', '')]), lease]
         expect(await rejections(calls)).toEqual(new Set(['busy']))
       }
@@ -97,7 +97,7 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
     // The first one was on its way. The second one waited behind it, and was surely not made.
     expect(await Promise.all(sent)).toEqual(['done', 'busy'])
     expect(await store.commit([put('after', '')])).toEqual({ type: 'done' })
-    expect(await store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })).toMatchObject({ fence: 1 })
+    expect(await beatForLease(store, 'one')).toMatchObject({ fence: 1 })
     expect((await store.list('')).map(({ key }) => key)).toEqual(['after', 'before', 'refuse'])
   })
 
@@ -106,12 +106,10 @@ describe.skipIf(!hasPostgres())(`a server that does not respond (${needsPostgres
     async (network) => {
       const store = await open(proxy.url)
       await store.commit([put('before', '')])
-      await store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })
+      await beatForLease(store, 'one')
       await proxy.cutOff(network)
       const sent = outcomeOf(store.commit([put('sent', '')]))
-      const leased = outcomeOf(
-        store.lease({ name: 'bridge', holder: 'one', forMs: 1000 }).then(() => ({ type: 'done' })),
-      )
+      const leased = outcomeOf(beatForLease(store, 'one').then(() => ({ type: 'done' })))
       await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
       const waiting = outcomeOf(store.commit([put('waiting', '')]))
       await store.close()
@@ -176,14 +174,14 @@ describe.skipIf(!hasPostgres())(`a synchronous standby (${needsPostgres})`, () =
   test('that is down keeps commits and new leases waiting, but not renewals, and nothing acknowledged is lost in a failover', async () => {
     const one = await postgresStore({ url: primary.url })
     const other = await postgresStore({ url: primary.url })
-    const lease = await one.lease({ name: 'bridge', holder: 'one', forMs: 60_000 })
+    const lease = await beatForLease(one, 'one', { forMs: 60_000 })
     expect(await one.commit([put('key', 'before')], lease)).toEqual({ type: 'done' })
     await standby.stop()
     const waiting = one.commit([put('key', 'after'), { type: 'enqueue', queue: 'q', id: 'a', value: '' }], lease)
-    expect(await one.lease({ name: 'bridge', holder: 'one', forMs: 60_000 })).toEqual(lease)
-    expect(await rejections([other.lease({ name: 'second', holder: 'other', forMs: 60_000 })])).toEqual(
-      new Set(['busy']),
-    )
+    expect(await beatForLease(one, 'one', { forMs: 60_000 })).toEqual(lease)
+    expect(await rejections([beatForLease(other, 'other', { name: 'second' })])).toEqual(new Set(['busy']))
+    // The other's beat still waits on the server, where it keeps members from being admitted.
+    expect(await beatForLease(one, 'one', { forMs: 60_000 })).toEqual(lease)
     // The server ends while both wait. After that, the commit is on its disk, but not on the standby.
     await primary.crash()
     await primary.start()

@@ -10,7 +10,7 @@ import {
 import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/index.ts'
-import { connected, onDatabase } from './stage.ts'
+import { beatForLease, connected, onDatabase } from './stage.ts'
 
 const put = (key: string, value: string, expiresInMs?: number): Write => ({ type: 'put', key, value, expiresInMs })
 /** No index of PostgreSQL has room for it. */
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres())(`commits (${needsPostgres})`, () => {
     for (let round = 0; round < 12; round++) {
       proxy.breakConnections()
       await store.commit([put('round', `${round}`)])
-      await store.lease({ name: 'bridge', holder: 'one', forMs: 1000 }).catch((error: unknown) => {
+      await beatForLease(store, 'one').catch((error: unknown) => {
         expect(error).toBeInstanceOf(StoreError)
       })
     }

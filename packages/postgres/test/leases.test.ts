@@ -2,7 +2,7 @@ import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/inter
 import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/index.ts'
-import { connected } from './stage.ts'
+import { beatForLease, connected } from './stage.ts'
 
 const minuteMs = 60_000
 
@@ -42,8 +42,6 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
   }
   const pass = async (ms: number) =>
     void (await admin.query("UPDATE reply.hand_clock SET at = at + $1 * interval '1 ms'", [ms]))
-  /** Requests the lease for a second, or for another time. */
-  const request = (holder: string, forMs = 1000) => ({ name: 'bridge', holder, forMs })
   /** Waits until a number of calls wait for locks. */
   const untilWaiting = async (expected: number) => {
     const sql =
@@ -58,51 +56,15 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     await holding.query('SELECT 1 FROM reply.stored FOR UPDATE')
   }
 
-  test('are taken over once the running commits of the last holder have ended', async () => {
-    const [one, other] = [await open(), await open()]
-    const lease = await one.lease(request('one'))
-    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
-    await lockKey()
-    const running = one.commit([{ type: 'put', key: 'key', value: 'late' }], lease)
-    await untilWaiting(1)
-    await pass(1000)
-    let isTaken = false
-    const taking = other.lease(request('other')).finally(() => {
-      isTaken = true
-    })
-    await untilWaiting(2)
-    expect(isTaken).toBe(false)
-    await holding.query('ROLLBACK')
-    expect(await running).toEqual({ type: 'done' })
-    expect(await taking).toMatchObject({ holder: 'other', fence: (lease?.fence ?? 0) + 1 })
-    expect(await other.read('key')).toBe('late')
-    expect(await one.commit([{ type: 'put', key: 'key', value: 'too late' }], lease)).toEqual({ type: 'fenced' })
-  })
-
-  test('are renewed while a commit runs, and then not taken over', async () => {
-    const [one, other] = [await open(), await open()]
-    const lease = await one.lease(request('one'))
-    await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
-    await lockKey()
-    const running = one.commit([{ type: 'put', key: 'key', value: 'after' }], lease)
-    await untilWaiting(1)
-    await pass(900)
-    expect(await one.lease(request('one'))).toEqual(lease)
-    await pass(900)
-    expect(await other.lease(request('other'))).toBeUndefined()
-    await holding.query('ROLLBACK')
-    expect(await running).toEqual({ type: 'done' })
-  })
-
   test('are renewed over a new connection if the old one stands still without a sign', async () => {
     const store = await open()
-    const lease = await store.lease(request('one'))
+    const lease = await beatForLease(store, 'one')
     const sql =
-      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query LIKE '%take_lease%'"
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query LIKE '%.beat(%'"
     const [{ pid }] = (await admin.query<{ pid: number }>(sql)).rows as [{ pid: number }]
     process.kill(pid, 'SIGSTOP')
     onTestFinished(() => void process.kill(pid, 'SIGCONT'))
-    expect(await store.lease(request('one'))).toEqual(lease)
+    expect(await beatForLease(store, 'one')).toEqual(lease)
   })
 
   /** A beat of a member that wants leases. */
@@ -110,7 +72,7 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     ...{ member, forMs: 1000, layout: '1', wants: { shards: names }, budgets: {} },
   })
 
-  test('are taken by a beat once the running commits of the last holder have ended', async () => {
+  test('are taken over once the running commits of the last holder have ended', async () => {
     const [one, other] = [await open(), await open()]
     const first = await one.beat(beatOf('one', ['a']))
     const lease = first.type === 'admitted' ? first.leases[0] : undefined
@@ -128,10 +90,11 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     await holding.query('ROLLBACK')
     expect(await running).toEqual({ type: 'done' })
     expect(await taking).toMatchObject({ leases: [{ holder: 'other', fence: 2 }] })
+    expect(await other.read('key')).toBe('late')
     expect(await one.commit([{ type: 'put', key: 'key', value: 'too late' }], lease)).toEqual({ type: 'fenced' })
   })
 
-  test('are renewed by a beat while a commit runs, also if there are others to take', async () => {
+  test('are renewed while a commit runs, also if there are others to take', async () => {
     const [one, other] = [await open(), await open()]
     const first = await one.beat(beatOf('one', ['a', 'b']))
     await one.commit([{ type: 'put', key: 'key', value: 'before' }])
@@ -158,7 +121,7 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
 
   test('are fenced if another takes them while a commit waits for its turn', async () => {
     const [one, other] = [await open(), await open()]
-    const lease = await one.lease(request('one'))
+    const lease = await beatForLease(one, 'one')
     await one.commit([{ type: 'put', key: 'key', value: 'before' }], lease)
     await pass(1000)
     // The taker waits for this commit of the holder, and the next commit of the holder waits for the taker.
@@ -166,7 +129,7 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
     const third = await open()
     const running = third.commit([{ type: 'put', key: 'key', value: 'of a third' }])
     await untilWaiting(1)
-    const taking = other.lease(request('other'))
+    const taking = beatForLease(other, 'other')
     await untilWaiting(2)
     const late = one.commit([{ type: 'put', key: 'key', value: 'late' }], lease)
     await untilWaiting(3)
@@ -181,41 +144,42 @@ describe.skipIf(!hasPostgres())(`leases (${needsPostgres})`, () => {
 
   test('count as expired if the clock was set back by more than a minute, and last longer if by less', async () => {
     const [one, other] = [await open(), await open()]
-    const first = await one.lease(request('one'))
+    const first = await beatForLease(one, 'one')
     await pass(-30_000)
-    expect(await other.lease(request('other'))).toBeUndefined()
-    expect(await one.lease(request('one'))).toEqual(first)
+    expect(await beatForLease(other, 'other')).toBeUndefined()
+    expect(await beatForLease(one, 'one')).toEqual(first)
     await pass(1000)
-    expect(await other.lease(request('other'))).toMatchObject({ fence: 2 })
+    expect(await beatForLease(other, 'other')).toMatchObject({ fence: 2 })
     await pass(-2 * minuteMs)
-    const again = await one.lease(request('one'))
+    const again = await beatForLease(one, 'one')
     expect(again).toMatchObject({ holder: 'one', fence: 3 })
     expect(await one.commit([], again)).toEqual({ type: 'done' })
     await pass(-2 * minuteMs)
-    expect(await one.lease(request('one'))).toMatchObject({ holder: 'one', fence: 4 })
+    expect(await beatForLease(one, 'one')).toMatchObject({ holder: 'one', fence: 4 })
   })
 
   test('expire when the clock is set forward, and so do values', async () => {
     const store = await open()
     await (await open()).commit([])
-    const lease = await store.lease(request('one'))
+    const lease = await beatForLease(store, 'one')
     await store.commit([{ type: 'put', key: 'short', value: '', expiresInMs: minuteMs }], lease)
     await pass(365 * 24 * 60 * minuteMs)
     expect(await store.commit([], lease)).toEqual({ type: 'fenced' })
     expect(await store.sweep()).toBe(1)
     // The record of the other store was older than 30 days.
     expect((await admin.query('SELECT batch FROM reply.writers')).rows).toEqual([{ batch: '2' }])
-    expect(await store.lease(request('one'))).toMatchObject({ fence: 2 })
+    expect(await beatForLease(store, 'one')).toMatchObject({ fence: 2 })
     expect(await store.commit([])).toEqual({ type: 'done' })
   })
 
   test('of no time, or of a time that is not a number, are not held', async () => {
     const store = await open()
-    for (const forMs of [0, -1000]) {
-      const lease = await store.lease(request('one', forMs))
+    for (const [index, forMs] of [0, -1000].entries()) {
+      expect(await store.beat({ ...beatOf('one', ['a']), forMs })).toMatchObject({ type: 'admitted', leases: [] })
+      const lease = { name: 'a', holder: 'one', fence: index + 1, validForMs: 0 }
       expect(await store.commit([], lease)).toEqual({ type: 'fenced' })
     }
     for (const forMs of [Number.NaN, Number.POSITIVE_INFINITY])
-      await expect(store.lease(request('one', forMs))).rejects.toMatchObject({ type: 'failed' })
+      await expect(store.beat({ ...beatOf('one', ['a']), forMs })).rejects.toMatchObject({ type: 'failed' })
   })
 })

@@ -7,7 +7,7 @@ import { createConnection } from '../src/connection.ts'
 import { postgresStore } from '../src/index.ts'
 import { existingPostgresStore } from '../src/postgres-store.ts'
 import { migrate, migrations, versionOf } from '../src/schema.ts'
-import { connected } from './stage.ts'
+import { beatForLease, connected } from './stage.ts'
 
 /** Versions that do not exist yet. */
 const second = {
@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres())(`migrations (${needsPostgres})`, () => {
     for (const open of [postgresStore, existingPostgresStore]) {
       const again = await open({ url })
       expect(await again?.read('key')).toBe('two')
-      expect(await again?.lease({ name: 'bridge', holder: 'one', forMs: 0 })).toBeDefined()
+      expect(again && (await beatForLease(again, 'one'))).toBeDefined()
       await again?.close()
     }
     expect(await versionRows()).toEqual([{ version: 2, min_reader: 1 }])

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Store, StoreError, type StoreLease, type Write } from '@reply/bridge'
 import { type PostgresProxy, type PostgresServer, seededRandom, startPostgresProxy } from '@reply/testing/internal'
 import { postgresStore } from '../src/index.ts'
+import { beatForLease } from './stage.ts'
 
 /** What a plan consists of. */
 export interface OutcomePlan {
@@ -90,7 +91,7 @@ export async function playOutcomes({
       try {
         // Its holder is replaced again and again.
         if (random() < 0.2) {
-          const lease = await store.lease({ name: 'bridge', holder: `${index}`, forMs: 30 })
+          const lease = await beatForLease(store, `${index}`, { forMs: 30 })
           if (lease) leases[index] = lease
         }
         const id = `${index}.${caller}.${round}`

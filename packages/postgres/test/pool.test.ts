@@ -2,6 +2,7 @@ import { hasPostgres, needsPostgres, sharedPostgres } from '@reply/testing/inter
 import pg from 'pg'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postgresStore } from '../src/index.ts'
+import { beatForLease } from './stage.ts'
 
 describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
   let url = ''
@@ -22,7 +23,6 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     })
     return pool
   }
-  const lease = { name: 'bridge', holder: 'one', forMs: 1000 }
 
   test('of one connection is refused, because a store needs two', async () => {
     await expect(postgresStore({ pool: createPool(1), schema })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     const stores = [await postgresStore({ pool, schema }), await postgresStore({ pool, schema })]
     for (const store of stores) {
       expect(await store.commit([{ type: 'put', key: 'key', value: 'value' }])).toEqual({ type: 'done' })
-      await store.lease(lease)
+      await beatForLease(store, 'one')
     }
     expect([pool.totalCount, pool.idleCount]).toEqual([4, 0])
     for (const store of stores) await store.close()
@@ -58,7 +58,7 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     const pool = createPool(2)
     const store = await postgresStore({ pool, schema })
     await store.commit([])
-    await store.lease(lease)
+    await beatForLease(store, 'one')
     const message = 'All 2 connections of the pool are in use. Raise its `max`: each store needs two.'
     await expect(postgresStore({ pool, schema })).rejects.toMatchObject({ type: 'busy', message })
     await store.close()
@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     for (let round = 0; round < 15; round++) {
       const store = await postgresStore({ pool, schema })
       await store.commit([])
-      await store.lease(lease)
+      await beatForLease(store, 'one')
       await store.close()
     }
     const client = await pool.connect()
@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres())(`a pool (${needsPostgres})`, () => {
     await store.commit([])
     const ended = pool.end()
     const message = expect.stringMatching(/ can't be used, because the pool was ended\.$/)
-    await expect(store.lease(lease)).rejects.toMatchObject({ type: 'failed', message })
+    await expect(beatForLease(store, 'one')).rejects.toMatchObject({ type: 'failed', message })
     // This connection is in use until the store is closed.
     expect(await store.commit([])).toEqual({ type: 'done' })
     await store.close()

@@ -1,4 +1,4 @@
-import type { Store } from '@reply/bridge'
+import type { Store, StoreLease } from '@reply/bridge'
 import type { StoreNetwork, StoreStage } from '@reply/bridge/testing'
 import { type PostgresServer, startPostgresProxy } from '@reply/testing/internal'
 import pg from 'pg'
@@ -60,6 +60,19 @@ export async function stageOn(server: PostgresServer, storeUrl = server.url): Pr
       for (const close of closes) await close()
     },
   }
+}
+
+/**
+ * Beats as a member that wants one lease, and resolves with that lease, taken or renewed. Undefined while another member holds
+ * it.
+ */
+export async function beatForLease(
+  store: Store,
+  member: string,
+  { name = 'bridge', forMs = 1000 }: { readonly name?: string; readonly forMs?: number } = {},
+): Promise<StoreLease | undefined> {
+  const beat = await store.beat({ member, forMs, layout: '1', wants: { group: [name] }, budgets: {} })
+  return beat.type === 'admitted' ? beat.leases.find((lease) => lease.name === name) : undefined
 }
 
 /** Runs statements on a connection of its own. */

@@ -1,4 +1,4 @@
-import type { LeaseRequest, StoreLease } from './store.ts'
+import type { StoreLease } from './store.ts'
 
 /** A lease as an engine stores it. */
 export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence'> {
@@ -13,29 +13,23 @@ export interface StoredLease extends Pick<StoreLease, 'name' | 'holder' | 'fence
 const longestLeaseMs = 60_000
 
 /** Whether a time of expiry counts: it has not passed, and is not too far ahead. */
-export function isValidUntil(expiresAt: number, now: number, longestMs = longestLeaseMs): boolean {
-  return expiresAt > now && expiresAt - now <= longestMs
+export function isValidUntil(expiresAt: number, now: number): boolean {
+  return expiresAt > now && expiresAt - now <= longestLeaseMs
 }
 
 /**
- * Returns the lease after a request: renewed with the same fence for its holder, or with the next fence if it was free or has
- * expired. Fences start at 1. Undefined while another process holds it. Every engine uses this.
+ * Returns the lease that a member has after it asked for it, valid for `forMs`: renewed with the same fence if it holds it, or
+ * with the next fence if it was free or has expired. Fences start at 1. Undefined while another member holds it.
  */
 export function leaseAfter(
   current: StoredLease | undefined,
-  request: LeaseRequest,
+  { name, holder, forMs }: { readonly name: string; readonly holder: string; readonly forMs: number },
   now: number,
 ): StoredLease | undefined {
-  const { name, holder, forMs } = request
-  const isValid = current !== undefined && isValidUntil(current.expiresAt, now, Math.max(longestLeaseMs, forMs))
+  const isValid = current !== undefined && isValidUntil(current.expiresAt, now)
   if (isValid && current.holder !== holder) return undefined
   const lastFence = current?.fence ?? 0
   return { name, holder, fence: isValid ? lastFence : lastFence + 1, expiresAt: now + forMs }
-}
-
-/** Returns the lease as its holder receives it, valid for as long as it requested. */
-export function grantedLease({ name, holder, fence }: StoredLease, { forMs }: LeaseRequest): StoreLease {
-  return { name, holder, fence, validForMs: forMs }
 }
 
 /**

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '@reply/core'
 import { applyWrites, type Rows } from './apply-writes.ts'
 import { beatAfter, leaveAfter, type MemberRows } from './beat-rules.ts'
 import { createHints, type Hints } from './hints.ts'
-import { grantedLease, isCurrentLease, leaseAfter, type StoredLease } from './lease-rules.ts'
+import { isCurrentLease, type StoredLease } from './lease-rules.ts'
 import { type Committed, type QueuedValue, type Store, StoreError, type StoreLease, type Write } from './store.ts'
 
 /** The data of memory stores. Pass the same one to several stores to test restarts, or several processes. */
@@ -48,12 +48,6 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       const committed = commitAllOrNone(writes, lease)
       if (committed.type === 'done' && hint !== undefined) memory.hints.send(hint)
       return committed
-    },
-    lease: async (request) => {
-      requireOpen()
-      const next = leaseAfter(storedLease(request.name), request, clock.now())
-      if (next) putLease(next)
-      return next && grantedLease(next, request)
     },
     beat: async (request) => {
       requireOpen()

@@ -1,8 +1,13 @@
 /**
- * Stores what must survive a restart of the bridge. Keys and values are opaque strings, and may be empty. Several processes
- * may use it, each as a member with leases. A write that carries a lease is only made while the lease is held, so a process
- * that was suspended and resumes too late changes nothing. Only the store's clock decides what has expired: processes on
- * several machines may have different times. Calls only reject with a `StoreError`.
+ * Stores what must survive a restart of a bridge. Keys and values are opaque strings, and may be empty.
+ *
+ * Each process that works on the state is a member, and takes leases by `beat`. For example, the member with the lease
+ * `shard/07` handles the chats of that shard, and its commits for them carry that lease. Such a commit is only made while the
+ * lease is held, so a member that was suspended and resumes too late changes nothing. Reads and commits without a lease need
+ * no membership: any process can store a message that it receives.
+ *
+ * Only the store's clock decides what has expired: processes on several machines may have different times. Calls only reject
+ * with a `StoreError`.
  */
 export interface Store {
   /** Returns the value of a key. Undefined if the key has none, or if it has expired. */
@@ -26,16 +31,13 @@ export interface Store {
    */
   commit(writes: readonly Write[], lease?: StoreLease, options?: CommitOptions): Promise<Committed>
   /**
-   * Takes a lease that is free or expired, or renews the holder's own, for `forMs` from now. Resolves with undefined while
-   * another process holds it. A lease that expires more than a minute from now counts as expired, because then the clock
-   * was set back. A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo
-   * a renewal. An expired lease is taken with the next fence, even by its last holder.
-   */
-  lease(request: LeaseRequest): Promise<StoreLease | undefined>
-  /**
    * Admits a member or renews it, renews its leases, takes free ones up to its share, and divides budgets: one call, about once
    * a second. A member that does not call for `forMs` is gone, and its leases are free. Call it again with what the member
    * wants at that time.
+   *
+   * A renewal keeps the fence, so the lease from before it can still write. A crash of the machine may undo a renewal. An expired
+   * lease is taken with the next fence, even by its last holder. One that expires more than a minute from now counts as expired,
+   * because then the clock was set back.
    */
   beat(request: BeatRequest): Promise<Beat>
   /** Ends a lease immediately, and sends the hint `free`. Does nothing if it is no longer held. */
@@ -127,11 +129,11 @@ export type Committed =
 export interface StoreLease {
   /** The name of the lease. */
   readonly name: string
-  /** The process that holds it. */
+  /** The member that holds it. */
   readonly holder: string
   /**
    * Increases by one each time the lease is taken, and stays the same when it is renewed. Its holder can thus tell whether
-   * another process held it in between.
+   * another member held it in between.
    */
   readonly fence: number
   /**
@@ -139,16 +141,6 @@ export interface StoreLease {
    * monotonic clock.
    */
   readonly validForMs: number
-}
-
-/** The argument of `Store.lease`. */
-export interface LeaseRequest {
-  /** The name of the lease. */
-  readonly name: string
-  /** The process that requests it. Unique for each process. */
-  readonly holder: string
-  /** For how long, in ms. At most a minute: a longer lease counts as expired. */
-  readonly forMs: number
 }
 
 /** The argument of `Store.beat`. */

@@ -16,8 +16,6 @@ export interface Tables extends Rows {
   queues(prefix: string): readonly string[]
   /** Returns the lease as it is stored, even if it has expired. Undefined if it was never taken. */
   storedLease(name: string): StoredLease | undefined
-  /** Stores a lease in place of the one with its name. */
-  putLease(lease: StoredLease): void
   /**
    * Expires a lease if it is still the current one. Its row stays, so that the fence keeps increasing. Returns false if another
    * took it, or if it was released before.
@@ -100,7 +98,6 @@ export function tablesOf(database: Database, clock: Clock): Tables {
       const row = leased.first(keyBytes(name))
       return row && { name, holder: unpacked(row[0]), fence: Number(row[1]), expiresAt: Number(row[2]) }
     },
-    putLease,
     expireLease: ({ name, holder, fence }) => release.run(keyBytes(name), packed(holder), fence) === 1,
     memberRows: () => ({
       members: members.rows().map(([member, layout, isAlone, groups, expiresAt]) => ({

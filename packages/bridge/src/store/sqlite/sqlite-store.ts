@@ -4,12 +4,11 @@ import { type Clock, systemClock } from '@reply/core'
 import { applyWrites } from '../apply-writes.ts'
 import { beatAfter, leaveAfter } from '../beat-rules.ts'
 import { createHints } from '../hints.ts'
-import { grantedLease, isCurrentLease, leaseAfter, type StoredLease } from '../lease-rules.ts'
+import { isCurrentLease, type StoredLease } from '../lease-rules.ts'
 import {
   type Beat,
   type BeatRequest,
   type Committed,
-  type LeaseRequest,
   type Store,
   StoreError,
   type StoreLease,
@@ -122,11 +121,6 @@ function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
       if (committed.type === 'done' && hint !== undefined) hints.send(hint)
       return committed
     },
-    lease: async (request) => {
-      const granted = takeOrRenewLease(database, tablesAfterFlush(), request, clock)
-      if (granted) merging.addAndMerge(0)
-      return granted
-    },
     beat: async (request) => {
       const { beat, sent } = takeBeat(database, tablesAfterFlush(), request, clock)
       if (beat.type === 'admitted') merging.addAndMerge(0)
@@ -225,26 +219,6 @@ function commitOne(
   return { keep: true, result: { type: 'done' } }
 }
 
-/** Takes or renews a lease, and returns it. Undefined while another process holds it. */
-function takeOrRenewLease(
-  database: Database,
-  tables: Tables,
-  request: LeaseRequest,
-  clock: Clock,
-): StoreLease | undefined {
-  // A process that waits for the lease polls it, and must not block the holder with a transaction.
-  const current = tables.storedLease(request.name)
-  const expected = leaseAfter(current, request, clock.now())
-  if (!expected) return undefined
-  // A renewal needs no sync: a crash of the machine also ends the process that renewed. This keeps an idle bridge off the disk.
-  database.setSynced(expected.fence !== current?.fence)
-  return database.transact(() => {
-    const next = leaseAfter(tables.storedLease(request.name), request, clock.now())
-    if (next) tables.putLease(next)
-    return { keep: next !== undefined, result: next && grantedLease(next, request) }
-  })
-}
-
 /** How many members a file has at a time. */
 const mostMembers = 1
 
@@ -259,7 +233,7 @@ function takeBeat(
   const before = tables.memberRows()
   const expected = beatAfter(before, request, clock.now(), mostMembers)
   if (expected.beat.type === 'refused') return { beat: expected.beat, sent: [] }
-  // A renewal needs no sync, see `takeOrRenewLease`.
+  // A renewal needs no sync: a crash of the machine also ends the process that renewed. This keeps an idle bridge off the disk.
   database.setSynced(fencesIn(expected.rows.leases) !== fencesIn(before.leases))
   return database.transact(() => {
     const current = tables.memberRows()

@@ -1,6 +1,16 @@
 import type { Demand } from '@reply/core/testing'
 import { type Store, StoreError } from '../../store/store.ts'
-import { commitDone, dequeue, enqueue, idsIn, put, requireEqual, type StoreStage, takeFreeLease } from './stage.ts'
+import {
+  beatForLease,
+  commitDone,
+  dequeue,
+  enqueue,
+  idsIn,
+  put,
+  requireEqual,
+  type StoreStage,
+  takeFreeLease,
+} from './stage.ts'
 
 const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.read('key'),
@@ -8,7 +18,6 @@ const calls: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.queue('chat'),
   (store) => store.queues(''),
   (store) => store.commit([]),
-  (store) => store.lease({ name: 'bridge', holder: 'one', forMs: 1 }),
   (store) => store.beat({ member: 'one', forMs: 1, layout: '1', wants: {}, budgets: {} }),
   (store) => store.leave('one'),
   async (store) => store.watch(() => {}),
@@ -35,11 +44,7 @@ export const durabilityClauses = [
       )
       await commitDone(after, [enqueue('0')], lease)
       requireEqual(await idsIn(after), ['b', 'a', '0'], 'The queue')
-      requireEqual(
-        await after.lease({ name: 'bridge', holder: 'other', forMs: 1 }),
-        undefined,
-        'A lease that another holds',
-      )
+      requireEqual(await beatForLease(after, 'other', 1), undefined, 'A lease that another holds')
       await stage.pass(500)
       requireEqual(await after.read('short'), undefined, 'A value at its end')
       await stage.pass(500)

@@ -1,6 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import { type Committed, type Store, StoreError, type Write } from '../../store/store.ts'
 import {
+  beatForLease,
   commitDone,
   enqueue,
   idsIn,
@@ -113,11 +114,7 @@ export const faultClauses = [
       for (const ms of [60_000, -60_000]) {
         stage.skew?.(ms)
         const other = await stage.open()
-        requireEqual(
-          await other.lease({ name: 'bridge', holder: 'other', forMs: 1000 }),
-          undefined,
-          'A lease that another holds',
-        )
+        requireEqual(await beatForLease(other, 'other'), undefined, 'A lease that another holds')
         requireEqual(await other.read('short'), 'value', 'A value before its end')
         requireEqual(await other.sweep(), 0, 'Swept before the end')
         await commitDone(other, [put(`${ms}`, 'value', 1000)])
@@ -152,11 +149,7 @@ export const faultClauses = [
       await network.cutOff()
       // It was sent, so only the engine knows whether it was made.
       const sent = outcomeOf(store.commit([enqueue('sent')]))
-      requireEqual(
-        await typeOfRejection(store.lease({ name: 'bridge', holder: 'one', forMs: 1000 })),
-        'busy',
-        'A lease',
-      )
+      requireEqual(await typeOfRejection(beatForLease(store, 'one')), 'busy', 'A beat')
       let read: Outcome | undefined
       while (read === undefined) read = await typeOfRejection(store.read('key'))
       requireEqual(read, 'busy', 'A read')

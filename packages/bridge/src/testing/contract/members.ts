@@ -32,6 +32,7 @@ export const memberClauses = [
         first.leases.map(({ fence }) => fence + 1),
         'The fences after the leases expired',
       )
+      await commitDone(store, [put('key', 'value')], third.leases[0])
     },
   },
   {

@@ -9,6 +9,7 @@ import {
   requireConflict,
   requireEqual,
   type StoreStage,
+  takeFreeLease,
 } from './stage.ts'
 
 /** Clauses about queues. */
@@ -106,8 +107,8 @@ export const queueClauses = [
     run: async (stage) => {
       const store = await stage.open()
       await commitDone(store, [put('bridge', 'value'), enqueue('bridge', 'entry', 'bridge')])
-      const lease = await store.lease({ name: 'bridge', holder: 'bridge', forMs: 1000 })
-      requireEqual(lease?.fence, 1, 'The first fence')
+      const lease = await takeFreeLease(store, 'bridge')
+      requireEqual(lease.fence, 1, 'The first fence')
       await commitDone(store, [{ type: 'remove', key: 'bridge' }], lease)
       requireEqual(await idsIn(store, 'bridge'), ['bridge'], 'The queue')
     },

@@ -74,10 +74,19 @@ export async function requireConflict(store: Store, writes: readonly Write[], in
   requireEqual(await store.commit(writes), { type: 'conflict', index }, 'A commit')
 }
 
-/** Takes the lease `bridge`, or renews the holder's own, and returns it. Throws if another holds it. */
-export async function takeFreeLease(store: Store, holder: string, forMs = 1000): Promise<StoreLease> {
-  const lease = await store.lease({ name: 'bridge', holder, forMs })
-  if (!lease) throw new Error(`${holder} got no lease although it is free.`)
+/**
+ * Beats as a member that wants the lease `bridge`, and resolves with that lease, taken or renewed. Undefined if another member
+ * holds it, also if the engine then refuses this one.
+ */
+export async function beatForLease(store: Store, member: string, forMs = 1000): Promise<StoreLease | undefined> {
+  const beat = await store.beat({ member, forMs, layout: '1', wants: { group: ['bridge'] }, budgets: {} })
+  return beat.type === 'admitted' ? beat.leases.find(({ name }) => name === 'bridge') : undefined
+}
+
+/** Takes the lease `bridge`, or renews the member's own, and returns it. Throws if another holds it. */
+export async function takeFreeLease(store: Store, member: string, forMs = 1000): Promise<StoreLease> {
+  const lease = await beatForLease(store, member, forMs)
+  if (!lease) throw new Error(`${member} got no lease although it is free.`)
   return lease
 }
 

@@ -124,7 +124,12 @@ export function createBridge(options: BridgeOptions): Bridge {
     state,
     onError,
   })
-  const budgets = createMemberBudgets({ connections, clock, onFrozen: beatNow })
+  const budgets = createMemberBudgets({
+    connections,
+    clock,
+    isHeld: () => membership.isHeld(),
+    beat: async () => await membership.beat(),
+  })
   const listeners = createListeners({
     connections,
     clock,
@@ -146,6 +151,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     member,
     clock,
     request,
+    used: budgets.used,
     onGranted: (lease) => {
       if (lease.name === stateLeaseName) stateLease = lease
       else leaseUserOf(lease).add(lease)

@@ -26,6 +26,7 @@ export {
   StoreError,
   type StoreErrorType,
   type StoreLease,
+  type UsedCalls,
   type Write,
 } from './store/store.ts'
 export type { StateCounts } from './transfer/state-file.ts'

@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { beatAfter, leaveAfter, type MemberRows } from '../src/store/beat-rules.ts'
-import type { Beat, BeatRequest } from '../src/store/store.ts'
+import type { BeatRequest, UsedCalls } from '../src/store/store.ts'
 
 const nothing: MemberRows = { members: [], leases: [], shares: [], freezes: [] }
 const forMs = 4000
+/** How long before its expiry a member stops its calls, in ms. */
+const marginMs = 500
 
-/** A state with a clock that only `pass` advances. */
-function createState() {
+/** A state with a clock that only `pass` advances, and one budget. */
+function createState({ total, windowMs }: { readonly total: number; readonly windowMs: number }) {
   let rows = nothing
   let now = 1_000_000
   return {
@@ -15,94 +17,208 @@ function createState() {
       now += ms
     },
     now: () => now,
-    beat: (member: string, request: Partial<BeatRequest> = {}) => {
-      const effect = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets: {}, ...request }, now)
+    /** Beats, and returns the share. */
+    beat: (member: string, demand = 0, used = 0): number => {
+      const budgets: BeatRequest['budgets'] = { bot: { total, windowMs, demand, used } }
+      const { beat, ...effect } = beatAfter(rows, { member, forMs, layout: '1', wants: {}, budgets }, now)
       rows = effect.rows
-      return effect.beat
+      if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
+      return beat.budgets.bot?.share ?? 0
     },
-    leave: (member: string) => {
-      rows = leaveAfter(rows, member, now)
+    leave: (member: string, used?: UsedCalls) => {
+      rows = leaveAfter(rows, member, now, used)
     },
+    /** Whether a member would get all, because no member uses the budget. */
+    isFree: (member: string) =>
+      rows.shares.every((row) =>
+        row.member === member ? row.expiresAt + windowMs <= now || row.reserved === 0 : row.expiresAt <= now,
+      ),
   }
 }
 
-function shareOf(beat: Beat): number {
-  if (beat.type !== 'admitted') throw new Error(`refused: ${beat.reason}`)
-  return beat.budgets.bot?.share ?? 0
+type State = ReturnType<typeof createState>
+
+/** A process that makes calls within its share, as the pacer does, and beats. */
+interface Process {
+  readonly member: string
+  share: number
+  calls: number[]
+  heldUntil: number
+  /** A beat that the store has not got yet. */
+  asked?: { readonly at: number; readonly demand: number; readonly used: number }
+  /** An answer of the store that has not arrived yet. */
+  answer?: { readonly at: number; readonly share: number }
+  isFrozen: boolean
 }
 
-const member = fc.constantFrom('a', 'b', 'c', 'd')
-const step = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ type: fc.constant('beat' as const), member, demand: fc.nat(20) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('leave' as const), member }) },
-  { weight: 6, arbitrary: fc.record({ type: fc.constant('pass' as const), ms: fc.constantFrom(1, 300, 1000, 5000) }) },
-)
+function createProcess(member: string): Process {
+  return { member, share: 0, calls: [], heldUntil: Number.NEGATIVE_INFINITY, isFrozen: false }
+}
+
+const types = ['call', 'ask', 'serve', 'hear', 'beat', 'lose', 'leave', 'die', 'freeze', 'wake', 'pass'] as const
+const weights = { call: 8, ask: 5, serve: 5, hear: 5, beat: 8, lose: 1, leave: 1, die: 1, freeze: 1, wake: 1, pass: 8 }
+const step = fc.record({
+  type: fc.oneof(...types.map((type) => ({ weight: weights[type], arbitrary: fc.constant(type) }))),
+  index: fc.nat(3),
+  count: fc.nat(48),
+  demand: fc.nat(20),
+  ms: fc.constantFrom(1, 100, 300, 1000, 3000, 5000),
+})
 
 /** Parameters of one budget, from Telegram's to one that is too small for all. */
-const budget = fc.record({ total: fc.constantFrom(0, 1, 3, 25, 48), windowMs: fc.constantFrom(1000, 7000) })
+const budget = fc.record({ total: fc.constantFrom(0, 1, 3, 25, 48), windowMs: fc.constantFrom(1000, 7000, 60_500) })
 
-test('members together never may use more than the total, also counted within any window', () => {
+/** Plays processes on one state, and calls `check` after each step with the calls that count within a window. */
+function play(
+  state: State,
+  windowMs: number,
+  steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[],
+  check: (calls: number) => void,
+) {
+  let created = 0
+  const processes = Array.from({ length: 4 }, () => createProcess(`${created++}`))
+  /** Calls of processes that died. */
+  let left: number[] = []
+  const recent = (calls: readonly number[]) => calls.filter((at) => at > state.now() - windowMs)
+  const used = (one: Process) => recent(one.calls).length
+  const ask = (one: Process, demand: number) => {
+    if (one.isFrozen || one.asked || one.answer) return
+    if (state.now() >= one.heldUntil) one.share = 0
+    one.asked = { at: state.now(), demand, used: Math.max(one.share, used(one)) }
+  }
+  const serve = (one: Process) => {
+    if (!one.asked) return
+    if (state.isFree(one.member)) {
+      // A bridge that starts alone can't wait for what was left of others.
+      left = []
+      for (const other of processes) if (other !== one) other.calls = []
+    }
+    one.answer = { at: one.asked.at, share: state.beat(one.member, one.asked.demand, one.asked.used) }
+    delete one.asked
+  }
+  const hear = (one: Process) => {
+    if (one.isFrozen || !one.answer) return
+    one.share = one.answer.share
+    one.heldUntil = one.answer.at + forMs - marginMs
+    delete one.answer
+  }
+  for (const { type, index, count, demand, ms } of steps) {
+    const one = processes[index] ?? createProcess('')
+    if (type === 'pass') state.pass(ms)
+    if (type === 'call' && !one.isFrozen && state.now() < one.heldUntil)
+      for (let call = 0; call < count && used(one) < one.share; call++) one.calls.push(state.now())
+    if (type === 'ask' || type === 'beat') ask(one, demand)
+    if (type === 'serve' || type === 'beat') serve(one)
+    if (type === 'hear' || type === 'beat') hear(one)
+    if (type === 'lose') delete one.answer
+    if (type === 'leave' && !one.isFrozen && !one.asked && !one.answer) {
+      state.leave(one.member, { bot: used(one) })
+      one.share = 0
+      one.heldUntil = Number.NEGATIVE_INFINITY
+    }
+    if (type === 'die') {
+      left.push(...one.calls)
+      processes[index] = createProcess(`${created++}`)
+    }
+    if (type === 'freeze') one.isFrozen = true
+    if (type === 'wake') one.isFrozen = false
+    check(recent([...left, ...processes.flatMap(({ calls }) => calls)]).length)
+  }
+}
+
+test('members that join, die, leave and freeze never make more calls in a window than the total', () => {
+  let most = 0
   fc.assert(
-    fc.property(budget, fc.array(step, { maxLength: 80 }), ({ total, windowMs }, steps) => {
-      const state = createState()
-      /** What each member could use, and until when. */
-      let parts: readonly { member: string; share: number; until: number }[] = []
-      const end = (member: string) => {
-        parts = parts.map((one) => (one.member === member ? { ...one, until: Math.min(one.until, state.now()) } : one))
-      }
-      for (const next of steps) {
-        if (next.type === 'pass') state.pass(next.ms)
-        if (next.type === 'leave') {
-          state.leave(next.member)
-          end(next.member)
-        }
-        if (next.type === 'beat') {
-          const { member, demand } = next
-          const isOnlyOne = parts.every(({ until }) => until <= state.now())
-          const share = shareOf(state.beat(member, { budgets: { bot: { total, windowMs, demand } } }))
-          end(member)
-          parts = [...(isOnlyOne ? [] : parts), { member, share, until: state.now() + forMs }]
-        }
-        const from = state.now() - windowMs
-        const most = ['a', 'b', 'c', 'd'].map((member) =>
-          Math.max(0, ...parts.filter((one) => one.member === member && one.until > from).map(({ share }) => share)),
-        )
-        expect(most.reduce((sum, share) => sum + share)).toBeLessThanOrEqual(total)
-      }
-      // All of it is used within a few beats, by demand, and each member has at least 1.
-      const rounds = Math.ceil((2 * (windowMs + forMs)) / 1000) + 1
-      const living = ['a', 'b', 'c'].slice(0, Math.max(1, Math.min(3, total)))
-      let last: readonly number[] = []
-      for (let round = 0; round < rounds; round++) {
-        last = living.map((one) =>
-          shareOf(state.beat(one, { budgets: { bot: { total, windowMs, demand: one === 'a' ? 10 : 0 } } })),
-        )
-        state.pass(1000)
-      }
-      expect(last.reduce((all, share) => all + share, 0)).toBe(total)
-      if (total > 0) expect(last).toEqual([total - living.length + 1, ...living.slice(1).map(() => 1)])
+    fc.property(budget, fc.array(step, { maxLength: 150 }), ({ total, windowMs }, steps) => {
+      play(createState({ total, windowMs }), windowMs, steps, (calls) => {
+        most = Math.max(most, calls)
+        expect(calls).toBeLessThanOrEqual(total)
+      })
     }),
+    { numRuns: 2000 },
+  )
+  expect(most).toBeGreaterThan(25)
+})
+
+test('all of a budget is used within a few beats once members come and go no more', () => {
+  fc.assert(
+    fc.property(
+      budget,
+      fc.array(step, { maxLength: 60 }),
+      fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
+      ({ total, windowMs }, steps, demands) => {
+        const state = createState({ total, windowMs })
+        play(state, windowMs, steps, () => {})
+        state.pass(forMs + windowMs)
+        let shares: readonly number[] = []
+        for (let round = 0; round < 4; round++) {
+          shares = demands.map((demand, index) => state.beat(`last ${index}`, demand, shares[index]))
+          state.pass(1000)
+        }
+        expect(shares.reduce((sum, share) => sum + share, 0)).toBe(total)
+        for (const share of shares) expect(share).toBeGreaterThanOrEqual(total < shares.length ? 0 : 1)
+        const fits = demands.reduce((sum, demand) => sum + Math.max(1, demand), 0) <= total
+        if (fits)
+          for (const [index, share] of shares.entries()) expect(share).toBeGreaterThanOrEqual(demands[index] ?? 0)
+      },
+    ),
     { numRuns: 500 },
   )
 })
 
-test('a share that others get was not used for a window, unless a bridge starts alone', () => {
-  const state = createState()
-  const bot = (demand: number) => ({ budgets: { bot: { total: 24, windowMs: 2000, demand } } })
-  expect(shareOf(state.beat('a', bot(1)))).toBe(24)
-  expect(shareOf(state.beat('b', bot(1)))).toBe(0)
-  expect(shareOf(state.beat('a', bot(1)))).toBe(12)
-  state.pass(1999)
-  expect(shareOf(state.beat('b', bot(1)))).toBe(0)
-  state.pass(1)
-  expect(shareOf(state.beat('b', bot(1)))).toBe(12)
-  // It dies, and what it had stays reserved for a window after that.
-  state.pass(forMs - 1)
-  state.beat('a', bot(1))
-  state.pass(2000)
-  expect(shareOf(state.beat('a', bot(1)))).toBe(12)
-  state.pass(1)
-  expect(shareOf(state.beat('a', bot(1)))).toBe(24)
-  state.leave('a')
-  expect(shareOf(state.beat('c', bot(1)))).toBe(24)
+test('a member that joins gets what others do not use as soon as they know of it', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  expect(state.beat('a')).toBe(49)
+  expect(state.beat('b')).toBe(0)
+  // Until it beats again, it may make calls with what it had.
+  expect(state.beat('a', 3, 49)).toBe(25)
+  expect(state.beat('b', 1)).toBe(0)
+  expect(state.beat('a', 3, 25)).toBe(25)
+  expect(state.beat('b', 1)).toBe(24)
+})
+
+test('a member that joins waits for calls that others made', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  state.beat('a')
+  state.beat('b')
+  state.beat('a', 40, 49)
+  expect(state.beat('a', 40, 44)).toBe(44)
+  expect(state.beat('b', 40)).toBe(5)
+  expect(state.beat('a', 40, 44)).toBe(24)
+  expect(state.beat('a', 40, 30)).toBe(24)
+  expect(state.beat('b', 40, 5)).toBe(19)
+})
+
+test('a demand that others leave room for is met at once, and the rest of the budget stays with those who are idle', () => {
+  const state = createState({ total: 49, windowMs: 60_500 })
+  const shares = new Map<string, number>()
+  const beatAll = (demands: Readonly<Record<string, number>>) => {
+    for (const member of ['a', 'b', 'c', 'd'])
+      shares.set(member, state.beat(member, demands[member] ?? 0, shares.get(member) ?? 0))
+    return [...shares.values()]
+  }
+  for (let round = 0; round < 3; round++) beatAll({})
+  expect(beatAll({})).toEqual([12, 12, 12, 13])
+  expect(beatAll({ a: 5 })).toEqual([12, 11, 11, 12])
+  beatAll({ a: 5 })
+  expect(beatAll({ a: 5 })).toEqual([15, 11, 11, 12])
+  for (let round = 0; round < 3; round++) beatAll({ a: 100 })
+  expect(beatAll({ a: 100 })).toEqual([46, 1, 1, 1])
+})
+
+test('a lone member gets all at once, also after another one died', () => {
+  const state = createState({ total: 24, windowMs: 60_500 })
+  expect(state.beat('a')).toBe(24)
+  state.pass(forMs)
+  expect(state.beat('b')).toBe(24)
+  state.leave('b', { bot: 3 })
+  expect(state.beat('c')).toBe(24)
+})
+
+test('a member that comes back after an outage leaves others what they may have used', () => {
+  const state = createState({ total: 24, windowMs: 60_500 })
+  for (const member of ['a', 'b', 'a', 'b']) state.beat(member)
+  state.pass(forMs)
+  expect(state.beat('a')).toBe(12)
+  expect(state.beat('b')).toBe(12)
 })

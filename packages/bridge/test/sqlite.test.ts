@@ -33,7 +33,7 @@ const open = (folder: string): Promise<Store> => sqliteStore({ folder, clock: cr
 /** A beat of a member that wants two leases and a budget. */
 const beatOf = (member: string): BeatRequest => ({
   ...{ member, forMs: 4000, layout: '1', wants: { shards: ['a', 'b'] } },
-  budgets: { bot: { total: 25, windowMs: 1000, demand: 1 } },
+  budgets: { bot: { total: 25, windowMs: 1000, demand: 1, used: 0 } },
 })
 
 /** A state with one value, closed. */
@@ -414,7 +414,7 @@ describe('members', () => {
       budgets: fc.dictionary(
         name,
         fc.record({
-          ...{ total: fc.nat(30), windowMs: fc.nat(3000), demand: fc.nat(5) },
+          ...{ total: fc.nat(30), windowMs: fc.nat(3000), demand: fc.nat(5), used: fc.nat(30) },
           freezeForMs: fc.constantFrom(undefined, 700),
         }),
       ),

@@ -1,4 +1,4 @@
-import type { Beat, BeatRequest } from '@reply/bridge'
+import type { Beat, BeatRequest, UsedCalls } from '@reply/bridge'
 import { keyBytes, keyText, packed, unpacked } from './encoding.ts'
 
 /** The result of the function `beat`. */
@@ -24,10 +24,18 @@ export function encodedRequest(request: BeatRequest): readonly unknown[] {
     named.map(({ group }) => packed(group)),
     named.map(({ name }) => keyBytes(name)),
     JSON.stringify(
-      Object.entries(budgets).map(([budget, { total, windowMs, demand, freezeForMs = 0 }]) => {
-        return { b: packed(budget), total, window_ms: windowMs, demand, freeze_ms: freezeForMs }
+      Object.entries(budgets).map(([budget, { total, windowMs, demand, used, freezeForMs = 0 }]) => {
+        return { b: packed(budget), total, window_ms: windowMs, demand, used, freeze_ms: freezeForMs }
       }),
     ),
+  ]
+}
+
+/** Returns the arguments of the function `leave`. */
+export function encodedLeave(member: string, used: UsedCalls = {}): readonly unknown[] {
+  return [
+    packed(member),
+    JSON.stringify(Object.entries(used).map(([budget, calls]) => ({ b: packed(budget), used: calls }))),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Beat, type BeatRequest, type QueuedValue, type Store, type StoredValue, StoreError } from '@reply/bridge'
 import pg from 'pg'
-import { decodedBeat, type EncodedBeat, encodedRequest } from './beat.ts'
+import { decodedBeat, type EncodedBeat, encodedLeave, encodedRequest } from './beat.ts'
 import { addressOf, type Connection, connectMs, createConnection, sizeOf } from './connection.ts'
 import { afterPrefix, isKey, keyBytes, keyText, packed, unpacked } from './encoding.ts'
 import { closedError, isRefusedByServer, toStoreError } from './errors.ts'
@@ -144,7 +144,7 @@ function openStore(options: PostgresStoreOptions): Store {
     release: async ({ name, holder, fence }) => {
       await lane.run(`SELECT ${schema}.release_lease($1, $2, $3)`, [keyBytes(name), packed(holder), fence])
     },
-    leave: async (member) => void (await lane.run(`SELECT ${schema}.leave($1)`, [packed(member)])),
+    leave: async (member, used) => void (await lane.run(`SELECT ${schema}.leave($1, $2)`, encodedLeave(member, used))),
     watch: (onHint) => {
       if (isClosed) throw closedError()
       return hints.watch(onHint)

@@ -41,10 +41,10 @@ CREATE TABLE ${schema}.members (
   expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- What a member may use of a budget until expires_at, and what it had before, which is reserved until reserved_until.
+-- What a member may use of a budget until expires_at, and what others can't have until one window after that.
 CREATE TABLE ${schema}.shares (
-  budget text, member text, demand bigint NOT NULL, share bigint NOT NULL, expires_at timestamptz NOT NULL,
-  window_ms float8 NOT NULL, reserved bigint NOT NULL, reserved_until timestamptz NOT NULL, PRIMARY KEY (budget, member)
+  budget text, member text, demand bigint NOT NULL, share bigint NOT NULL, reserved bigint NOT NULL,
+  expires_at timestamptz NOT NULL, window_ms float8 NOT NULL, PRIMARY KEY (budget, member)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE ${schema}.freezes (budget text PRIMARY KEY, until timestamptz NOT NULL);
@@ -218,100 +218,81 @@ CREATE FUNCTION ${schema}.leases_to_take(
   ) AS free WHERE place <= lacking
 $$;
 
-CREATE FUNCTION ${schema}.is_reserved(r ${schema}.shares, now timestamptz) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT r.reserved_until > now AND r.reserved_until <= now + r.window_ms * interval '1 ms'
-$$;
-
--- Returns what others can't have of a budget: what a member has or had within the last window.
+-- Returns what others can't have of a budget: the most calls of a member that count within a window from now on.
 CREATE FUNCTION ${schema}.reservation_of(r ${schema}.shares, now timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
-  SELECT greatest(
-    CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
-      THEN r.share ELSE 0 END,
-    CASE WHEN ${schema}.is_reserved(r, now) THEN r.reserved ELSE 0 END
-  )
+  SELECT CASE WHEN r.expires_at + r.window_ms * interval '1 ms' > now AND r.expires_at <= now + interval '60000 ms'
+    THEN r.reserved ELSE 0 END
 $$;
 
--- Returns a row with another share. If that is less than before, the difference stays reserved for one window.
-CREATE FUNCTION ${schema}.with_share(
-  r ${schema}.shares, next bigint, now timestamptz, expires timestamptz
-) RETURNS ${schema}.shares LANGUAGE plpgsql IMMUTABLE AS $$
-DECLARE
-  before bigint := ${schema}.reservation_of(r, now);
-BEGIN
-  IF next >= before THEN
-    r.reserved := 0;
-    r.reserved_until := '-infinity';
-  ELSE
-    IF NOT (${schema}.is_reserved(r, now) AND next >= r.share) THEN
-      r.reserved_until := now + r.window_ms * interval '1 ms';
-    END IF;
-    r.reserved := before;
-  END IF;
-  r.share := next;
-  r.expires_at := expires;
-  RETURN r;
-END $$;
+-- Returns a number of calls that a member reports, as it is stored.
+CREATE FUNCTION ${schema}.whole_calls(calls float8) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT least(1000000, greatest(0, ceil(calls)))::bigint
+$$;
 
--- Gives back what a member has of the budgets that it no longer uses.
-CREATE FUNCTION ${schema}.give_back_shares(of_member text, used text[], now timestamptz) RETURNS void LANGUAGE sql AS $$
+-- Gives back what a member has of a budget that it no longer uses. What it used stays reserved for one window, or all it had.
+CREATE FUNCTION ${schema}.give_back_share(
+  of_budget text, of_member text, used float8, now timestamptz
+) RETURNS void LANGUAGE sql AS $$
   UPDATE ${schema}.shares AS s
-    SET (share, expires_at, reserved, reserved_until) =
-      (SELECT n.share, n.expires_at, n.reserved, n.reserved_until FROM ${schema}.with_share(s, 0, now, now) AS n)
-    WHERE s.member = of_member AND s.budget <> ALL (used) AND ${schema}.is_valid_until(s.expires_at, now)
+    SET share = 0, expires_at = now, reserved = least(s.reserved, ${schema}.whole_calls(used))
+    WHERE s.budget = of_budget AND s.member = of_member AND ${schema}.is_valid_until(s.expires_at, now)
 $$;
 
 -- Divides a budget again for the beat of a member, and returns its share.
 CREATE FUNCTION ${schema}.take_share(
-  of_budget text, of_member text, total bigint, of_window_ms float8, of_demand bigint, now timestamptz, until timestamptz
+  of_budget text, of_member text, total bigint, of_window_ms float8, of_demand bigint, used bigint, now timestamptz,
+  until timestamptz
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  own ${schema}.shares;
+  kept bigint;
   others bigint;
   before numeric;
   upto numeric;
-  sum_of_all numeric;
-  count_of_all bigint;
+  all_up numeric;
+  rest numeric;
+  divided numeric;
+  count bigint;
   place bigint;
-  target bigint;
+  part bigint;
 BEGIN
   -- A budget that a member begins to use while no other one does is all its own. What was left of others is forgotten.
-  PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND ${schema}.is_valid_until(s.expires_at, now);
+  PERFORM 1 FROM ${schema}.shares AS s WHERE s.budget = of_budget AND (
+    ${schema}.is_valid_until(s.expires_at, now) OR s.member = of_member AND ${schema}.reservation_of(s, now) > 0
+  );
   DELETE FROM ${schema}.shares AS s WHERE s.budget = of_budget
     AND (NOT FOUND OR NOT (${schema}.is_valid_until(s.expires_at, now) OR ${schema}.reservation_of(s, now) > 0));
 
-  SELECT * INTO own FROM ${schema}.shares AS s WHERE s.budget = of_budget AND s.member = of_member;
-  IF NOT FOUND THEN own := (of_budget, of_member, 0, 0, '-infinity', 0, 0, '-infinity'); END IF;
-  own.demand := of_demand;
-  own.window_ms := of_window_ms;
-  SELECT coalesce(sum(${schema}.reservation_of(s, now)), 0) INTO others
-    FROM ${schema}.shares AS s WHERE s.budget = of_budget AND s.member <> of_member;
+  SELECT coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
+    -- A member that was thought dead may report calls of which others have the part since then.
+    least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
+    INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
 
-  -- 1 for each member, and the rest by demand, or evenly if there is none.
+  -- 1 for each member, then what each demands, and the rest evenly. Demands above the total divide it.
   WITH rivals AS (
     SELECT s.member, s.demand FROM ${schema}.shares AS s
       WHERE s.budget = of_budget AND s.member <> of_member AND ${schema}.is_valid_until(s.expires_at, now)
     UNION ALL SELECT of_member, of_demand
-  ), weighed AS (
-    SELECT r.member, CASE WHEN max(r.demand) OVER () = 0 THEN 1 ELSE r.demand END AS weight FROM rivals AS r
   ), summed AS (
-    SELECT w.member, w.weight, sum(w.weight) OVER (ORDER BY w.member COLLATE "C") AS up_to, sum(w.weight) OVER () AS all_up,
-      row_number() OVER (ORDER BY w.member COLLATE "C") AS place, count(*) OVER () AS count
-    FROM weighed AS w
+    SELECT r.member, greatest(0, r.demand - 1) AS wanted,
+      sum(greatest(0, r.demand - 1)) OVER (ORDER BY r.member COLLATE "C") AS up_to,
+      sum(greatest(0, r.demand - 1)) OVER () AS all_up,
+      row_number() OVER (ORDER BY r.member COLLATE "C") AS place, count(*) OVER () AS count
+    FROM rivals AS r
   )
-  SELECT m.up_to - m.weight, m.up_to, m.all_up, m.place, m.count INTO before, upto, sum_of_all, place, count_of_all
+  SELECT m.up_to - m.wanted, m.up_to, m.all_up, m.place, m.count INTO before, upto, all_up, place, count
     FROM summed AS m WHERE m.member = of_member;
-  IF total < count_of_all THEN target := CASE WHEN place <= total THEN 1 ELSE 0 END;
+  IF total < count THEN part := CASE WHEN place <= total THEN 1 ELSE 0 END;
   ELSE
-    target := 1 + div((total - count_of_all) * upto, sum_of_all) - div((total - count_of_all) * before, sum_of_all);
+    divided := least(total - count, all_up);
+    rest := total - count - divided;
+    part := 1 + coalesce(div(divided * upto, nullif(all_up, 0)) - div(divided * before, nullif(all_up, 0)), 0)
+      + div(rest * place, count) - div(rest * (place - 1), count);
   END IF;
-
-  -- Within a window, a share does not shrink a second time: that would hold back all that it had for another window.
-  IF ${schema}.is_reserved(own, now) THEN target := greatest(target, own.share); END IF;
-  own := ${schema}.with_share(own, greatest(0, least(target, total - others)), now, until);
-  INSERT INTO ${schema}.shares VALUES (own.*)
-    ON CONFLICT (budget, member) DO UPDATE SET demand = own.demand, share = own.share, expires_at = own.expires_at,
-      window_ms = own.window_ms, reserved = own.reserved, reserved_until = own.reserved_until;
-  RETURN own.share;
+  part := greatest(0, least(part, total - others));
+  INSERT INTO ${schema}.shares VALUES (of_budget, of_member, of_demand, part, greatest(part, kept), until, of_window_ms)
+    ON CONFLICT (budget, member) DO UPDATE SET demand = excluded.demand, share = excluded.share,
+      reserved = excluded.reserved, expires_at = excluded.expires_at, window_ms = excluded.window_ms;
+  RETURN part;
 END $$;
 
 -- Gets the lock under which members are admitted and budgets are divided. Returns false if that takes too long.
@@ -388,18 +369,18 @@ BEGIN
   END IF;
 
   IF is_locked THEN
-    PERFORM ${schema}.give_back_shares(
-      of_member, ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)), now
-    );
+    PERFORM ${schema}.give_back_share(s.budget, of_member, s.reserved, now) FROM ${schema}.shares AS s
+      WHERE s.member = of_member AND s.budget <> ALL (ARRAY(SELECT r.b FROM json_to_recordset(budgets) AS r(b text)));
     DELETE FROM ${schema}.freezes AS f WHERE f.until <= now;
   END IF;
   FOR b IN
-    SELECT * FROM json_to_recordset(budgets) AS r(b text, total float8, window_ms float8, demand float8, freeze_ms float8)
+    SELECT * FROM json_to_recordset(budgets)
+      AS r(b text, total float8, window_ms float8, demand float8, used float8, freeze_ms float8)
   LOOP
     IF is_locked THEN
       part := ${schema}.take_share(
-        b.b, of_member, greatest(0, floor(b.total))::bigint, b.window_ms, least(1000000, greatest(0, ceil(b.demand)))::bigint,
-        now, until
+        b.b, of_member, greatest(0, floor(b.total))::bigint, b.window_ms, ${schema}.whole_calls(b.demand),
+        ${schema}.whole_calls(b.used), now, until
       );
     ELSE
       UPDATE ${schema}.shares SET expires_at = until
@@ -438,11 +419,13 @@ BEGIN
 END $$;
 
 -- Removes a member, ends its leases and gives back its shares.
-CREATE FUNCTION ${schema}.leave(of_member text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION ${schema}.leave(of_member text, used_calls json) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM ${schema}.members WHERE member = of_member;
   UPDATE ${schema}.leased SET expires_at = '-infinity' WHERE holder = of_member AND expires_at > '-infinity';
-  PERFORM ${schema}.give_back_shares(of_member, '{}', ${schema}.store_time());
+  PERFORM ${schema}.give_back_share(s.budget, of_member, coalesce(r.used, s.reserved), ${schema}.store_time())
+    FROM ${schema}.shares AS s LEFT JOIN json_to_recordset(used_calls) AS r(b text, used float8) ON r.b = s.budget
+    WHERE s.member = of_member;
   PERFORM ${schema}.send_hint('free');
 END $$;
 

@@ -101,7 +101,7 @@ describe('a share', () => {
     const called = waitForTurn(of('waiting'), clock, async () => calledAt.push(clock.now()))
     const [owner, pace] = [{}, of('growing')]
     pace.setGrowingText(owner, 'edit')
-    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(6000)
+    expect(pace.spacedAt(owner, 'edit', beginning) - beginning).toBe(1000)
     await clock.advance(5000)
     budget.setShare(10, { afterMs: 0 })
     await clock.advance(1000 + inTransitMs)
@@ -197,6 +197,21 @@ describe('the demand', () => {
     }
     expect(budget.demand()).toBe(5)
   })
+})
+
+test('the used calls are those of the last window, and those in flight', async () => {
+  const { clock, budget, of, spend } = setUp()
+  spend(3)
+  await clock.advance(600)
+  const end = of('slow').startCall()
+  expect(budget.used()).toBe(4)
+  await clock.advance(400)
+  expect(budget.used()).toBe(1)
+  end?.()
+  await clock.advance(999)
+  expect(budget.used()).toBe(1)
+  await clock.advance(1)
+  expect(budget.used()).toBe(0)
 })
 
 describe('a pause of the client', () => {

@@ -3,7 +3,7 @@ import type { SteadyClock } from '@reply/core/source'
 import { PortError } from '@reply/sink/channel'
 import { withResolvers } from '@reply/sink/internal'
 import { BridgeError, messageOf } from '../error.ts'
-import { type Beat, type BeatRequest, type Store, StoreError, type StoreLease } from '../store/store.ts'
+import { type Beat, type BeatRequest, type Store, StoreError, type StoreLease, type UsedCalls } from '../store/store.ts'
 import { newAbortController } from '../timers.ts'
 
 /** A lease of this process. */
@@ -104,6 +104,8 @@ export function createMembership(
     readonly clock: Omit<SteadyClock, 'wall'>
     /** Returns what the next beat asks for. Called before each. */
     readonly request: () => Omit<BeatRequest, 'member' | 'forMs'> | Promise<Omit<BeatRequest, 'member' | 'forMs'>>
+    /** Returns what this process used of each budget. Called when it leaves. Default: the store knows no more than the last beat. */
+    readonly used?: (() => UsedCalls) | undefined
   } & MembershipEvents,
 ): Membership {
   const { store, member, clock, request, onGranted, onLost, onExcess, onWaiting, onStalled, onBack, onBeat } = options
@@ -196,7 +198,7 @@ export function createMembership(
       throw error
     }
     // It took leases that would otherwise be held until they expire.
-    if (hasLeft) return await store.leave(member)
+    if (hasLeft) return await leaveStore()
     if (answer.type === 'refused') return onRefused(answer.reason)
     others = answer.others
     const lost = updateLeases(answer.leases)
@@ -388,7 +390,12 @@ export function createMembership(
     for (const own of [...held.values()]) drop(own)
     wakeWaitingCalls()
     await beating?.catch(() => {})
-    if (wasAsked) await store.leave(member)
+    if (wasAsked) await leaveStore()
+  }
+
+  /** Removes this process from the members. */
+  async function leaveStore(): Promise<void> {
+    await store.leave(member, options.used?.())
   }
 }
 

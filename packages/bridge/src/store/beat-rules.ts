@@ -1,5 +1,5 @@
 import { isValidUntil, leaseAfter, type StoredLease } from './lease-rules.ts'
-import type { Beat, BeatRequest, BudgetRequest } from './store.ts'
+import type { Beat, BeatRequest, BudgetRequest, UsedCalls } from './store.ts'
 
 /** A member as an engine stores it. */
 export interface StoredMember {
@@ -19,11 +19,10 @@ export interface StoredShare {
   readonly demand: number
   /** What the member may use until `expiresAt`. */
   readonly share: number
+  /** What others can't have until one window after `expiresAt`. At least `share`, also what it used before that shrank. */
+  readonly reserved: number
   readonly expiresAt: number
   readonly windowMs: number
-  /** What the member had before its share shrank, which others can't have before `reservedUntil`. */
-  readonly reserved: number
-  readonly reservedUntil: number
 }
 
 /** A budget that no member may use before a time. */
@@ -93,13 +92,16 @@ export function beatAfter(
   }
 }
 
-/** Returns the rows after a member has left. What it had of a budget stays reserved for one window, as when it dies. */
-export function leaveAfter(rows: MemberRows, member: string, now: number): MemberRows {
+/**
+ * Returns the rows after a member has left. What it used of a budget stays reserved for one window, or all that it had if `used`
+ * does not say, as when it dies.
+ */
+export function leaveAfter(rows: MemberRows, member: string, now: number, used: UsedCalls = {}): MemberRows {
   return {
     ...rows,
     members: rows.members.filter((one) => one.member !== member),
     leases: rows.leases.map((lease) => (lease.holder === member ? { ...lease, expiresAt: 0 } : lease)),
-    shares: rows.shares.map((row) => (row.member === member && isUsed(row, now) ? withShare(row, 0, now, now) : row)),
+    shares: rows.shares.map((row) => (row.member === member ? givenBack(row, now, used[row.budget]) : row)),
   }
 }
 
@@ -156,16 +158,16 @@ function sharesAfter(
   { member, forMs, budgets }: BeatRequest,
   now: number,
 ): { readonly shares: readonly StoredShare[]; readonly parts: readonly (readonly [string, number])[] } {
-  const counted = before.filter((row) => isUsed(row, now) || reservationOf(row, now) > 0)
+  const counted = before.filter((row) => reservationOf(row, now) > 0 || isUsed(row, now))
   const shares = counted
     .filter(({ budget }) => !Object.hasOwn(budgets, budget))
-    .map((row) => (row.member === member && isUsed(row, now) ? withShare(row, 0, now, now) : row))
+    .map((row) => (row.member === member ? givenBack(row, now) : row))
   const parts: (readonly [string, number])[] = []
   for (const [budget, request] of Object.entries(budgets)) {
     const rows = counted.filter((row) => row.budget === budget)
-    const isNew = !rows.some((row) => isUsed(row, now))
+    const isNew = !rows.some((row) => row.member === member || isUsed(row, now))
     const others = isNew ? [] : rows.filter((row) => row.member !== member)
-    const own = isNew ? undefined : rows.find((row) => row.member === member)
+    const own = rows.find((row) => row.member === member)
     const next = shareAfter(own, others, { budget, member, forMs, request, now })
     shares.push(...others, next)
     parts.push([budget, next.share])
@@ -179,19 +181,23 @@ function shareAfter(
   others: readonly StoredShare[],
   { budget, member, forMs, request, now }: ShareRequest,
 ): StoredShare {
-  const demand = Math.min(1_000_000, Math.max(0, Math.ceil(request.demand)))
-  const nothing = { share: 0, expiresAt: 0, reserved: 0, reservedUntil: 0 }
-  const row = { ...nothing, ...own, budget, member, demand, windowMs: request.windowMs }
-  const rivals = [...others.filter((one) => isUsed(one, now)), row].toSorted((one, other) =>
-    one.member < other.member ? -1 : 1,
+  const { total, windowMs, demand, used } = request
+  const rivals = [...others.filter((one) => isUsed(one, now)), { member, demand: wholeCalls(demand) }].toSorted(
+    (one, other) => (one.member < other.member ? -1 : 1),
   )
   const demands = rivals.map((one) => one.demand)
-  const total = Math.max(0, Math.floor(request.total))
-  const target = evenPart(total, demands, rivals.indexOf(row))
-  // Within a window, a share does not shrink a second time: that would hold back all that it had for another window.
-  const least = isReserved(row, now) ? row.share : 0
-  const most = total - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
-  return withShare(row, Math.max(0, Math.min(Math.max(least, target), most)), now, now + forMs)
+  const whole = Math.max(0, Math.floor(total))
+  const target = fairPart(
+    whole,
+    demands,
+    rivals.findIndex((one) => one.member === member),
+  )
+  const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
+  const share = Math.max(0, Math.min(target, most))
+  // A member that was thought dead may report calls of which others have the part since then.
+  const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
+  const reserved = Math.max(share, kept)
+  return { budget, member, demand: wholeCalls(demand), share, reserved, expiresAt: now + forMs, windowMs }
 }
 
 /** What `shareAfter` needs to know of a beat. */
@@ -203,25 +209,35 @@ interface ShareRequest {
   readonly now: number
 }
 
-/**
- * Returns the part of a total for the demand at an index: 1 for each, and the rest by demand. The parts add up to the total. If
- * the total is too small, the first ones get 1.
- */
-function evenPart(total: number, demands: readonly number[], index: number): number {
-  if (total < demands.length) return index < total ? 1 : 0
-  const rest = total - demands.length
-  const isIdle = demands.every((demand) => demand === 0)
-  const upTo = (end: number): number => demands.slice(0, end).reduce((sum, demand) => sum + (isIdle ? 1 : demand), 0)
-  const restUpTo = (end: number): number => Math.floor((rest * upTo(end)) / upTo(demands.length))
-  return 1 + restUpTo(index + 1) - restUpTo(index)
+/** Returns a number of calls that a member reports, as engines store it. */
+function wholeCalls(calls: number): number {
+  return Math.min(1_000_000, Math.max(0, Math.ceil(calls)))
 }
 
-/** Returns a row with another share. If that is less than before, the difference stays reserved for one window. */
-function withShare(row: StoredShare, share: number, now: number, expiresAt: number): StoredShare {
-  const before = reservationOf(row, now)
-  if (share >= before) return { ...row, share, expiresAt, reserved: 0, reservedUntil: 0 }
-  const reservedUntil = isReserved(row, now) && share >= row.share ? row.reservedUntil : now + row.windowMs
-  return { ...row, share, expiresAt, reserved: before, reservedUntil }
+/**
+ * Returns the part of a total for the demand at an index: 1 for each, then what each demands, and the rest evenly. If the
+ * demands are more than the total, it is divided by them. The parts add up to the total. If that is too small for all, the first
+ * ones get 1.
+ */
+function fairPart(total: number, demands: readonly number[], index: number): number {
+  const count = demands.length
+  if (total < count) return index < total ? 1 : 0
+  const demanded = (end: number): number =>
+    demands.slice(0, end).reduce((sum, demand) => sum + Math.max(0, demand - 1), 0)
+  const all = demanded(count)
+  const divided = Math.min(total - count, all)
+  const byDemand = (end: number): number => (all === 0 ? 0 : Math.floor((divided * demanded(end)) / all))
+  const evenly = (end: number): number => Math.floor(((total - count - divided) * end) / count)
+  return 1 + byDemand(index + 1) - byDemand(index) + evenly(index + 1) - evenly(index)
+}
+
+/**
+ * Returns a row whose member no longer uses the budget. What it used stays reserved for one window: all that it had by default.
+ * A row that is not used is the same.
+ */
+function givenBack(row: StoredShare, now: number, used = row.reserved): StoredShare {
+  if (!isUsed(row, now)) return row
+  return { ...row, share: 0, reserved: Math.min(row.reserved, wholeCalls(used)), expiresAt: now }
 }
 
 /** Whether a member may use its share. */
@@ -229,17 +245,13 @@ function isUsed({ expiresAt }: StoredShare, now: number): boolean {
   return isValidUntil(expiresAt, now)
 }
 
-/** Returns what others can't have of a budget: what a member has or had within the last window. */
+/**
+ * Returns what others can't have of a budget: the most calls of the member that count within a window from now on. After its
+ * death, that is what it could use until it expired, for one window.
+ */
 function reservationOf(row: StoredShare, now: number): number {
-  const { share, expiresAt, windowMs, reserved } = row
-  const lately = isUsed(row, now) || (expiresAt <= now && expiresAt + windowMs > now) ? share : 0
-  return Math.max(lately, isReserved(row, now) ? reserved : 0)
-}
-
-/** Whether the share shrank within the last window. */
-function isReserved({ reservedUntil, windowMs }: StoredShare, now: number): boolean {
-  // It is later than one window from now if the clock was set back.
-  return reservedUntil > now && reservedUntil - now <= windowMs
+  const { reserved, expiresAt, windowMs } = row
+  return isUsed(row, now) || (expiresAt <= now && expiresAt + windowMs > now) ? reserved : 0
 }
 
 /** Returns the budgets that are frozen, after those that a request freezes. */

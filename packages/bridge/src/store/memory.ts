@@ -63,9 +63,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       putLease({ ...current, expiresAt: 0 })
       memory.hints.send('free')
     },
-    leave: async (member) => {
+    leave: async (member, used) => {
       requireOpen()
-      memory.members = leaveAfter(memory.members, member, clock.now())
+      memory.members = leaveAfter(memory.members, member, clock.now(), used)
       memory.hints.send('free')
     },
     watch: (onHint) => {

@@ -42,8 +42,11 @@ export interface Store {
   beat(request: BeatRequest): Promise<Beat>
   /** Ends a lease immediately, and sends the hint `free`. Does nothing if it is no longer held. */
   release(lease: StoreLease): Promise<void>
-  /** Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. */
-  leave(member: string): Promise<void>
+  /**
+   * Removes a member, ends its leases, and sends the hint `free`. Does nothing for a member that is gone. What it used of each
+   * budget stays reserved for one window. Default: all that it had.
+   */
+  leave(member: string, used?: UsedCalls): Promise<void>
   /**
    * Calls the listener with hints that stores of this state send, perhaps also this one. Hints may be lost, so look again from
    * time to time. The hint '' means that any may have been lost. Returns a function that stops it.
@@ -168,11 +171,19 @@ export interface BudgetRequest {
   readonly total: number
   /** The time in which the limit counts, in ms. */
   readonly windowMs: number
-  /** How much the member would use, compared with others. Rounded up to a whole number. */
+  /** How many calls the member would make within `windowMs`. Rounded up to a whole number. */
   readonly demand: number
+  /**
+   * The most calls of the member that count within any `windowMs` until it has the answer: those that it made in the last one or
+   * has in flight, or its present share if that is larger, because it goes on using that. 0 before its first share.
+   */
+  readonly used: number
   /** Stops all members for this time from now, in ms, and sends the hint `frozen`. A longer stop stays. */
   readonly freezeForMs?: number | undefined
 }
+
+/** By budget: how many calls a member made within the last window, and has in flight. */
+export type UsedCalls = Readonly<Record<string, number>>
 
 /** The result of `Store.beat`. */
 export type Beat =
@@ -198,8 +209,10 @@ export type Beat =
 /** A member's part of one budget. */
 export interface BudgetShare {
   /**
-   * What the member may use in each window from now. All shares together are never above the total: one that shrinks counts from
-   * the call that returned it, and others grow by it one window later. At least 1 each after that if the total is large enough.
+   * What the member may use in each window from now: what it demands if all demands fit, else a part by demand, and the rest
+   * evenly. At least 1 each if the total is large enough. Never more than what others left: a share that shrinks stays reserved
+   * until its member beats again, and then as much of it as the member used within the last window. A dead member's is reserved
+   * until one window after it expired, unless a member begins to use the budget while no other one does.
    */
   readonly share: number
   /** For how long nothing may be used, in ms. 0 if it is not frozen. */

@@ -14,7 +14,7 @@ import {
   type UrgentCall,
 } from './chat-calls.ts'
 import type { Priority } from './operation.ts'
-import { createShare, type SharedBudget } from './shared-budget.ts'
+import { createShare, lookAgainMs, type SharedBudget } from './shared-budget.ts'
 
 /** Schedules calls within the platform's rate limits. Use one per platform client, shared by all its sinks. */
 export interface Pacer {
@@ -139,8 +139,12 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     const share = createShare(budget, clock)
     calls.share = share
     const { total, windowMs, demand, setShare, onFrozen } = share
+    const used = (): number => {
+      const from = clock.now() - windowMs
+      return calls.times.filter(({ at }) => at > from).length + calls.inFlight
+    }
     const freeze = (forMs: number): void => freezeCalls(calls, forMs)
-    shared.set(name, { total, windowMs, demand, setShare, freeze, onFrozen })
+    shared.set(name, { total, windowMs, demand, used, setShare, freeze, onFrozen })
   }
 
   /** Pauses the calls. Never shortens a pause. */
@@ -315,7 +319,7 @@ export function createPacer({ clock }: { readonly clock: Clock }): Pacer {
     at,
   }: FreeBudget): number {
     const isPart = share !== undefined && share.steps()[0].calls < share.total
-    return isPart ? Math.min(at, clock.now() + share.lookAgainMs) : at
+    return isPart ? Math.min(at, clock.now() + lookAgainMs) : at
   }
 
   /**

@@ -16,13 +16,15 @@ export interface SharedBudget {
    * those that this budget delays. Divide `total` by it.
    */
   demand(): number
+  /** Returns how many calls of this process count now: those of the last `windowMs`, and those in flight. */
+  used(): number
   /**
    * Sets the most calls of this process within any `windowMs`: a whole number from 0, which allows none, to `total`. A smaller
    * share counts at once, also for calls that were made before. A larger one counts 250 ms after `afterMs`. Throws `SinkError`
    * of type `invalid` for other numbers.
    *
    * `afterMs`: how long the calls that other processes made with this part of the budget still count, in ms. Default:
-   * `windowMs`, as if they had made them just before. 0 if your program gives out only what was not used for that long.
+   * `windowMs`, as if they had made them just before. 0 if your program gives out only what `used()` says is free.
    */
   setShare(share: number, options?: { readonly afterMs?: number | undefined }): void
   /** Pauses the calls of this budget, for example after a 429 in another process. Never shortens a pause. In ms. */
@@ -35,9 +37,7 @@ export interface SharedBudget {
 }
 
 /** What the pacer reads from a shared budget, and tells it. */
-export interface Share extends Omit<SharedBudget, 'freeze'> {
-  /** How often a caller without a turn looks again whether the share has grown, in ms. */
-  readonly lookAgainMs: number
+export interface Share extends Omit<SharedBudget, 'freeze' | 'used'> {
   /** Returns the shares by the time from which they count, in ms since the epoch. The first one counts already. */
   steps(): readonly [ShareStep, ...ShareStep[]]
   /** Counts a call that was made. */
@@ -62,8 +62,8 @@ interface ShareStep {
  */
 export const inTransitMs = 250
 
-/** How often callers look at least whether their process has a larger share, in ms. Longer windows need it less often. */
-const minLookAgainMs = 1000
+/** How often a caller without a turn looks again whether its process has a larger share, in ms. */
+export const lookAgainMs = 1000
 
 /** How long calls count for the demand at least, in ms: shares that follow each burst would never be larger for long. */
 const minDemandMs = 10_000
@@ -71,7 +71,6 @@ const minDemandMs = 10_000
 /** Creates the share of this process, which is the whole budget at first. */
 export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Clock): Share {
   const demandMs = Math.max(windowMs, minDemandMs)
-  const lookAgainMs = Math.max(windowMs / 10, minLookAgainMs)
   /** Ordered by time and by calls. The first counts already. */
   let steps: readonly [ShareStep, ...ShareStep[]] = [{ calls: total, from: Number.NEGATIVE_INFINITY }]
   let madeAt: number[] = []
@@ -81,7 +80,6 @@ export function createShare({ calls: total, perMs: windowMs }: Budget, clock: Cl
   return {
     total,
     windowMs,
-    lookAgainMs,
     demand,
     setShare,
     steps: currentSteps,

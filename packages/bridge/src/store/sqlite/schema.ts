@@ -59,7 +59,7 @@ export function tablesOf(database: Database, clock: Clock): Tables {
   const putMember = prepare('INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?)')
   const removeMember = prepare('DELETE FROM members WHERE member = ?')
   const shares = prepare('SELECT * FROM shares')
-  const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const putShare = prepare('INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?, ?)')
   const removeShare = prepare('DELETE FROM shares WHERE budget = ? AND member = ?')
   const freezes = prepare('SELECT budget, until FROM freezes')
   const putFreeze = prepare('INSERT OR REPLACE INTO freezes VALUES (?, ?)')
@@ -114,18 +114,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         expiresAt: Number(expiresAt),
       })),
       shares: shares.rows().map(([budget, member, ...numbers]) => {
-        const [demand = 0, share = 0, expiresAt = 0, windowMs = 0, reserved = 0, reservedUntil = 0] =
-          numbers.map(Number)
-        return {
-          budget: keyText(budget),
-          member: keyText(member),
-          demand,
-          share,
-          expiresAt,
-          windowMs,
-          reserved,
-          reservedUntil,
-        }
+        const [demand = 0, share = 0, reserved = 0, expiresAt = 0, windowMs = 0] = numbers.map(Number)
+        return { budget: keyText(budget), member: keyText(member), demand, share, reserved, expiresAt, windowMs }
       }),
       freezes: freezes.rows().map(([budget, until]) => ({ budget: keyText(budget), until: Number(until) })),
     }),
@@ -139,8 +129,8 @@ export function tablesOf(database: Database, clock: Clock): Tables {
         if (!after.shares.some(({ budget, member }) => budget === one.budget && member === one.member))
           removeShare.run(keyBytes(one.budget), keyBytes(one.member))
       for (const row of added(before.shares, after.shares)) {
-        const { budget, member, demand, share, expiresAt, windowMs, reserved, reservedUntil } = row
-        const numbers = [demand, share, expiresAt, windowMs, reserved, reservedUntil]
+        const { budget, member, demand, share, reserved, expiresAt, windowMs } = row
+        const numbers = [demand, share, reserved, expiresAt, windowMs]
         putShare.run(keyBytes(budget), keyBytes(member), ...numbers)
       }
       for (const one of before.freezes)
@@ -229,8 +219,8 @@ const migrations: readonly string[] = [
      expires_at REAL NOT NULL
    ) STRICT;
    CREATE TABLE shares (
-     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, share REAL NOT NULL, expires_at REAL NOT NULL,
-     window_ms REAL NOT NULL, reserved REAL NOT NULL, reserved_until REAL NOT NULL, PRIMARY KEY (budget, member)
+     budget BLOB NOT NULL, member BLOB NOT NULL, demand REAL NOT NULL, share REAL NOT NULL, reserved REAL NOT NULL,
+     expires_at REAL NOT NULL, window_ms REAL NOT NULL, PRIMARY KEY (budget, member)
    ) STRICT;
    CREATE TABLE freezes (budget BLOB NOT NULL PRIMARY KEY, until REAL NOT NULL) STRICT;`,
 ]

@@ -12,6 +12,7 @@ import {
   type Store,
   StoreError,
   type StoreLease,
+  type UsedCalls,
   type Write,
 } from '../store.ts'
 import { type Database, needsRestriction, openDatabase, requirePrivate } from './database.ts'
@@ -130,8 +131,8 @@ function storeOf(database: Database, clock: Clock, merging: WalMerger): Store {
     release: async (lease) => {
       if (tablesAfterFlush().expireLease(lease)) hints.send('free')
     },
-    leave: async (member) => {
-      removeMember(database, tablesAfterFlush(), member, clock)
+    leave: async (member, used) => {
+      removeMember(database, tablesAfterFlush(), { member, used }, clock)
       hints.send('free')
     },
     watch: (onHint) => {
@@ -250,11 +251,16 @@ function fencesIn(leases: readonly StoredLease[]): number {
 }
 
 /** Removes a member, and ends its leases. */
-function removeMember(database: Database, tables: Tables, member: string, clock: Clock): void {
+function removeMember(
+  database: Database,
+  tables: Tables,
+  { member, used }: { readonly member: string; readonly used: UsedCalls | undefined },
+  clock: Clock,
+): void {
   database.setSynced(false)
   database.transact(() => {
     const before = tables.memberRows()
-    tables.putMemberRows(before, leaveAfter(before, member, clock.now()))
+    tables.putMemberRows(before, leaveAfter(before, member, clock.now(), used))
     return { keep: true, result: undefined }
   })
 }

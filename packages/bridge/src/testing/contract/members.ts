@@ -1,7 +1,7 @@
 import type { Demand } from '@reply/core/testing'
 import { beatAfter, leaveAfter, type MemberRows } from '../../store/beat-rules.ts'
 import { isCurrentLease } from '../../store/lease-rules.ts'
-import type { Beat, BeatRequest, Store, StoreLease } from '../../store/store.ts'
+import type { Beat, BeatRequest, Store, StoreLease, UsedCalls } from '../../store/store.ts'
 import { commitDone, put, requireEqual, type StoreStage } from './stage.ts'
 
 /** How long the members of the clauses are valid, in ms. */
@@ -55,7 +55,7 @@ export const memberClauses = [
     name: 'gives a member alone all of each budget, also after another one died, and freezes it',
     run: async (stage) => {
       const store = await stage.open()
-      const budgets = { bot: { total: 25, windowMs: 60_000, demand: 3 } }
+      const budgets = { bot: { total: 25, windowMs: 60_000, demand: 3, used: 0 } }
       const { budgets: first } = await admitted(store, 'one', { budgets })
       requireEqual(first.bot, { share: 25, frozenForMs: 0 }, 'The budget')
       const frozen = { bot: { ...budgets.bot, freezeForMs: 9000 } }
@@ -100,7 +100,7 @@ export const memberClauses = [
       await heard.until('free')
       await one.leave('one')
       await heard.until('free')
-      const budgets = { bot: { total: 25, windowMs: 1000, demand: 3, freezeForMs: 1000 } }
+      const budgets = { bot: { total: 25, windowMs: 1000, demand: 3, used: 0, freezeForMs: 1000 } }
       await admitted(one, 'one', { budgets })
       await heard.until('frozen')
     },
@@ -197,35 +197,64 @@ export const memberClauses = [
     },
   },
   {
-    name: 'divides a budget by demand, and lets a share grow one window after others shrank',
+    name: 'divides a budget by demand, and lets a share grow by what others did not use',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]
-      const share = async (store: Store, member: string, demand: number): Promise<number | undefined> => {
-        const budgets = { bot: { total: 24, windowMs: 2000, demand } }
+      const share = async (store: Store, member: string, demand: number, used: number): Promise<number | undefined> => {
+        const budgets = { bot: { total: 24, windowMs: 2000, demand, used } }
         return (await admitted(store, member, { budgets })).budgets.bot?.share
       }
-      requireEqual(await share(one, 'one', 1), 24, 'The first share')
-      requireEqual(await share(other, 'other', 1), 0, 'The second share before the first one shrank')
-      requireEqual(await share(one, 'one', 1), 12, 'The first share when it shrinks')
-      await stage.pass(1999)
-      requireEqual(await share(other, 'other', 1), 0, 'The second share within the window')
+      requireEqual(await share(one, 'one', 1, 0), 24, 'The first share')
+      requireEqual(await share(other, 'other', 1, 0), 0, 'The second share before the first one shrank')
+      requireEqual(await share(one, 'one', 1, 24), 12, 'The first share when it shrinks')
+      requireEqual(await share(other, 'other', 1, 0), 0, 'The second share while the first one may use all')
+      requireEqual(await share(one, 'one', 1, 15), 12, 'The first share after 15 calls')
+      requireEqual(await share(other, 'other', 1, 0), 9, 'The second share besides 15 calls')
+      requireEqual(await share(one, 'one', 1, 12), 12, 'The first share when fewer calls count')
+      requireEqual(await share(other, 'other', 1, 9), 12, 'The second share besides the first one')
+      requireEqual(await share(one, 'one', 10, 12), 12, 'The first share when it is to grow')
+      requireEqual(await share(other, 'other', 4, 12), 9, 'What the second one demands, and a part of the rest')
+      requireEqual(await share(one, 'one', 60, 12), 12, 'The first share before it is known what the second one uses')
+      requireEqual(await share(other, 'other', 6, 3), 3, 'The second share if the demands are too large')
+      requireEqual(await share(one, 'one', 60, 12), 21, 'The first share then')
+      await other.leave('other', { bot: 1 })
+      requireEqual(await share(one, 'one', 60, 21), 23, 'The first share after the other one left and had used 1')
+      await stage.pass(2000)
+      requireEqual(await share(one, 'one', 60, 23), 24, 'The first share a window after that')
+    },
+  },
+  {
+    name: 'reserves what a member had that died or left for one window',
+    run: async (stage) => {
+      const [one, other] = [await stage.open(), await stage.open()]
+      const share = async (store: Store, member: string, used: number): Promise<number | undefined> => {
+        const budgets = { bot: { total: 24, windowMs: 2000, demand: 0, used } }
+        return (await admitted(store, member, { budgets })).budgets.bot?.share
+      }
+      await share(one, 'one', 0)
+      await share(other, 'other', 0)
+      await share(one, 'one', 0)
+      requireEqual(await share(other, 'other', 0), 12, 'A share')
+      await stage.pass(forMs - 1)
+      await share(one, 'one', 12)
+      await stage.pass(2000)
+      requireEqual(await share(one, 'one', 12), 12, 'A share while the dead member may have made calls within a window')
       await stage.pass(1)
-      requireEqual(await share(other, 'other', 1), 12, 'The second share after the window')
-      requireEqual(await share(one, 'one', 10), 12, 'The first share when it is to grow')
-      requireEqual(await share(other, 'other', 1), 3, 'The second share when it shrinks')
-      await stage.pass(2000)
-      requireEqual(await share(one, 'one', 10), 21, 'The first share after the window')
+      requireEqual(await share(one, 'one', 12), 24, 'A share after that')
+      await share(other, 'other', 0)
+      await share(one, 'one', 0)
+      requireEqual(await share(other, 'other', 0), 12, 'The share of a member that came back')
       await other.leave('other')
-      requireEqual(await share(one, 'one', 10), 21, 'The first share after the other one left')
+      requireEqual(await share(one, 'one', 12), 12, 'A share after one left that did not say what it used')
       await stage.pass(2000)
-      requireEqual(await share(one, 'one', 10), 24, 'The first share a window after that')
+      requireEqual(await share(one, 'one', 12), 24, 'A share a window after that')
     },
   },
   {
     name: 'freezes a budget for all members',
     run: async (stage) => {
       const [one, other] = [await stage.open(), await stage.open()]
-      const budgets = { bot: { total: 25, windowMs: 1000, demand: 3 } }
+      const budgets = { bot: { total: 25, windowMs: 1000, demand: 3, used: 0 } }
       await admitted(other, 'other', { budgets })
       await admitted(one, 'one', { budgets: { bot: { ...budgets.bot, freezeForMs: 3000 } } })
       await stage.pass(1000)
@@ -284,8 +313,9 @@ export const memberClauses = [
           await stage.pass(ms)
           model.pass(ms)
         } else if (kind === 'leave') {
-          await store.leave(member)
-          model.leave(member)
+          const used = random.pick<UsedCalls | undefined>([undefined, { bot: 2.5 }, { bot: 40, wa: 1 }])
+          await store.leave(member, used)
+          model.leave(member, used)
         } else if (kind === 'release') {
           const lease = random.pick([undefined, ...model.leasesOf(member)])
           if (lease) await store.release(lease)
@@ -412,8 +442,8 @@ function createModel() {
       rows = effect.rows
       return effect.beat
     },
-    leave: (member: string): void => {
-      rows = leaveAfter(rows, member, now)
+    leave: (member: string, used?: UsedCalls): void => {
+      rows = leaveAfter(rows, member, now, used)
     },
     leasesOf: (member: string): readonly StoreLease[] =>
       rows.leases.filter(({ holder }) => holder === member).map((lease) => ({ ...lease, validForMs: forMs })),
@@ -449,9 +479,10 @@ function randomRequest(member: string, random: Random): BeatRequest {
     total: random.pick([...repeated(9, 25), 24.5, 2]),
     windowMs: random.pick([...repeated(9, 1000), 3000]),
     demand: random.pick([0, 1, 2.5, 7, 40]),
+    used: random.pick([0, 1, 3.5, 12, 30]),
     freezeForMs: random.pick([...repeated(9, undefined), 1500, 6000]),
   }
-  const wa = { total: 48, windowMs: 4000, demand: random.pick([0, 3, 9]) }
+  const wa = { total: 48, windowMs: 4000, demand: random.pick([0, 3, 9]), used: random.pick([0, 5]) }
   return requestOf(member, {
     layout: random.pick([...repeated(20, '1'), '2']),
     isAlone: random.pick([...repeated(20, undefined), true]),

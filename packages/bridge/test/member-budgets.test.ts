@@ -6,7 +6,7 @@ import { createMemberBudgets } from '../src/members/budgets.ts'
 function createBudgets() {
   const clock = createHandClock()
   const done: unknown[] = []
-  const state = { isHeld: true, used: 0, fails: false }
+  const state = { isHeld: true, used: 0, fails: false, inProgress: undefined as Promise<void> | undefined }
   let report = (_: number): void => {}
   let answers = (): void => {}
   const calls = {
@@ -23,6 +23,7 @@ function createBudgets() {
     clock,
     isHeld: () => state.isHeld,
     beat: async () => {
+      if (state.inProgress) return await state.inProgress
       const { freezeForMs, used } = budgets.request()['tg/calls'] ?? {}
       done.push({ freezeForMs, used })
       if (state.fails) throw new Error('The store is gone.')
@@ -125,19 +126,20 @@ test('a pause is told again if its beat was not answered, for the time that is l
   expect(budgets.request()).toEqual({ 'tg/calls': usual })
 })
 
-test('a pause that begins while a beat is on its way is in the next one', async () => {
-  const { budgets, state, answer, freeze } = createBudgets()
+test('a pause that begins while a beat is on its way is told right after it', async () => {
+  const { budgets, done, state, answer, answersWith, freeze } = createBudgets()
   budgets.request()
-  state.fails = true
-  freeze(1000)
-  await settles()
+  let end = (): void => {}
+  state.inProgress = new Promise((resolve) => {
+    end = resolve
+  })
   freeze(5000)
-  await settles()
-  budgets.request()
-  freeze(6000)
+  state.inProgress = undefined
+  answersWith(12)
   answer(12)
+  end()
   await settles()
-  expect(budgets.request()).toEqual({ 'tg/calls': { ...usual, used: 12, freezeForMs: 6000 } })
+  expect(done).toEqual([[12, { afterMs: 0 }], { freezeForMs: 5000, used: 12 }, [12, { afterMs: 0 }]])
 })
 
 test('a pause of another process is kept here', () => {

@@ -263,7 +263,7 @@ BEGIN
     AND (NOT FOUND OR NOT (${schema}.is_valid_until(s.expires_at, now) OR ${schema}.reservation_of(s, now) > 0));
 
   SELECT coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member <> of_member), 0),
-    -- A member that was thought dead may report calls of which others have the part since then.
+    -- A member that expired may report calls that others were given since then.
     least(used, coalesce(sum(${schema}.reservation_of(s, now)) FILTER (WHERE s.member = of_member), 0))
     INTO others, kept FROM ${schema}.shares AS s WHERE s.budget = of_budget;
 

@@ -194,7 +194,7 @@ function shareAfter(
   )
   const most = whole - others.reduce((sum, one) => sum + reservationOf(one, now), 0)
   const share = Math.max(0, Math.min(target, most))
-  // A member that was thought dead may report calls of which others have the part since then.
+  // A member that expired may report calls that others were given since then.
   const kept = Math.min(own ? reservationOf(own, now) : 0, wholeCalls(used))
   const reserved = Math.max(share, kept)
   return { budget, member, demand: wholeCalls(demand), share, reserved, expiresAt: now + forMs, windowMs }

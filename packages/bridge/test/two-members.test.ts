@@ -31,6 +31,8 @@ interface Member {
   shards(): number
   /** Whether it has the shard of a chat. */
   owns(chat: number): boolean
+  /** How many shards it released since its start. */
+  released(): number
   /** How many calls it made of Telegram's API. */
   calls(): number
   /** As after SIGSTOP: its timers do not fire, its calls of the store wait, and it takes no webhook. */
@@ -141,6 +143,7 @@ async function startMember(): Promise<Member> {
   const root = `/member${members.length}`
   const store = createMemoryStore({ memory, clock })
   let id: string | undefined
+  let released = 0
   let isFrozen = false
   /** Resolves when it is awake. */
   let awake: Promise<void> | undefined
@@ -164,7 +167,13 @@ async function startMember(): Promise<Member> {
       written.push(JSON.stringify(writes))
       return await store.commit(writes, ...more)
     }),
-    ...{ release: whenAwake(store.release), leave: whenAwake(store.leave) },
+    release: whenAwake(async (lease) => {
+      if (lease.name.startsWith(shardLeasePrefix)) released += 1
+      // As over a network: one release is done after the other, and other calls come between them.
+      for (let turn = 0; turn < released; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await store.release(lease)
+    }),
+    leave: whenAwake(store.leave),
     beat: whenAwake(async (request) => {
       id = request.member
       return await store.beat(request)
@@ -203,6 +212,7 @@ async function startMember(): Promise<Member> {
     ...{ bridge, url: `${serving.url}/webhooks/telegram` },
     shards: () => leases().length,
     owns: (chat) => leases().includes(shardOfChat(chat)),
+    released: () => released,
     calls: () => telegram.calls.filter((call) => call.root === root).length,
     freeze: () => {
       isFrozen = true
@@ -249,6 +259,7 @@ async function startTwo(): Promise<readonly [Member, Member]> {
   const second = await startMember()
   const tookMs = await passes('they share', () => first.shards() === 32 && second.shards() === 32)
   expect(tookMs).toBeLessThan(5000)
+  expect([first.released(), second.released()]).toEqual([32, 0])
   return [first, second]
 }
 

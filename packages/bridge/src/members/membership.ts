@@ -71,7 +71,7 @@ export interface MembershipEvents {
   readonly onGranted: (lease: HeldLease) => void
   /** Called with each lease that another process has or had, and so this one no longer has. */
   readonly onLost: (lease: HeldLease) => void
-  /** Called after a beat with the number of leases above this process's share, by group. */
+  /** Called after a beat with the number of leases that this process holds above its share, by group. */
   readonly onExcess: (excess: Readonly<Record<string, number>>) => void
   /** Called when this process begins to wait until it is admitted, and when the reason changes. */
   readonly onWaiting: (reason: 'alone' | 'layout' | 'full' | 'locked') => void
@@ -187,8 +187,9 @@ export function createMembership(
     if (hasLeft) return
     let askedAt: number
     let answer: Beat
+    let asked: Awaited<ReturnType<typeof request>>
     try {
-      const asked = await request()
+      asked = await request()
       askedAt = clock.monotonic()
       answer = await store.beat({ ...asked, ...(isQuitting && { wants: {} }), member, forMs: memberMs })
     } catch (error) {
@@ -213,7 +214,7 @@ export function createMembership(
     if (isJoining) options.onJoined()
     for (const lease of lost) onLost(lease.handle)
     for (const lease of answer.leases) if (!held.has(lease.name)) takeLease(lease)
-    onExcess(answer.excess)
+    onExcess(excessIn(answer, asked.wants))
     onBeat?.(answer, { sinceLastMs, isLate: sinceLastMs !== undefined && sinceLastMs > lateMs })
   }
 
@@ -245,6 +246,20 @@ export function createMembership(
     const own: OwnLease = { lease, isOver: false, controller: newAbortController(), handle: handleOf(() => own) }
     held.set(name, own)
     onGranted(own.handle)
+  }
+
+  /** Returns the excess without the leases that this process released while the beat was in flight, which the beat counts. */
+  function excessIn(
+    { excess, leases }: Extract<Beat, { readonly type: 'admitted' }>,
+    wants: BeatRequest['wants'],
+  ): Readonly<Record<string, number>> {
+    const released = leases.filter(({ name }) => !held.has(name))
+    return Object.fromEntries(
+      Object.entries(excess).map(([group, count]) => {
+        const isOfGroup = new Set(wants[group])
+        return [group, Math.max(0, count - released.filter(({ name }) => isOfGroup.has(name)).length)]
+      }),
+    )
   }
 
   /** Returns the lease as the rest of the bridge uses it. */

@@ -190,9 +190,10 @@ export function createOwnedShards({
     return stopping
   }
 
-  /** Stops shards, those with the fewest runs first. The store counts those that are being stopped until they are released. */
+  /** Stops shards, those with the fewest runs first. Those that are being stopped count until their leases are released. */
   function giveBack(count: number): void {
-    const chosen = idleFirst().slice(0, Math.max(0, count - leaving.size))
+    const stillHeld = [...leaving].filter(({ lease }) => lease.current())
+    const chosen = idleFirst().slice(0, Math.max(0, count - stillHeld.length))
     for (const one of chosen) leaving.add(one)
     void handOverAll(chosen, () => true)
   }

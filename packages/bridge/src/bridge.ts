@@ -146,6 +146,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   let mustBeAlone = false
   let stateLease: HeldLease | undefined
   let waitingFor: keyof typeof waitingNotices | undefined
+  /** Whether other processes went on without this one, and it has not joined them since. */
+  let wasLeftOut = false
   const membership = createMembership({
     store,
     member,
@@ -175,10 +177,16 @@ export function createBridge(options: BridgeOptions): Bridge {
       emitMember('joined')
       onNotice('The state can be written again. Resuming.')
     },
-    onLeft: () => emitMember('left'),
+    onLeft: () => {
+      wasLeftOut = true
+      emitShards()
+      emitMember('left')
+    },
     onJoined: () => {
       waitingFor = undefined
       emitMember('joined')
+      if (wasLeftOut) onNotice('This process uses the state again. Resuming.')
+      wasLeftOut = false
     },
     onBeat: (beat, timing) => {
       budgets.apply(beat)

@@ -24,6 +24,7 @@ export interface HealthyBridge {
   readonly metric: (name: string) => Promise<string | undefined>
   readonly statuses: readonly string[]
   readonly events: readonly BridgeEvent[]
+  readonly notices: readonly string[]
 }
 
 /** How a bridge of a stage differs. */
@@ -65,6 +66,7 @@ export function createHealthStage({ mostMembers }: { readonly mostMembers?: numb
     const metrics = bridgeMetrics()
     const statuses: string[] = []
     const events: BridgeEvent[] = []
+    const notices: string[] = []
     const bridge = createBridge({
       config: parseConfig({
         servers: { home: { url: 'http://127.0.0.1:1' } },
@@ -88,6 +90,7 @@ export function createHealthStage({ mostMembers }: { readonly mostMembers?: numb
         (event) => void events.push(event),
         (event) => void (event.type === 'member' && statuses.push(event.status)),
       ],
+      onNotice: (notice) => void notices.push(notice),
       clock,
     })
     const served = await serveBridge({ bridge, metrics, port: 0 })
@@ -101,6 +104,6 @@ export function createHealthStage({ mostMembers }: { readonly mostMembers?: numb
     }
     const metric = async (name: string): Promise<string | undefined> =>
       new RegExp(`^reply_bridge_${name} (.*)$`, 'm').exec((await get('/metrics'))[1])?.[1]
-    return { bridge, get, metric, statuses, events }
+    return { bridge, get, metric, statuses, events, notices }
   }
 }

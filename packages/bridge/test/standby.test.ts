@@ -88,11 +88,13 @@ test('a bridge that could not renew its leases says so, then that another one ha
   database.isDown = false
   await clock.advance(1000, rest)
   await expect.poll(() => first.statuses).toEqual(['joined', 'expired', 'left', 'waiting'])
+  expect(first.notices.at(-1)).toBe('Another process uses this state. Waiting for it to exit.')
   expect([await first.metric('member'), await second.metric('member')]).toEqual(['0', '1'])
   expect([await first.get('/readyz'), (await first.get('/webhooks/own'))[0]]).toEqual([[503, 'standby\n'], 503])
   await second.bridge.stop()
   await clock.advance(250, rest)
   await expect.poll(() => first.statuses.at(-1)).toBe('joined')
+  expect(first.notices.at(-1)).toBe('This process uses the state again. Resuming.')
   expect([await first.get('/readyz'), (await first.get('/webhooks/own'))[0]]).toEqual([[200, 'ready\n'], 200])
   expect([await first.metric('member'), await second.metric('member')]).toEqual(['1', '0'])
 })

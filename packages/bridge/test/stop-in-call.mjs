@@ -1,18 +1,26 @@
-import { existsSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import process from 'node:process'
 
 /*
- * Loaded into a bridge with `--import`. Stops the process right before it makes the call that STOP_IN names, as
- * "editMessageText:2" for the second of them, once the file STOP_IF exists: its last check is over by then, and nothing
- * is sent yet.
+ * Loaded into a bridge with `--import`. Once the file STOP_IN exists, stops the process right before it makes the call that the
+ * file names, as "editMessageText:2" for the second of them: its last check is over by then, and nothing is sent yet. Removes the
+ * file when it has read it, so that the next one counts anew.
  */
-const { STOP_IN = '', STOP_IF = '' } = process.env
-const [name = '', nth] = STOP_IN.split(':')
-let left = Number(nth)
+const { STOP_IN = '' } = process.env
+let name = ''
+let left = 0
 
 function meet(address) {
-  if (!String(address).includes(name) || !existsSync(STOP_IF)) return
+  try {
+    const [call, nth] = readFileSync(STOP_IN, 'utf8').split(':')
+    rmSync(STOP_IN)
+    name = call
+    left = Number(nth)
+  } catch {
+    // There is none.
+  }
+  if (left === 0 || !String(address).includes(name)) return
   left -= 1
   if (left === 0) process.kill(process.pid, 'SIGSTOP')
 }

@@ -8,6 +8,7 @@ import { postgresStore } from '@reply/postgres'
 import { callTool, launchOpencode, type Scripts, sayText, startModel } from '@reply/testing'
 import { type PostgresProxy, seededRandom, startPostgres, startPostgresProxy } from '@reply/testing/internal'
 import { startTelegram } from '@reply/testing/telegram'
+import { shardCount } from '../src/state/shard-of.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { texts } from '../src/texts.ts'
@@ -25,10 +26,10 @@ const { notTaken } = texts
 export type Engine = 'sqlite' | 'postgres'
 
 /**
- * What happens in the middle of the answers. To the process that owns the state: it is killed; it is stopped past its lease and
- * woken, anywhere or right before it makes a call; or it alone can't use the state any more, because it can write no file
- * (SQLite) or is cut off from the server until the other one owns the state (PostgreSQL). To the server: it crashes, and starts
- * again before or after the lease has expired (PostgreSQL alone).
+ * What happens in the middle of the answers. To a process that owns chats: it is killed; it is stopped past its lease and woken,
+ * anywhere or right before it makes a call; or it alone can't use the state until the other one owns all chats, because it can
+ * write no file (SQLite) or is cut off from the server (PostgreSQL). To the server: it crashes, and starts again before or after
+ * the leases have expired (PostgreSQL alone).
  */
 export type Fault = 'killed' | 'stopped' | 'stopped-in-call' | 'cut-off' | 'server-crashed'
 
@@ -38,7 +39,10 @@ export const faultsOf: Readonly<Record<Engine, readonly Fault[]>> = {
   postgres: ['killed', 'stopped', 'stopped-in-call', 'cut-off', 'server-crashed'],
 }
 
-/** Two bridges on one state, and how often which fault hits them. */
+/**
+ * Two bridges on one state, and how often which fault hits them. On PostgreSQL both own chats. On SQLite one does, and the other
+ * one waits. One that was hit and lives goes on as the other one.
+ */
 export interface Plan {
   readonly engine: Engine
   readonly fault: Fault
@@ -63,7 +67,7 @@ export interface Played extends Plan {
   readonly reverted: number
   /** Prompts that the server or the model got more than once. */
   readonly promptsTwice: number
-  /** From each fault until the other bridge listens, in ms. After a crash of the server, from its start until the next call. */
+  /** From each fault until the other bridge owns all chats, in ms. After a crash of the server, from its start until the next call. */
   readonly takeoverMs: readonly number[]
   /** What is wrong, in words. Empty if nothing is. */
   readonly wrong: readonly string[]
@@ -76,6 +80,8 @@ const awayMs = [1000, 6000]
 /** An answer that goes on for this long without any progress won't end, in ms. A loaded machine is slow, but goes on. */
 const standstillMs = 60_000
 const mostMs = 300_000
+/** How long the bridges may take to be ready for the next fault, in ms. */
+const readyMs = 120_000
 
 const nameOf = (round: number, chat: number): string => `r${round}c${chat}`
 const endingOf = (name: string): string => `This is the whole answer of ${name}.`
@@ -86,7 +92,10 @@ interface Process {
   readonly child: ChildProcess
   /** Its own way to the server. Undefined on SQLite. */
   readonly proxy: PostgresProxy | undefined
+  /** The lines of its log. */
   said(): string
+  /** How many shards it owns, as the last line about them says. */
+  owned(): number
   readonly ended: Promise<unknown>
 }
 
@@ -138,43 +147,29 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
   }
 
   async function play(): Promise<void> {
-    let owner = await openNext()
-    await says(owner, 'Listening')
-    let other = await openNext()
+    let alive: readonly Process[] = [await openNext()]
     for (let round = 0; round < rounds; round++) {
-      await says(other, 'Waiting for it to exit')
-      if (fault === 'stopped-in-call') writeFileSync(join(folder, `${owner.name}.json.armed`), '')
+      if (alive.length < 2) alive = [...alive, await openNext()]
+      await untilReady(alive)
+      const callsBefore = telegram.calls.length
+      const armed = fault === 'stopped-in-call' ? oneOf(alive.filter((one) => one.owned() > 0)) : undefined
+      if (armed) arm(armed)
       for (const chat of chats) telegram.say(chat, `Go [scenario:${nameOf(round, chat)}]`)
-      if (fault !== 'stopped-in-call') await pause(random() * 4000)
-      const areAnswered = (): boolean => chats.every((chat) => shown.has(chat, endingOf(nameOf(round, chat))))
-      const struck = owner
-      const saidBefore = struck.said().length
+      if (!armed) await pause(random() * 4000)
       if (fault === 'server-crashed') await crashServer(awayMs[round % awayMs.length] ?? 0)
-      else await strike(owner, other, round, areAnswered)
-      if (struck.child.signalCode === null && fault !== 'server-crashed') await waitsAgain(struck, saidBefore)
+      else await strike(armed ?? ownerSince(callsBefore, alive), alive, round)
       for (const chat of chats) await untilOver(chat, endingOf(nameOf(round, chat)))
-      // After a crash of the server, either of them may own the state.
-      if (fault === 'server-crashed' && !other.said().includes('Listening')) continue
-      owner = other
-      if (struck.child.signalCode === null) await endGracefully(struck)
-      other = await openNext()
+      alive = alive.filter(isAlive)
     }
+    // One that was hit last goes on, too.
+    if (alive.length > 1) await untilReady(alive)
     // The last answers are on the screen before their status is gone.
     for (let waitedMs = 0; waitedMs < 15_000 && atWork() > 0; waitedMs += 200) await pause(200)
-    if (fault !== 'server-crashed') await says(other, 'Waiting for it to exit')
-    for (const one of [other, owner]) await endGracefully(one)
-  }
-
-  /** Ends a process that must not have ended by itself. */
-  async function endGracefully({ child, ended, said }: Process): Promise<void> {
-    child.kill('SIGTERM')
-    await ended
-    if (child.exitCode !== 0) wrong.push(`a bridge ended with ${child.exitCode}: ${said()}`)
-  }
-
-  /** Waits until a bridge that another one took over from says that it waits to go on. */
-  async function waitsAgain(one: Process, saidBefore: number): Promise<void> {
-    await says({ ...one, said: () => one.said().slice(saidBefore) }, 'Waiting for it to exit')
+    for (const one of alive) {
+      one.child.kill('SIGTERM')
+      await one.ended
+      if (one.child.exitCode !== 0) wrong.push(`${one.name} ended with ${one.child.exitCode}`)
+    }
   }
 
   async function withState<T>(call: (store: Store) => Promise<T>): Promise<T> {
@@ -200,55 +195,94 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     }
     const path = join(folder, `${name}.json`)
     writeFileSync(path, JSON.stringify(config))
-    const call = stoppedIn[Math.floor(random() * stoppedIn.length)]
-    const stop = fault === 'stopped-in-call' ? `${call}:${1 + Math.floor(random() * 4)}` : undefined
-    const opened = open({ name, path, stop, proxy: await state.connect() })
+    const opened = open({ name, path, isStoppable: fault === 'stopped-in-call', proxy: await state.connect() })
     processes.push(opened)
     return opened
   }
 
-  async function strike(owner: Process, next: Process, round: number, areAnswered: () => boolean): Promise<void> {
+  /** Picks one at random. */
+  function oneOf<T>(list: readonly T[]): T {
+    const one = list[Math.floor(random() * list.length)]
+    if (one === undefined) throw new Error('There is none.')
+    return one
+  }
+
+  /** Has a bridge stop in one of its next calls. */
+  function arm({ name }: Process): void {
+    writeFileSync(join(folder, `${name}.json.armed`), `${oneOf(stoppedIn)}:${1 + Math.floor(random() * 4)}`)
+  }
+
+  /** Returns the bridge that posted in a chat of this round, so that the fault hits it in an answer. Any owner if none did. */
+  function ownerSince(calls: number, alive: readonly Process[]): Process {
+    const posted = telegram.calls.slice(calls).filter(({ method }) => isForPeople(method))
+    const roots = posted.map(({ root }) => root)
+    const active = alive.filter(({ name }) => roots.some((root) => root?.includes(name)))
+    return oneOf(active.length > 0 ? active : alive.filter((one) => one.owned() > 0))
+  }
+
+  /** Waits until both own chats (PostgreSQL), or one owns all and the other one waits (SQLite). */
+  async function untilReady(alive: readonly Process[]): Promise<void> {
+    const areReady = (): boolean => {
+      const isReady = (one: Process): boolean =>
+        one.owned() > 0
+          ? one.said().includes('Listening')
+          : engine === 'sqlite' && one.said().includes('Waiting for it to exit')
+      return alive.every(isReady) && alive.reduce((sum, one) => sum + one.owned(), 0) === shardCount
+    }
+    if (await isSoon(areReady, alive, readyMs)) return
+    throw new Error(`The bridges never were ready: ${alive.map(({ name, said }) => `${name}: ${said()}`).join('\n')}`)
+  }
+
+  /** Hits a bridge. Resolves when the other one owns all chats, and the one that was hit goes on if it can. */
+  async function strike(hit: Process, alive: readonly Process[], round: number): Promise<void> {
+    const next = alive.find((one) => one !== hit)
+    if (!next) throw new Error('There is no other bridge.')
+    const isTakenOver = (): boolean => next.owned() === shardCount
+    const areAnswered = (): boolean => chats.every((chat) => shown.has(chat, endingOf(nameOf(round, chat))))
     let struckAt = Date.now()
+    const untilTakenOver = async (): Promise<void> => {
+      if (!(await isSoon(isTakenOver, [next], readyMs))) throw new Error(`It never took over: ${next.said()}`)
+      takeoverMs.push(Date.now() - struckAt)
+    }
     switch (fault) {
       case 'killed':
-        owner.child.kill('SIGKILL')
-        return await awaitTakeover(next, struckAt)
+        hit.child.kill('SIGKILL')
+        return await untilTakenOver()
       case 'stopped':
         // One that is stopped within a write keeps the state of SQLite locked.
         do {
-          owner.child.kill('SIGCONT')
+          hit.child.kill('SIGCONT')
           await pause(random() * 100)
           struckAt = Date.now()
-          owner.child.kill('SIGSTOP')
-        } while (!(await isSaid(next, 'Listening', 15_000)))
+          hit.child.kill('SIGSTOP')
+        } while (!(await isSoon(isTakenOver, [next], 15_000)))
         takeoverMs.push(Date.now() - struckAt)
         // While the other shows what is open.
         await pause(random() * 1000)
-        owner.child.kill('SIGCONT')
-        break
+        return void hit.child.kill('SIGCONT')
       case 'stopped-in-call':
-        while (!isStopped(owner) && !areAnswered()) await pause(50)
+        while (!isStopped(hit) && !areAnswered()) await pause(50)
         struckAt = Date.now()
         // It made fewer calls. To stop it anywhere might keep the state locked.
-        if (!isStopped(owner)) {
-          owner.child.kill('SIGKILL')
-          return await awaitTakeover(next, struckAt)
+        if (!isStopped(hit)) {
+          hit.child.kill('SIGKILL')
+          return await untilTakenOver()
         }
-        await awaitTakeover(next, struckAt)
+        await untilTakenOver()
         // Also long after the other has shown everything, and has forgotten the prompts that never came.
         if (random() < 0.5) for (let waitedMs = 0; waitedMs < 30_000 && !areAnswered(); waitedMs += 50) await pause(50)
         await pause(random() * 1000)
-        owner.child.kill('SIGCONT')
-        break
+        return void hit.child.kill('SIGCONT')
       case 'cut-off':
-        if (owner.proxy) await owner.proxy.cutOff(round % 2 === 0 ? 'refuse' : 'silent')
-        else execFileSync('prlimit', ['--pid', `${owner.child.pid}`, '--fsize=0'])
-        await awaitTakeover(next, struckAt)
+        if (hit.proxy) await hit.proxy.cutOff(round % 2 === 0 ? 'refuse' : 'silent')
+        else limitFiles(hit, '0')
+        await untilTakenOver()
         await pause(random() * 3000)
-        await owner.proxy?.restore()
-        break
+        if (hit.proxy) await hit.proxy.restore()
+        else limitFiles(hit, 'unlimited')
+        return
       case 'server-crashed':
-        throw new Error('It does not hit the owner.')
+        throw new Error('It hits both.')
       default:
         fault satisfies never
     }
@@ -263,11 +297,6 @@ export async function playTwoBridges({ engine, fault, rounds, seed }: Plan): Pro
     const isResumed = (): boolean => telegram.calls.some(({ at, method }) => at >= backAt && isForPeople(method))
     for (let waitedMs = 0; waitedMs < standstillMs && !isResumed(); waitedMs += 20) await pause(20)
     takeoverMs.push(Date.now() - backAt)
-  }
-
-  async function awaitTakeover(next: Process, struckAt: number): Promise<void> {
-    await says(next, 'Listening')
-    takeoverMs.push(Date.now() - struckAt)
   }
 
   /** Waits until the chat shows the ending or a refusal, while anything goes on. */
@@ -421,32 +450,48 @@ function isStopped({ child }: Process): boolean {
   return / T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))
 }
 
+/** Whether a process has not ended. */
+function isAlive({ child }: Process): boolean {
+  return child.exitCode === null && child.signalCode === null
+}
+
+/** Sets how large a file a process may write, as `prlimit` spells it. */
+function limitFiles({ child }: Process, limit: string): void {
+  execFileSync('prlimit', ['--pid', `${child.pid}`, `--fsize=${limit}:`])
+}
+
 function open({
   name,
   path,
-  stop,
+  isStoppable,
   proxy,
-}: Pick<Process, 'name' | 'proxy'> & { readonly path: string; readonly stop: string | undefined }): Process {
-  const loaded = stop === undefined ? [] : ['--import', stopping]
-  const child = spawn(process.execPath, [...loaded, command, 'bridge', '--config', path], {
-    env: { ...process.env, TOKEN: token, DATABASE_URL: proxy?.url, STOP_IN: stop, STOP_IF: `${path}.armed` },
-    stdio: ['ignore', 'ignore', 'pipe'],
+}: Pick<Process, 'name' | 'proxy'> & { readonly path: string; readonly isStoppable: boolean }): Process {
+  const loaded = isStoppable ? ['--import', stopping] : []
+  const child = spawn(process.execPath, [...loaded, command, 'bridge', '--config', path, '--log'], {
+    env: { ...process.env, TOKEN: token, DATABASE_URL: proxy?.url, STOP_IN: `${path}.armed` },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let words = ''
-  child.stderr.on('data', (chunk: Buffer) => {
+  const hear = (chunk: Buffer): void => {
     words += String(chunk)
-  })
-  return { name, child, proxy, said: () => words, ended: new Promise((resolve) => child.once('exit', resolve)) }
+  }
+  child.stdout.on('data', hear)
+  child.stderr.on('data', hear)
+  return {
+    name,
+    child,
+    proxy,
+    said: () => words,
+    owned: () => Number(/.*"owned":(\d+)/s.exec(words)?.[1] ?? 0),
+    ended: new Promise((resolve) => child.once('exit', resolve)),
+  }
 }
 
-async function says(one: Process, what: string): Promise<void> {
-  if (!(await isSaid(one, what, 120_000))) throw new Error(`A bridge never said "${what}": ${one.said()}`)
-}
-
-async function isSaid({ said, child }: Process, what: string, withinMs: number): Promise<boolean> {
-  for (let waitedMs = 0; !said().includes(what) && waitedMs < withinMs; waitedMs += 20) {
-    if (child.exitCode !== null) throw new Error(`A bridge ended before it said "${what}": ${said()}`)
+/** Waits until something is so. Resolves with false if it isn't in time. Throws if one of the bridges ends meanwhile. */
+async function isSoon(check: () => boolean, bridges: readonly Process[], withinMs: number): Promise<boolean> {
+  for (let waitedMs = 0; !check() && waitedMs < withinMs; waitedMs += 20) {
+    for (const one of bridges) if (!isAlive(one)) throw new Error(`${one.name} ended: ${one.said()}`)
     await pause(20)
   }
-  return said().includes(what)
+  return check()
 }

@@ -60,9 +60,9 @@ export interface Runner {
   observe(server: string, reply: Reply): readonly ReplyObserver[]
   /** Shows the last run of a session if it is an unprompted one that ended and is not shown. For a session that was handed over. */
   showMissed(server: string, sessionID: string): Promise<void>
-  /** Resumes the runs of an earlier process. Resolves when their asks can be answered again, at the latest after 10 s. */
+  /** Resumes the runs of an earlier process. Does not wait until their asks can be answered again, see `whenRestored`. */
   restoreRuns(): Promise<void>
-  /** Resolves when `restoreRuns` is done for that place: at once if it had nothing to resume there. */
+  /** Resolves when the runs of a place are resumed, at the latest 10 s after `restoreRuns`. */
   whenRestored(place: ChatPlace): Promise<void>
   /** Stops following runs, which continue on the servers. Resolves when their sinks have stopped. */
   stop(): Promise<void>
@@ -76,7 +76,7 @@ const mostRemembered = 10_000
 const mostEnded = 100
 /** How long to wait after an error before a queue is processed again, in ms. */
 const retryMs = 1000
-/** How long a restart waits for the servers before it receives messages, in ms. */
+/** How long a chat waits after a restart until its runs are found on their servers, in ms. */
 const restoreMs = 10_000
 
 /** Creates the runner. It starts no prompt before `startQueue`, `beginNow` or `restoreRuns`. */
@@ -375,7 +375,8 @@ export function createRunner(services: BridgeServices): Runner {
 
   /**
    * Resumes unfinished runs, ends those whose server or channel is gone, and starts the queues. Puts runs aside that ended the
-   * process each time. Waits until each place's runs are found or ended, at most `restoreMs`.
+   * process each time. Does not wait until runs are found: that may take long if a server does not respond, and chats without
+   * such runs go on meanwhile. `whenRestored` waits for it.
    */
   async function restoreRuns(): Promise<void> {
     const waiting = await moveToCurrentKeys(state, registry, enqueue)
@@ -412,7 +413,6 @@ export function createRunner(services: BridgeServices): Runner {
       addRestoring(execution, waitAtMost(shown.catch(onError), restoreMs, clock))
     }
     for (const place of waiting) startQueue(place)
-    await waitAtMost(Promise.all(restoring.values()), restoreMs, clock)
   }
 
   /**

@@ -202,6 +202,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     stateOf: (shard) => createShardRows(state, shard),
     shardOf: (place) => shardOf(place, mirrors),
     intakes,
+    onWoken: (shard) => void shards.find(shard)?.followWoken().catch(onError),
     lease: membership,
     connections,
     people,
@@ -359,12 +360,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     await state.withRetries(membership.beat)
   }
 
-  /** Does at once what another process told: it released leases, was told to pause, or handed a session over. */
+  /** Does at once what another process told: it released leases, was told to pause, or stored something for this one. */
   function onHint(hint: string): void {
     receiver.onHint(hint)
-    const [kind, name = ''] = hint.split('/')
-    if (kind === 'free' || kind === 'frozen') beatNow()
-    if (kind === 'wake') void shards.find(name)?.followWoken().catch(onError)
+    if (hint === 'free' || hint === 'frozen') beatNow()
   }
 
   /** Beats now. Ignores errors, because the next regular beat is soon. */

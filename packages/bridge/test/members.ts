@@ -239,6 +239,7 @@ export function createMembers(): Members {
     const receiver = createReceiver({
       ...{ member: name, router: router as never, state: rows, shardOf: () => '07', lease: held },
       stateOf: (shard) => createShardRows(rows, shard),
+      onWoken: () => {},
       ...{ intakes: new Map(isOwner ? [['07', intake]] : []), people, mirrors },
       connections: new Map([['tg', { deliversOnce } as never]]),
       ...{ seen: createSeenMessages({ state, mirrors, clock: own }) },

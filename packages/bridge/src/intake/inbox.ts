@@ -49,13 +49,14 @@ export interface Inbox {
   undoTries(): readonly (readonly Write[])[]
 }
 
-const prefix = 'inbox/'
+/** The prefix of the names of the queues. */
+export const inboxPrefix = 'inbox/'
 /** How long an urgent entry, such as `/stop`, waits for those before it, in ms. */
 const urgentMs = 500
 
 /** Returns the name of the queue with the entries of a place. */
 function queueOf(place: ChatPlace): string {
-  return `${prefix}${placeKey(place)}`
+  return `${inboxPrefix}${placeKey(place)}`
 }
 
 /** Returns the write that adds an entry to the inbox. It conflicts if the inbox has it. */
@@ -138,7 +139,7 @@ export function createInbox(options: {
 
   /** Reads one queue after the other, and begins what is new. */
   async function drain(place?: ChatPlace): Promise<void> {
-    for (const queue of place ? [queueOf(place)] : await state.queues(prefix)) await drainQueue(queue)
+    for (const queue of place ? [queueOf(place)] : await state.queues(inboxPrefix)) await drainQueue(queue)
   }
 
   /**

@@ -15,12 +15,14 @@ import type { HeldLease } from '../members/membership.ts'
 import type { People } from '../people/people.ts'
 import { type ChatPlace, placeKey } from '../place.ts'
 import { isOldMessage } from '../runs/backlog.ts'
+import { pressPrefix } from '../state/forwarded-press.ts'
 import type { QueuedPrompt } from '../state/queued-prompt.ts'
+import { shardIn, wakePrefix } from '../state/shard-of.ts'
 import type { SharedState } from '../state/state.ts'
 import { StoreError, type Write } from '../store/store.ts'
 import { texts } from '../texts.ts'
 import { waitAtMost } from '../timers.ts'
-import { enqueueInbox } from './inbox.ts'
+import { enqueueInbox, inboxPrefix } from './inbox.ts'
 import type { InboundPress, Intake } from './intake.ts'
 import { isSurelyAddressed, judge } from './judge.ts'
 import { createPressForwarder } from './press-forwarder.ts'
@@ -66,14 +68,16 @@ export function createReceiver(options: {
   /** The name of this member, unique for each process. */
   readonly member: string
   readonly router: Pick<RouterConfig, 'maxTextLength' | 'backlogAfterMs'>
-  /** For rows that are found by their whole key, which any member may read. */
-  readonly state: Pick<SharedState, 'read' | 'commitWithoutLease'>
+  /** For rows that are found by their whole key, and to learn which shards have something to do. */
+  readonly state: Pick<SharedState, 'read' | 'list' | 'queues' | 'commitWithoutLease'>
   /** Returns the rows of a shard. */
   readonly stateOf: (shard: string) => Pick<SharedState, 'commitWithoutLease'>
   /** Returns the shard of a place. */
   readonly shardOf: (place: ChatPlace) => string
   /** The intakes of the shards that this process owns and has restored, by shard. */
   readonly intakes: ReadonlyMap<string, Intake>
+  /** Called with a shard for which a session may be handed over. Ignores one that this process does not own. */
+  readonly onWoken: (shard: string) => void
   /** Whether this process may receive, and make calls. */
   readonly lease: Pick<HeldLease, 'whenHeld' | 'isHeld'>
   readonly connections: ReadonlyMap<string, BridgeConnection>
@@ -84,7 +88,7 @@ export function createReceiver(options: {
   readonly emit: BridgeObserver
   readonly onError: (error: Error) => void
 }): Receiver {
-  const { member, router, state, stateOf, shardOf, intakes, connections, people, seen } = options
+  const { member, router, state, stateOf, shardOf, intakes, onWoken, connections, people, seen } = options
   const { clock, onError } = options
   const { whenHeld, isHeld } = options.lease
   const forwarder = createPressForwarder({ member, state, stateOf, shardOf, clock, onError })
@@ -102,8 +106,25 @@ export function createReceiver(options: {
   function start(): void {
     stopTimer = clock.after(lookMs, () => {
       start()
-      for (const intake of intakes.values()) void intake.drain()
+      void look()
     })
+  }
+
+  /** Has the owned shards look for which messages, presses or sessions are stored. Reports errors. */
+  async function look(): Promise<void> {
+    try {
+      const [queues, presses, wakes] = await Promise.all([
+        state.queues(inboxPrefix),
+        state.list(pressPrefix),
+        state.list(wakePrefix),
+      ])
+      const shardsOf = (keys: readonly string[]): ReadonlySet<string> => new Set(keys.map(shardIn))
+      for (const shard of shardsOf([...queues, ...presses.map(({ key }) => key)])) void intakes.get(shard)?.drain()
+      for (const shard of shardsOf(wakes.map(({ key }) => key))) onWoken(shard)
+    } catch (error) {
+      // The bridge may have stopped meanwhile.
+      if (!(error instanceof StoreError && error.type === 'closed')) onError(toError(error))
+    }
   }
 
   /** Looks at what the hint names: messages or presses of a shard, an answer to a press of this member, or everything. */
@@ -112,9 +133,10 @@ export function createReceiver(options: {
     if (kind === 'inbox') return void intakes.get(name)?.drain('messages')
     if (kind === 'press') return void intakes.get(name)?.drain('presses')
     if (hint === `answer/${member}`) return forwarder.look()
+    if (kind === 'wake') return onWoken(name)
     if (hint !== '') return
     forwarder.look()
-    for (const intake of intakes.values()) void intake.drain()
+    void look()
   }
 
   /** Receives an action, and emits an event if that is left to a later delivery. */

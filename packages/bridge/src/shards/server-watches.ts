@@ -3,7 +3,7 @@ import { toError } from '../error.ts'
 import type { HeldLease } from '../members/membership.ts'
 import { isUnprompted } from '../runs/unprompted-runs.ts'
 import { homeKey } from '../state/registry.ts'
-import { keyInShard } from '../state/shard-of.ts'
+import { keyInShard, wakePrefix } from '../state/shard-of.ts'
 import type { SharedState } from '../state/state.ts'
 
 /**
@@ -23,8 +23,6 @@ export interface ServerWatches {
 
 /** The prefix of the names of the leases on servers. */
 export const serverLeasePrefix = 'server/'
-/** The prefix of the keys of sessions that are handed to a shard: it has the server and the session. */
-export const wakePrefix = 'wake/'
 /** How long a handed session waits for the member of its shard, in ms: longer than any takeover lasts. */
 const wakeMs = 600_000
 

@@ -29,11 +29,10 @@ import type { BridgeServices } from '../runs/services.ts'
 import { withLeasedCalls } from '../servers/lease-context.ts'
 import type { RequireSafe } from '../servers/safety.ts'
 import { createRegistry } from '../state/registry.ts'
-import { shardLeasePrefix } from '../state/shard-of.ts'
+import { shardLeasePrefix, wakePrefix } from '../state/shard-of.ts'
 import { createState, type StoreReports } from '../state/state.ts'
 import type { Store } from '../store/store.ts'
 import { newAbortController, waitAtMost } from '../timers.ts'
-import { wakePrefix } from './server-watches.ts'
 
 /** What all shards of a process share. */
 export interface ShardHost {

@@ -49,3 +49,12 @@ export function keyOutOfShard(shard: string, key: string): string {
   const start = `${kind}/${shard}`
   return shardedKinds.has(kind) && key.startsWith(start) ? `${kind}${key.slice(start.length)}` : key
 }
+
+/** Returns the shard in a key or queue of the store. Empty if it has none. */
+export function shardIn(key: string): string {
+  const [kind = '', shard = ''] = key.split('/', 2)
+  return shardedKinds.has(kind) ? shard : ''
+}
+
+/** The prefix of the keys of sessions that are handed to a shard: it has the server and the session. */
+export const wakePrefix = 'wake/'

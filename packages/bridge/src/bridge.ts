@@ -326,7 +326,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     setMenus()
     scheduleSweep()
     for (const name of serverNames) for (const warning of warningsOf(config, name)) onNotice(warning)
-    onNotice(`Listening on ${[...connections.keys()].join(', ')}.`)
+    const here = Object.entries(statuses.all()).flatMap(([name, { status: one }]) =>
+      one === 'elsewhere' ? [] : [name],
+    )
+    onNotice(here.length > 0 ? `Listening on ${here.join(', ')}.` : 'Ready. Other processes listen to the channels.')
   }
 
   /** Joins the members and gives the rows this config's layout. Joins again if another process takes over meanwhile. */

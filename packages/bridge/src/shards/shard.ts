@@ -211,7 +211,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
 
   /** Watches each session that was handed over, in place of the one watched longest if they are too many. */
   async function followWoken(): Promise<void> {
-    for (const { key } of await state.list(wakePrefix)) {
+    for (const { key } of await state.withRetries(() => state.list(wakePrefix))) {
       const [, server = '', sessionID = ''] = key.split('/').map(decodeURIComponent)
       const client = servers.get(server)
       if (client && !stopping.signal.aborted && !watches.has(sessionID)) {
@@ -222,7 +222,7 @@ export function createShard(host: ShardHost, lease: HeldLease): Shard {
         void runner.showMissed(server, sessionID).catch(onError)
       }
       // From here on, a restart finds what the session has done meanwhile.
-      await state.commit([{ type: 'remove', key }])
+      await state.withRetries(() => state.commit([{ type: 'remove', key }]))
     }
   }
 

@@ -43,7 +43,7 @@ export async function recordKinds(): Promise<readonly Kind[]> {
 /** Plays a scene, and what comes after it. Rejects if something is stranded, doubled or lost. */
 export async function playScene(
   name: string,
-  fault?: { readonly target: string; readonly fault: Fault },
+  fault?: { readonly target: string; readonly fault: Fault; readonly isShared?: boolean },
 ): Promise<World> {
   const scene = scenes[name]
   if (!scene) throw new Error(`There is no scene ${name}.`)

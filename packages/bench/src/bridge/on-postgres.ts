@@ -100,9 +100,8 @@ interface RunCalls {
   /** Calls of the store. */
   readonly commits: number
   readonly reads: number
-  /** Statements that the server got: those that commit, and all except beats, which have a clock of their own. */
+  /** Statements that the server got to commit. */
   readonly commitStatements: number
-  readonly statements: number
   /** Posts and edits in the chat. */
   readonly shown: number
 }
@@ -117,11 +116,9 @@ const quietMs = 1000
 export async function countRunCalls(pieces: number, runs: number): Promise<RunCalls> {
   const server = await startPostgres()
   const proxy = await startPostgresProxy({ target: await server.createDatabase() })
-  let statements = 0
   let commitStatements = 0
   // It sees every statement, and loses none.
   void proxy.loseNextQuery((bytes) => {
-    if (!bytes.includes('.beat(')) statements++
     if (bytes.includes('commit_batch')) commitStatements++
     return false
   })
@@ -129,10 +126,10 @@ export async function countRunCalls(pieces: number, runs: number): Promise<RunCa
   // Work of the start ends meanwhile.
   await bridge.play({ chats: 1, everyMs: 0, firstChat: runs + 1 })
   await untilQuiet(bridge)
-  const before = { ...bridge.calls(), statements, commitStatements }
+  const before = { ...bridge.calls(), commitStatements }
   const { shown } = await bridge.play({ chats: runs, everyMs: 100, firstChat: 1 })
   await untilQuiet(bridge)
-  const after = { ...bridge.calls(), statements, commitStatements }
+  const after = { ...bridge.calls(), commitStatements }
   await bridge.close()
   await proxy.close()
   await server.remove()
@@ -140,7 +137,6 @@ export async function countRunCalls(pieces: number, runs: number): Promise<RunCa
     commits: (after.commits - before.commits) / runs,
     reads: (after.reads - before.reads) / runs,
     commitStatements: (after.commitStatements - before.commitStatements) / runs,
-    statements: (after.statements - before.statements) / runs,
     shown: shown / runs,
   }
 }

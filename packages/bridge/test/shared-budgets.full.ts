@@ -1,0 +1,197 @@
+import { steadyClock } from '@reply/core/internal'
+import type { BridgeConnection, ChannelHost } from '@reply/sink/channel'
+import { slackConnection } from '@reply/slack/bridge'
+import { telegramConnection } from '@reply/telegram/bridge'
+import { createHandClock, type HandClock } from '@reply/testing'
+import { type FakeSlack, startSlack } from '@reply/testing/slack'
+import { type FakeTelegram, startTelegram } from '@reply/testing/telegram'
+import { LogLevel, WebClient } from '@slack/web-api'
+import { Api } from 'grammy'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createInFlight } from '../../sink/test/in-flight.ts'
+import { createMemberBudgets } from '../src/members/budgets.ts'
+import { createMembership } from '../src/members/membership.ts'
+import { createMemoryStore, createStoreMemory } from '../src/testing.ts'
+
+/** A process that shares the state. */
+interface Member {
+  /** The name, the share and the total of each budget of a channel. */
+  shares(channel: string): readonly (readonly [string, number, number])[]
+  /** Posts in a chat of Slack, and resolves with how long that took, in ms. */
+  post(): Promise<number>
+  /** Writes in many chats of both platforms, as fast as it may. */
+  write(): void
+  leave(): Promise<void>
+}
+
+const token = '42:secret'
+const chatsEach = 20
+
+let clock: HandClock
+let telegram: FakeTelegram
+let slack: FakeSlack
+let memory: ReturnType<typeof createStoreMemory>
+let inFlight: ReturnType<typeof createInFlight>
+const members: Awaited<ReturnType<typeof joinMember>>[] = []
+
+beforeEach(async () => {
+  clock = createHandClock()
+  telegram = await startTelegram({ token, clock })
+  slack = await startSlack({ token: 'xoxb-secret', clock })
+  memory = createStoreMemory()
+  inFlight = createInFlight()
+})
+
+afterEach(async () => {
+  for (const member of members.splice(0)) await member.leave()
+  await Promise.all([telegram.close(), slack.close()])
+})
+
+const nothing = (): void => {}
+
+/** A member with the real clients of one bot of Telegram and one app of Slack, as a bridge divides their budgets. */
+async function joinMember(): Promise<Member> {
+  const own = steadyClock(clock)
+  const index = members.length
+  const stopped = new AbortController()
+  const host = (name: string): ChannelHost => ({
+    ...{ name, clock, secret: () => token, chats: async () => [], onInbound: nothing },
+    onError: (error) => expect.fail(String(error)),
+  })
+  const api = new Api(token, { apiRoot: telegram.url })
+  api.config.use(async (call, ...args) => await inFlight.during(async () => await call(...args)))
+  const quiet = { logLevel: LogLevel.ERROR, retryConfig: { retries: 0 }, rejectRateLimitedCalls: true }
+  const client = new WebClient('xoxb-secret', { slackApiUrl: slack.url, ...quiet })
+  const apiCall: WebClient['apiCall'] = async (...args) =>
+    await inFlight.during(async () => await client.apiCall(...args))
+  const tg = telegramConnection({ api, updates: 'polling' }, host('tg'))
+  const work = slackConnection(
+    { api: { apiCall }, events: 'http', signingSecret: 'very-secret-signature' },
+    host('slack'),
+  )
+  const store = createMemoryStore({ memory, clock })
+  const budgets = createMemberBudgets({
+    connections: new Map<string, BridgeConnection>([
+      ['tg', tg],
+      ['slack', work],
+    ]),
+    clock: own,
+    isHeld: () => membership.isHeld(),
+    beat: async () => await membership.beat(),
+  })
+  const membership = createMembership({
+    ...{ store, member: `${index}`, clock: own },
+    ...{ onGranted: nothing, onLost: nothing, onExcess: nothing, onWaiting: nothing, onStalled: nothing },
+    ...{ onBack: nothing, onJoined: nothing, onLeft: nothing, onBeat: budgets.apply, used: budgets.used },
+    request: () => ({ layout: '1', wants: {}, budgets: budgets.request() }),
+  })
+  const unwatch = store.watch((hint) => hint === 'frozen' && void membership.beat())
+  await membership.join()
+  const writing: Promise<void>[] = []
+  let isGone = false
+  const member: Member = {
+    shares: (channel) =>
+      budgets.shares().flatMap((one) => (one.channel === channel ? [[one.budget, one.share, one.total] as const] : [])),
+    post: async () => {
+      const from = clock.now()
+      const chat = { id: `C${900 + index}`, kind: 'shared' as const }
+      await work.post({ chat, text: 'At once.', until: Number.MAX_SAFE_INTEGER })
+      return clock.now() - from
+    },
+    write: () => {
+      for (let chat = 0; chat < chatsEach; chat++) {
+        const number = 1000 + chatsEach * index + chat
+        writing.push(writeIn(tg, { id: `${number}`, kind: 'private' }, stopped.signal))
+        writing.push(writeIn(work, { id: `C${number}`, kind: 'shared' }, stopped.signal))
+      }
+    },
+    leave: async () => {
+      if (isGone) return
+      isGone = true
+      stopped.abort()
+      await Promise.allSettled(writing)
+      unwatch()
+      await membership.leave()
+    },
+  }
+  members.push(member)
+  return member
+}
+
+/** Posts a message in a chat, and edits it until the signal aborts. */
+async function writeIn(
+  connection: BridgeConnection,
+  chat: Parameters<BridgeConnection['post']>[0]['chat'],
+  signal: AbortSignal,
+): Promise<void> {
+  const note = { chat, signal, until: Number.MAX_SAFE_INTEGER }
+  const [ref] = await connection.post({ ...note, text: 'Text 0.' })
+  for (let round = 1; ref && !signal.aborted; round++)
+    await connection.edit(ref, { ...note, text: `Text ${round}.` }).catch(nothing)
+}
+
+const pass = async (ms: number): Promise<void> => await clock.advance(ms, inFlight.rest)
+
+const edits = (): readonly number[] => slack.calls.flatMap(({ method, at }) => (method === 'chat.update' ? [at] : []))
+
+const refused = (): number => [...telegram.calls, ...slack.calls].filter(({ status }) => status === 429).length
+
+test('a fourth member that joins has a part of every budget of Slack within 2 s, and each idle one can post at once', async () => {
+  for (let index = 0; index < 3; index++) {
+    await joinMember()
+    await pass(3000)
+  }
+  const fourth = await joinMember()
+  await pass(2000)
+  for (const [, share, total] of fourth.shares('slack')) expect(share).toBeGreaterThanOrEqual(Math.floor(total / 4))
+  expect(fourth.shares('slack')).toHaveLength(8)
+  for (const member of members) {
+    const posted = member.post()
+    await pass(300)
+    expect(await posted).toBeLessThanOrEqual(300)
+  }
+})
+
+test('what idle members do not use goes to one that needs it within 3 s', async () => {
+  for (let index = 0; index < 4; index++) await joinMember()
+  await pass(4000)
+  const [first] = members
+  const share = () => first?.shares('slack').find(([budget]) => budget === 'edit')?.[1]
+  expect(share()).toBe(12)
+  first?.write()
+  await pass(3000)
+  expect(share()).toBeGreaterThan(20)
+})
+
+test('four members under full load get no 429 while one joins and one leaves', { timeout: 120_000 }, async () => {
+  for (let index = 0; index < 3; index++) {
+    const member = await joinMember()
+    member.write()
+    await pass(2000)
+  }
+  await pass(20_000)
+  const joined = await joinMember()
+  joined.write()
+  await pass(50_000)
+  await members[0]?.leave()
+  await pass(80_000)
+  expect(refused()).toBe(0)
+  const at = edits()
+  const most = Math.max(...at.map((end) => at.filter((one) => one > end - 60_000 && one <= end).length))
+  expect(most).toBeLessThanOrEqual(49)
+  expect(at.length).toBeGreaterThan(90)
+})
+
+test('a 429 of one member stops the calls of all until its end', { timeout: 60_000 }, async () => {
+  for (let index = 0; index < 4; index++) (await joinMember()).write()
+  await pass(20_000)
+  slack.inject({ type: 'rate-limited', retryAfterS: 30, method: 'chat.update' })
+  const isRefused = () => slack.calls.find(({ status }) => status === 429)?.at
+  for (let second = 0; second < 70 && isRefused() === undefined; second++) await pass(1000)
+  const from = isRefused() ?? expect.fail('No call was refused.')
+  await pass(from + 30_000 - clock.now())
+  expect(edits().filter((at) => at > from + 250 && at < from + 30_000)).toEqual([])
+  expect(refused()).toBe(1)
+  await pass(60_000)
+  expect(edits().some((at) => at >= from + 30_000)).toBe(true)
+})

@@ -114,10 +114,12 @@ async function playCalm(
   people: People,
   { rate, chats }: PlayOptions,
 ): Promise<readonly Figure[]> {
+  const cpuOf = (): number => members.reduce((sum, member) => sum + member.cpuMs(), 0)
+  const cpuBeforeMs = cpuOf()
   const until = Date.now() + (1000 * (chats + warmUps)) / rate
   await give(people, rate, posts, () => Date.now() > until)
   await people.settled()
-  const cpuMs = members.reduce((sum, member) => sum + member.cpuMs(), 0)
+  const cpuMs = cpuOf() - cpuBeforeMs
   const waits = waitsOf(server, people.given.slice(warmUps)).toSorted((one, other) => one - other)
   return [
     { name: 'message to prompt: p50, ms', value: percentile(waits, 0.5) },

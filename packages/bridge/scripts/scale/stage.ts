@@ -48,8 +48,8 @@ const token = '42:secret'
 const secretToken = 'webhook-secret'
 /** How many chats use the real server. It takes as much time as a hundred others. */
 const realChats = 5
-/** Until every member says that it is ready, or stands by. */
-const startMs = 60_000
+/** How long it may take until every member says that it is ready, or stands by. */
+const startMs = 120_000
 
 /** Starts everything. Resolves when every member is ready or stands by, and at least one is ready. */
 export async function startStage({ members: memberCount, chats: chatCount, seed }: StageSize): Promise<Stage> {

@@ -29,7 +29,7 @@ const command = fileURLToPath(new URL('../../../console/bin/reply.mjs', import.m
 /** How long the supervisor waits before it starts a member again, in ms: systemd's own default is 100. */
 const restartMs = 100
 
-/** Starts a member, and again after each end. `log` is the file that gets its output, each line with its time. */
+/** Starts a member, and again after each end. `log` is the file that gets its log, in JSON lines. */
 export function startMember(options: {
   readonly name: string
   readonly config: string
@@ -60,15 +60,17 @@ export function startMember(options: {
   function start(): void {
     starts += 1
     write(`started for the ${starts}. time`)
-    child = spawn(process.execPath, [command, 'bridge', '--config', config, '--listen', '127.0.0.1:0'], {
+    child = spawn(process.execPath, [command, 'bridge', '--config', config, '--listen', '127.0.0.1:0', '--log'], {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
-    child.stderr?.on('data', (chunk: Buffer) => {
-      const text = String(chunk)
-      write(text.trimEnd())
-      url = /Serving (http:\S+?)\/healthz/.exec(text)?.[1] ?? url
-    })
+    for (const output of [child.stdout, child.stderr]) {
+      output?.on('data', (chunk: Buffer) => {
+        const text = String(chunk)
+        file.write(text)
+        url = /Serving (http:\S+?)\/healthz/.exec(text)?.[1] ?? url
+      })
+    }
     child.once('exit', (code, signal) => {
       url = undefined
       write(`ended with ${code ?? signal}`)
@@ -76,8 +78,8 @@ export function startMember(options: {
     })
   }
 
-  function write(text: string): void {
-    for (const line of text.split('\n')) file.write(`${new Date().toISOString()} ${line}\n`)
+  function write(what: string): void {
+    file.write(`${JSON.stringify({ time: Date.now(), supervisor: what })}\n`)
   }
 
   async function state(): Promise<string | undefined> {

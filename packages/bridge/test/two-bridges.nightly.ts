@@ -4,7 +4,7 @@ import { faultsOf, playTwoBridges } from './two-bridges.ts'
 
 const seed = firstSeed('REPLY_KILL_SEED')
 
-describe('two bridges on one state, whose owner is', { concurrent: true }, () => {
+describe('two bridges on one state in SQLite, whose owner is', { concurrent: true }, () => {
   test.each(faultsOf.sqlite)(
     '%s: no final is missing, and none is shown twice',
     async (fault) => expect((await playTwoBridges({ engine: 'sqlite', fault, rounds: 25, seed })).wrong).toEqual([]),
